@@ -1,0 +1,1 @@
+"""Facts about the IR, kept beside it: activity, aliases, what must be saved."""

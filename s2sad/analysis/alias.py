@@ -1,0 +1,311 @@
+"""Aliases: which names are views of which arrays, and where that cannot be decided.
+
+A name bound once to a view (`row = A[i]`, `y = x`, `B = A.T`) is an *exact* alias: its shadow is
+the same view of the shadow of its root. Any other array name is treated as a value of its own,
+which is right as long as nobody writes into memory that another live name may share; `check`
+proves that, following every buffer through branches and loops, or raises `AliasError`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from s2sad.analysis.liveness import Liveness
+from s2sad.errors import AliasError
+from s2sad.frontend.operators import VIEWS
+from s2sad.ir.nodes import (
+    Append,
+    Apply,
+    Assign,
+    CallStmt,
+    Const,
+    Expr,
+    For,
+    Function,
+    If,
+    Index,
+    Slice,
+    Stmt,
+    Store,
+    Swap,
+    Var,
+    While,
+)
+from s2sad.ir.types import Array, ListOf, is_complex
+from s2sad.ir.walk import bound, exprs_of, reads, root_of, statements
+
+if TYPE_CHECKING:
+    from s2sad.analysis.facts import Facts
+
+_UNSURE = (np.reshape, np.ravel)
+
+
+def view_base(expr: Expr) -> Var | None:
+    """Return the name whose memory the value of `expr` shares or may share, or None."""
+    if not isinstance(expr.type, Array | ListOf):
+        return None
+    match expr:
+        case Var():
+            return expr
+        case Index(base, index):
+            return None if _is_advanced(index) else view_base(base)
+        case Apply(fn, args) if fn in VIEWS:
+            if fn is np.real and is_complex(args[0].type):
+                return view_base(args[0])
+            return view_base(args[0])
+        case _:
+            return None
+
+
+def _is_advanced(index: tuple[Any, ...]) -> bool:
+    return any(not isinstance(item, Slice) and isinstance(item.type, Array) for item in index)
+
+
+def is_sure_view(expr: Expr) -> bool:
+    """Say whether a view expression is a view in every run, not a copy in some."""
+    match expr:
+        case Var():
+            return True
+        case Index(base):
+            return is_sure_view(base)
+        case Apply(fn, (base, *_)):
+            if fn in _UNSURE and not (isinstance(base.type, Array) and base.type.layout == "C"):
+                return False
+            return fn is not np.asarray and is_sure_view(base)
+        case _:
+            return False
+
+
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """An exact alias: the name, the statement that binds it, and the name at its root."""
+
+    name: str
+    binding: Assign
+    root: str
+
+
+def exact_aliases(fn: Function) -> dict[str, Alias]:
+    """Return the names that are views of another name for their whole life."""
+    defs: dict[str, list[Stmt]] = {}
+    for stmt in statements(fn.body):
+        for name in bound(stmt):
+            defs.setdefault(name, []).append(stmt)
+    params = {p.name for p in fn.params}
+    found: dict[str, Alias] = {}
+    _scan(fn.body, defs, params, found)
+    return found
+
+
+def _scan(
+    body: tuple[Stmt, ...], defs: dict[str, list[Stmt]], params: set[str], found: dict[str, Alias]
+) -> None:
+    from s2sad.ir.walk import blocks_of
+
+    for position, stmt in enumerate(body):
+        if isinstance(stmt, Assign):
+            base = view_base(stmt.value)
+            name = stmt.target.name
+            single = len(defs.get(name, ())) == 1 and name not in params
+            if base is not None and single and is_sure_view(stmt.value):
+                if _steady(base.name, defs, params) or _steady_here(name, base.name, body[position + 1 :], defs):
+                    if _steady_index(stmt.value, base.name, body[position + 1 :], name):
+                        root = found[base.name].root if base.name in found else base.name
+                        found[name] = Alias(name, stmt, root)
+        for block in blocks_of(stmt):
+            _scan(block, defs, params, found)
+
+
+def _steady(name: str, defs: dict[str, list[Stmt]], params: set[str]) -> bool:
+    """Say whether the name means one buffer for its whole life."""
+    made = defs.get(name, [])
+    if name in params:
+        return not made
+    return len(made) == 1 and not isinstance(made[0], Swap)
+
+
+def _steady_here(name: str, base: str, rest: tuple[Stmt, ...], defs: dict[str, list[Stmt]]) -> bool:
+    """Say whether the base is not rebound while the alias is in use, in the alias's own block."""
+    last = -1
+    for position, stmt in enumerate(rest):
+        if any(name in reads(e) for s in statements((stmt,)) for e in exprs_of(s)):
+            last = position
+    span = rest[: last + 1]
+    return not any(base in bound(s) for s in statements(span))
+
+
+def _steady_index(value: Expr, base: str, rest: tuple[Stmt, ...], name: str) -> bool:
+    """Say whether the names in the view's index keep their meaning while the alias is in use."""
+    used = reads(value) - {base}
+    if not used:
+        return True
+    last = -1
+    for position, stmt in enumerate(rest):
+        if any(name in reads(e) for s in statements((stmt,)) for e in exprs_of(s)):
+            last = position
+    return not any(used & set(bound(s)) for s in statements(rest[: last + 1]))
+
+
+# ---- proof that every other name may be treated as a value of its own ----
+
+State = dict[str, frozenset[Any]]
+
+
+def check(fn: Function, facts: Facts) -> None:
+    """Raise AliasError if a write may reach memory that another live name shares unprovably."""
+    _Checker(fn, facts).run()
+
+
+class _Checker:
+    """Follows buffers: a parameter's, or of an allocation, its newest and its earlier instances."""
+
+    def __init__(self, fn: Function, facts: Facts) -> None:
+        self.fn, self.facts = fn, facts
+        self.exact = exact_aliases(fn)
+        self.live = Liveness(fn.body)
+        self.unsure: set[str] = set()
+
+    def run(self) -> None:
+        state: State = {
+            p.name: frozenset({("param", p.name)})
+            for p in self.fn.params
+            if isinstance(p.type, Array | ListOf)
+        }
+        self._block(self.fn.body, state)
+
+    def _root(self, name: str) -> str:
+        return self.exact[name].root if name in self.exact else name
+
+    def _block(self, body: tuple[Stmt, ...], state: State) -> State:
+        for stmt in body:
+            state = self._step(stmt, state)
+        return state
+
+    def _step(self, stmt: Stmt, state: State) -> State:
+        match stmt:
+            case Assign(target, value) if isinstance(target.type, Array | ListOf):
+                return self._assign(stmt, target, value, state)
+            case Store(place) if isinstance(place.type, Array) or place is not root_of(place):
+                root = root_of(place)
+                if root is not None:
+                    self._write(root.name, stmt, state)
+                return state
+            case Append(target, value):
+                base = view_base(value)
+                if base is None:
+                    return state
+                return {**state, target.name: state.get(target.name, frozenset()) | state.get(base.name, frozenset())}
+            case Swap(first, second):
+                return self._swap(first.name, second.name, state)
+            case CallStmt():
+                return self._call(stmt, state)
+            case If(_, body, orelse):
+                return _join(self._block(body, dict(state)), self._block(orelse, dict(state)))
+            case For() | While():
+                return self._loop(stmt, state)
+            case _:
+                return state
+
+    def _assign(self, stmt: Assign, target: Var, value: Expr, state: State) -> State:
+        base = view_base(value)
+        if base is not None:
+            if not is_sure_view(value):
+                self.unsure.add(target.name)
+            return {**state, target.name: state.get(base.name, frozenset())}
+        return self._fresh(target.name, id(stmt), state)
+
+    def _fresh(self, name: str, site: int, state: State) -> State:
+        """A new instance of an allocation: what the site made before is now an earlier one."""
+        aged = {
+            other: frozenset((o[0], "old") if o == (site, "new") else o for o in objects)
+            for other, objects in state.items()
+        }
+        return {**aged, name: frozenset({(site, "new")})}
+
+    def _swap(self, a: str, b: str, state: State) -> State:
+        """Two names that share nothing exchange buffers: calling the buffers by the names keeps them apart."""
+        others = frozenset[Any]().union(*(o for n, o in state.items() if n not in (a, b)), frozenset())
+        first, second = state.get(a, frozenset()), state.get(b, frozenset())
+        if first & second or (first | second) & others:
+            return {**state, a: second, b: first}
+        return state
+
+    def _call(self, stmt: CallStmt, state: State) -> State:
+        written = self.facts.writes(stmt.callee)
+        for position in written:
+            root = root_of(stmt.args[position])
+            if root is None:
+                continue
+            self._write(root.name, stmt, state)
+            for other, arg in enumerate(stmt.args):
+                if other != position and self._overlap(stmt.args[position], arg, state):
+                    raise AliasError(
+                        f"arguments {position + 1} and {other + 1} of this call may share memory that it writes",
+                        stmt.span,
+                        "Pass copies, or arrays that are surely apart.",
+                    )
+        for number, target in enumerate(stmt.targets):
+            if isinstance(target.type, Array | ListOf):
+                shared = [
+                    state.get(root.name, frozenset())
+                    for i in self.facts.shares(stmt.callee)
+                    if (root := root_of(stmt.args[i])) is not None
+                ]
+                state = self._fresh(target.name, hash((id(stmt), number)), state)
+                state[target.name] = state[target.name].union(*shared)
+        return state
+
+    def _overlap(self, a: Expr, b: Expr, state: State) -> bool:
+        if not isinstance(b.type, Array | ListOf):
+            return False
+        first, second = root_of(a), root_of(b)
+        if first is None or second is None:
+            return False
+        if self._root(first.name) == self._root(second.name):
+            return not apart(a, b)
+        return bool(state.get(first.name, frozenset()) & state.get(second.name, frozenset()))
+
+    def _write(self, name: str, stmt: Stmt, state: State) -> None:
+        root = self._root(name)
+        touched = state.get(name, frozenset())
+        later = self.live.after.get(id(stmt), frozenset())
+        for other, objects in state.items():
+            if other == name or (self._root(other) == root and other not in self.unsure and name not in self.unsure):
+                continue
+            if other in later and objects & touched:
+                raise AliasError(
+                    f"`{name}` is written here while `{other}` may share its memory",
+                    stmt.span,
+                    f"Which of them the write reaches cannot be decided. Make one a copy, as in "
+                    f"`{other} = {other}.copy()`, before the write.",
+                )
+
+    def _loop(self, stmt: For | While, state: State) -> State:
+        while True:
+            after = _join(state, self._block(stmt.body, dict(state)))
+            if after == state:
+                return state
+            state = after
+
+
+def _join(a: State, b: State) -> State:
+    return {name: a.get(name, frozenset()) | b.get(name, frozenset()) for name in {**a, **b}}
+
+
+def apart(a: Expr, b: Expr) -> bool:
+    """Say whether two places of one array surely do not overlap: constant indices that differ."""
+    first, second = _index_of(a), _index_of(b)
+    if first is None or second is None:
+        return False
+    for x, y in zip(first, second, strict=False):
+        if isinstance(x, Const) and isinstance(y, Const) and isinstance(x.value, int) and isinstance(y.value, int):
+            if x.value != y.value and (x.value >= 0) == (y.value >= 0):
+                return True
+    return False
+
+
+def _index_of(expr: Expr) -> tuple[Any, ...] | None:
+    return expr.index if isinstance(expr, Index) and isinstance(expr.base, Var) else None

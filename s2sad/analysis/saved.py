@@ -1,0 +1,514 @@
+"""What to save: the values that the adjoint reads and that would be gone by then.
+
+The forward sweep is walked with N, the values that the adjoint of the statements so far will read.
+A statement that overwrites a value in N saves it (to-be-recorded analysis: Hascoet, Naumann and
+Pascual, "To be recorded analysis in reverse-mode automatic differentiation", 2005). A name that
+lives in one block of a loop only is instead brought back at the start of that block's reverse:
+recomputed from what is still there, else read from a tape.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from s2sad.analysis.alias import Alias
+from s2sad.analysis.facts import Facts
+from s2sad.analysis.liveness import Liveness
+from s2sad.ir import ops
+from s2sad.ir.nodes import (
+    Append,
+    Apply,
+    Assign,
+    CallStmt,
+    Const,
+    Expr,
+    For,
+    Function,
+    If,
+    Index,
+    Pack,
+    Slice,
+    Stmt,
+    Store,
+    Swap,
+    Var,
+    While,
+)
+from s2sad.ir.types import Array, ListOf, Scalar
+from s2sad.ir.walk import blocks_of, bound, children, exprs_of, reads, root_of, statements, subexpressions
+
+Block = tuple[int, int]
+TOP: Block = (0, 0)
+_SHAPES = frozenset({ops.dim, ops.size, np.zeros_like, np.empty_like, np.ones_like, ops.shape})
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """A place that the adjoint will read; `crossed`: loops whose later iterations have begun since."""
+
+    place: Expr | None
+    crossed: frozenset[int] = frozenset()
+
+
+Needs = dict[str, frozenset[Need]]
+
+
+@dataclass(slots=True)
+class Plan:
+    """The decisions: what each statement saves, what each block brings back at its reverse."""
+
+    overwrites: dict[int, list[Expr]] = field(default_factory=dict[int, list[Expr]])
+    """By statement: the places to save before it and to put back in its reverse."""
+    taped: dict[Block, list[Var]] = field(default_factory=dict[Block, list[Var]])
+    """By block: names saved at the end of the block's forward run."""
+    recomputed: dict[Block, list[Assign]] = field(default_factory=dict[Block, list[Assign]])
+    """By block: bindings executed again at the start of its reverse."""
+    undefined: dict[Block, list[Var]] = field(default_factory=dict[Block, list[Var]])
+    """By block: names that must exist before the block, because a save may come before a definition."""
+
+
+class Layout:
+    """Where everything stands: blocks, their loops, the block that each name lives in."""
+
+    def __init__(self, fn: Function) -> None:
+        """Walk the function once."""
+        self.fn = fn
+        self.block_of: dict[int, Block] = {}
+        self.parent: dict[Block, Block] = {}
+        self.owner: dict[Block, Stmt] = {}
+        self.defs: dict[str, list[Stmt]] = {}
+        self.stores: dict[str, list[Stmt]] = {}
+        self.uses: dict[str, list[Block]] = {}
+        self.live = Liveness(fn.body)
+        self._visit(fn.body, TOP)
+        self.home: dict[str, Block] = {name: self._home(name) for name in self.uses}
+        for param in fn.params:
+            self.home[param.name] = TOP
+
+    def _visit(self, body: tuple[Stmt, ...], block: Block) -> None:
+        for stmt in body:
+            self.block_of[id(stmt)] = block
+            for expr in exprs_of(stmt):
+                for name in reads(expr):
+                    self.uses.setdefault(name, []).append(block)
+            for name in bound(stmt):
+                self.defs.setdefault(name, []).append(stmt)
+                inner = (id(stmt), 0) if isinstance(stmt, For) else block
+                self.uses.setdefault(name, []).append(inner)
+            if isinstance(stmt, Append):
+                self.uses.setdefault(stmt.list.name, []).append(block)
+            for number, nested in enumerate(blocks_of(stmt)):
+                inner = (id(stmt), number)
+                self.parent[inner] = block
+                self.owner[inner] = stmt
+                self._visit(nested, inner)
+
+    def chain(self, block: Block) -> list[Block]:
+        """Return the blocks from the outermost to `block`."""
+        found = [block]
+        while found[-1] != TOP:
+            found.append(self.parent[found[-1]])
+        return found[::-1]
+
+    def loops(self, block: Block) -> list[For | While]:
+        """Return the loops around a block, outermost first."""
+        owners = [self.owner[b] for b in self.chain(block)[1:]]
+        return [s for s in owners if isinstance(s, For | While)]
+
+    def _home(self, name: str) -> Block:
+        """The innermost block that holds every occurrence, and into which no older value flows."""
+        chains = [self.chain(b) for b in self.uses[name]]
+        home = TOP
+        for level in zip(*chains, strict=False):
+            if len(set(level)) > 1:
+                break
+            home = level[0]
+        while home != TOP:
+            owner = self.owner[home]
+            if isinstance(owner, For | While) and self._carried(owner, name):
+                home = self.parent[home]
+                continue
+            break
+        return home
+
+    def _carried(self, loop: For | While, name: str) -> bool:
+        """Say whether an iteration may read what an earlier one left in `name`."""
+        if isinstance(loop, For) and loop.var.name == name:
+            return False
+        first = loop.body[0] if loop.body else None
+        if first is None:
+            return False
+        return name in self.live.before_loop_body(loop)
+
+    def within(self, block: Block, other: Block) -> bool:
+        """Say whether `block` is `other` or lies inside it."""
+        return other in self.chain(block)
+
+
+class SavedValues:
+    """Runs the analysis: needs come in by statement, a `Plan` comes out."""
+
+    def __init__(
+        self, fn: Function, needs: dict[int, list[Stmt]], aliases: dict[str, Alias], facts: Facts,
+        layout: Layout, primal_names: set[str], after_loop: dict[int, list[Stmt]],
+    ) -> None:  # fmt: skip
+        """`needs` gives the adjoint statements of each primal statement, `after_loop` what is read on leaving one."""
+        self.fn, self.aliases, self.facts, self.layout = fn, aliases, facts, layout
+        self.names = primal_names
+        self.reading = {key: self._read_places(code) for key, code in needs.items()}
+        self.leaving = {key: self._read_places(code) for key, code in after_loop.items()}
+        self.plan = Plan()
+        self.recording = False
+
+    def run(self) -> Plan:
+        """Return the plan of the whole function."""
+        self._block(self.fn.body, TOP, {})
+        self.recording = True
+        self._block(self.fn.body, TOP, {})
+        return self.plan
+
+    # ---- what adjoint code reads ----
+
+    def _read_places(self, code: list[Stmt]) -> Needs:
+        found: dict[str, set[Need]] = {}
+        for stmt in statements(tuple(code)):
+            for expr in exprs_of(stmt):
+                self._collect(expr, found)
+        return {name: frozenset(places) for name, places in found.items()}
+
+    def _collect(self, expr: Any, found: dict[str, set[Need]]) -> None:
+        if isinstance(expr, Apply) and expr.fn in _SHAPES and isinstance(expr.args[0], Var):
+            if self._keeps_shape(expr.args[0].name):
+                for arg in expr.args[1:]:
+                    self._collect(arg, found)
+                return
+        if isinstance(expr, Index) and isinstance(expr.base, Var) and expr.base.name in self.names:
+            if expr.base.name not in self.aliases and isinstance(expr.base.type, Array):
+                found.setdefault(expr.base.name, set()).add(Need(expr))
+                for item in expr.index:
+                    self._collect(item, found)
+                return
+        if isinstance(expr, Var) and expr.name in self.names:
+            found.setdefault(expr.name, set()).add(Need(None))
+            alias = self.aliases.get(expr.name)
+            if alias is not None:
+                found.setdefault(alias.root, set()).add(Need(None))
+                for name in reads(alias.binding.value):
+                    if name != alias.root:
+                        self._collect(Var(name, Scalar("int64")), found)
+            return
+        for child in children(expr):
+            self._collect(child, found)
+
+    def _keeps_shape(self, name: str) -> bool:
+        """Say whether the name always means arrays of one shape that is still known at the end."""
+        if name in self.aliases:
+            return False
+        home = self.layout.home.get(name, TOP)
+        if self.layout.loops(home):
+            return False
+        made = self.layout.defs.get(name, [])
+        param = any(p.name == name for p in self.fn.params)
+        return len(made) + param == 1 or (all(isinstance(s, Swap) for s in made) and param)
+
+    # ---- the forward walk ----
+
+    def _block(self, body: tuple[Stmt, ...], block: Block, needs: Needs) -> Needs:
+        for stmt in body:
+            needs = self._step(stmt, needs)
+        return self._leave(body, block, needs)
+
+    def _step(self, stmt: Stmt, needs: Needs) -> Needs:
+        needs = _union(needs, self.reading.get(id(stmt), {}))
+        match stmt:
+            case If(test, body, orelse):
+                then = self._block(body, (id(stmt), 0), needs)
+                other = self._block(orelse, (id(stmt), 1), needs)
+                return _union(then, other)
+            case For() | While():
+                return self._loop(stmt, needs)
+            case Assign(target):
+                return self._rebind(stmt, target, needs)
+            case CallStmt(targets, callee, args):
+                for position in self.facts.writes(callee):
+                    needs = self._overwrite(stmt, args[position], needs)
+                for target in targets:
+                    needs = self._rebind(stmt, target, needs)
+                return needs
+            case Store(place) if isinstance(place, Var) and isinstance(place.type, Scalar):
+                return self._rebind(stmt, place, needs)
+            case Store(place):
+                return self._overwrite(stmt, place, needs)
+            case Swap(first, second):
+                renamed = dict(needs)
+                for a, b in ((first.name, second.name), (second.name, first.name)):
+                    renamed.pop(a, None)
+                    if b in needs:
+                        renamed[a] = frozenset({Need(None)})
+                return renamed
+            case _:
+                return needs
+
+    def _rebind(self, stmt: Stmt, target: Var, needs: Needs) -> Needs:
+        name = target.name
+        if name in needs and name not in self.aliases:
+            if self.recording:
+                self._save(stmt, target)
+            needs = {k: v for k, v in needs.items() if k != name}
+        return needs
+
+    def _overwrite(self, stmt: Stmt, place: Expr, needs: Needs) -> Needs:
+        root = root_of(place)
+        if root is None:
+            return needs
+        name = self.aliases[root.name].root if root.name in self.aliases else root.name
+        places = needs.get(name, frozenset())
+        if any(not self._apart(need, place, stmt) for need in places) and self.recording:
+            self._save(stmt, place)
+        return needs
+
+    def _save(self, stmt: Stmt, place: Expr) -> None:
+        saved = self.plan.overwrites.setdefault(id(stmt), [])
+        if place not in saved:
+            saved.append(place)
+        if isinstance(place, Var) and not isinstance(stmt, Store):
+            self._ensure_defined(stmt, place)
+
+    def _ensure_defined(self, stmt: Stmt, name: Var) -> None:
+        """A save before the first definition needs the name to exist."""
+        home = self.layout.home[name.name]
+        if any(p.name == name.name for p in self.fn.params):
+            return
+        chain = self.layout.chain(self.layout.block_of[id(stmt)])
+        for other in self.layout.defs[name.name]:
+            where = self.layout.block_of[id(other)]
+            if other is not stmt and where in chain and self._earlier(other, stmt, where):
+                return
+        missing = self.plan.undefined.setdefault(home, [])
+        if all(v.name != name.name for v in missing):
+            missing.append(name)
+
+    def _earlier(self, first: Stmt, second: Stmt, block: Block) -> bool:
+        """Say whether `first`, directly in `block`, comes before the statement that holds `second`."""
+        body = self.fn.body if block == TOP else blocks_of(self.layout.owner[block])[block[1]]
+        for stmt in body:
+            if stmt is first:
+                return not isinstance(stmt, For | While | If)
+            if any(s is second for s in statements((stmt,))):
+                return False
+        return False
+
+    def _loop(self, stmt: For | While, needs: Needs) -> Needs:
+        was, self.recording = self.recording, False
+        head = needs
+        while True:
+            end = self._block(stmt.body, (id(stmt), 0), head)
+            around = {
+                name: frozenset(Need(n.place, n.crossed | {id(stmt)}) for n in places)
+                for name, places in end.items()
+            }
+            if isinstance(stmt, For):
+                around.pop(stmt.var.name, None)
+            merged = _union(head, around)
+            if merged == head:
+                break
+            head = merged
+        self.recording = was
+        if was:
+            self._block(stmt.body, (id(stmt), 0), head)
+        return _union(head, self.leaving.get(id(stmt), {}))
+
+    # ---- leaving a block: names that live in it only ----
+
+    def _leave(self, body: tuple[Stmt, ...], block: Block, needs: Needs) -> Needs:
+        if block == TOP or not self.layout.loops(block):
+            return needs
+        owner = self.layout.owner[block]
+        result = dict(needs)
+        recomputed: list[Assign] = []
+        taped: list[Var] = []
+        for stmt in reversed([s for s in statements(body) if isinstance(s, Assign | CallStmt)]):
+            for target in [stmt.target] if isinstance(stmt, Assign) else list(stmt.targets):
+                name = target.name
+                if name not in result or self.layout.home.get(name) != block:
+                    continue
+                if isinstance(owner, For) and owner.var.name == name:
+                    continue
+                del result[name]
+                if isinstance(stmt, Assign) and self._can_recompute(stmt, name, body):
+                    recomputed.append(stmt)
+                    result = _union(result, self._binding_needs(stmt, name))
+                else:
+                    taped.append(target)
+        if isinstance(owner, For):
+            result.pop(owner.var.name, None)
+        if self.recording:
+            self.plan.recomputed[block] = recomputed[::-1]
+            self.plan.taped[block] = taped[::-1]
+            for target in taped:
+                made = self.layout.defs[target.name]
+                if len(made) == 1 and self.layout.block_of[id(made[0])] == block:
+                    continue
+                if not any(self.layout.block_of[id(d)] == block for d in made):
+                    missing = self.plan.undefined.setdefault(block, [])
+                    if all(v.name != target.name for v in missing):
+                        missing.append(target)
+        return result
+
+    def _binding_needs(self, stmt: Assign, name: str) -> Needs:
+        found: dict[str, set[Need]] = {}
+        if name in self.aliases:
+            root = self.aliases[name].root
+            for other in reads(stmt.value):
+                if other != root:
+                    self._collect(Var(other, Scalar("int64")), found)
+        else:
+            self._collect(stmt.value, found)
+        return {k: frozenset(v) for k, v in found.items()}
+
+    def _can_recompute(self, stmt: Assign, name: str, body: tuple[Stmt, ...]) -> bool:
+        if len(self.layout.defs[name]) != 1 or stmt not in body:
+            return False
+        if name in self.aliases:
+            return True
+        if self.layout.stores.get(name) or self._written_in(name, body):
+            return False
+        if not is_pure(stmt.value):
+            return False
+        rest = body[body.index(stmt) + 1 :]
+        used = reads(stmt.value)
+        for other in used:
+            if other not in self.names:
+                return False
+        return not any(self._changes(later, used) for later in statements(rest))
+
+    def _written_in(self, name: str, body: tuple[Stmt, ...]) -> bool:
+        return any(self._changes(s, {name}, rebinding=False) for s in statements(body))
+
+    def _changes(self, stmt: Stmt, names: set[str], rebinding: bool = True) -> bool:
+        """Say whether the statement changes the value of one of the names."""
+        from s2sad.analysis.facts import written_by
+
+        if rebinding and names & set(bound(stmt)):
+            return True
+        roots = {self.aliases[n].root if n in self.aliases else n for n in names}
+        touched = {self.aliases[n].root if n in self.aliases else n for n in written_by(stmt, self.facts)}
+        if isinstance(stmt, Store) and isinstance(stmt.place, Var) and isinstance(stmt.place.type, Scalar):
+            touched.add(stmt.place.name)
+        return bool(roots & touched)
+
+    # ---- places that surely differ ----
+
+    def _apart(self, need: Need, place: Expr, stmt: Stmt) -> bool:
+        """Say whether what was read lies in another element than the one written now."""
+        read = need.place
+        if not (isinstance(read, Index) and isinstance(place, Index) and isinstance(place.base, Var)):
+            return False
+        if place.base.name in self.aliases:
+            return False
+        for a, b in zip(read.index, place.index, strict=False):
+            if self._apart_on_axis(a, b, need.crossed, stmt):
+                return True
+            if isinstance(a, Slice) or isinstance(b, Slice) or isinstance(a.type, Array) or isinstance(b.type, Array):
+                return False
+        return False
+
+    def _apart_on_axis(self, read: Any, write: Any, crossed: frozenset[int], stmt: Stmt) -> bool:
+        if isinstance(read, Slice) or isinstance(write, Slice):
+            return False
+        a, b = affine(read), affine(write)
+        if a is None or b is None:
+            return False
+        if a[0] is None and b[0] is None:
+            return a[1] != b[1] and (a[1] >= 0) == (b[1] >= 0)
+        if a[0] is None or b[0] is None:
+            return self._below(a, b, stmt)
+        if a[0] != b[0]:
+            return False
+        loop = self._loop_of(b[0], stmt)
+        if loop is None or not self._only_inside(crossed, loop):
+            return False
+        step = loop.step.value if isinstance(loop.step, Const) else None
+        if step is None:
+            return False
+        return a[1] < b[1] if step > 0 else a[1] > b[1]
+
+    def _below(self, read: tuple[str | None, int], write: tuple[str | None, int], stmt: Stmt) -> bool:
+        """A constant index read and a loop index written that always exceeds it."""
+        if read[0] is not None or write[0] is None or read[1] < 0:
+            return False
+        loop = self._loop_of(write[0], stmt)
+        if loop is None or not isinstance(loop.start, Const) or not isinstance(loop.step, Const):
+            return False
+        return loop.step.value > 0 and loop.start.value + write[1] > read[1]
+
+    def _loop_of(self, name: str, stmt: Stmt) -> For | None:
+        block = self.layout.block_of[id(stmt)]
+        for loop in reversed(self.layout.loops(block)):
+            if isinstance(loop, For) and loop.var.name == name:
+                return loop
+        return None
+
+    def _only_inside(self, crossed: frozenset[int], loop: For) -> bool:
+        """Say whether no loop around `loop` has begun another iteration since the reading."""
+        outer = {id(s) for s in self.layout.loops(self.layout.block_of[id(loop)])}
+        return not (crossed & outer)
+
+
+def affine(expr: Expr) -> tuple[str | None, int] | None:
+    """Read an index as `name + offset` (name None: a constant), or None."""
+    import operator
+
+    match expr:
+        case Const(int() as value):
+            return None, value
+        case Var(name):
+            return name, 0
+        case Apply(operator.add, (Var(name), Const(int() as value))):
+            return name, value
+        case Apply(operator.add, (Const(int() as value), Var(name))):
+            return name, value
+        case Apply(operator.sub, (Var(name), Const(int() as value))):
+            return name, -value
+        case _:
+            return None
+
+
+def is_pure(expr: Expr) -> bool:
+    """Say whether an expression may be evaluated again: cheap, and without effects."""
+    from s2sad.rules.registry import Elementwise, find
+
+    for part in subexpressions(expr):
+        if isinstance(part, Apply):
+            if part.fn in (ops.pop, ops.new_list):
+                return False
+            if part.fn in _SHAPES or part.fn in (ops.both, ops.either, ops.transpose, ops.length):
+                continue
+            rule = find(part.fn)
+            module = getattr(part.fn, "__module__", "") or ""
+            if isinstance(rule, Elementwise) or module in ("_operator", "builtins", "math"):
+                continue
+            if isinstance(part.fn, np.ufunc) or part.fn in (np.array, np.sum):
+                continue
+            return False
+    return not isinstance(expr, Pack)
+
+
+def _union(a: Needs, b: Needs) -> Needs:
+    if not b:
+        return a
+    result = dict(a)
+    for name, places in b.items():
+        merged = result.get(name, frozenset()) | places
+        whole = Need(None)
+        if any(n.place is None for n in merged):
+            crossed = frozenset[int]().union(*(n.crossed for n in merged if n.place is None))
+            merged = frozenset({Need(None, crossed)}) if crossed else frozenset({whole})
+        result[name] = merged
+    return result
+
+
+__all__ = ["TOP", "Block", "Layout", "ListOf", "Plan", "SavedValues"]

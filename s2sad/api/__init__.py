@@ -1,0 +1,1 @@
+"""The public surface; `s2sad/__init__.py` loads each name at its first use."""

@@ -1,0 +1,263 @@
+"""Rules that the user writes: `custom_jvp`, `custom_vjp`, and rules of functions not their own.
+
+The compiler reads `CustomJVP.rule`, `CustomVJP.fwd` and `.bwd`, `.fun` and `.nondiff_argnums` of
+the objects that it meets in user code, and asks `rule_of(callable)` for everything else before its
+built-in rules.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, Generic, ParamSpec, TypeVar
+
+from s2sad.api.signature import label
+from s2sad.errors import ArgumentError, RuleError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class _Custom(Generic[P, R]):
+    """A function with a rule; called outside a transform it is the function itself."""
+
+    def __init__(self, fun: Callable[P, R], nondiff_argnums: tuple[int, ...] = ()) -> None:
+        """Hold the function, and which of its arguments the rule takes first, undifferentiated."""
+        if not callable(fun):
+            raise ArgumentError(f"a function is needed, not `{fun!r}`")
+        self.fun = fun
+        self.nondiff_argnums = _positions(fun, nondiff_argnums)
+        functools.update_wrapper(self, fun, updated=())
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Return what the function returns."""
+        return self.fun(*args, **kwargs)
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        """Bind like a function when a class holds it."""
+        return self if instance is None else functools.partial(self, instance)
+
+    def __repr__(self) -> str:
+        """Name the kind and the function."""
+        return f"<s2sad.{_KINDS[type(self)]} {getattr(self.fun, '__qualname__', self.fun)}>"
+
+
+def _positions(fun: Callable[..., Any], argnums: tuple[int, ...] | int) -> tuple[int, ...]:
+    given = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+    count = len(inspect.signature(fun).parameters)
+    if any(not -count <= index < count for index in given):
+        raise ArgumentError(
+            f"nondiff_argnums={argnums!r} is out of range: `{label(fun)}` has {count} parameters"
+        )
+    return tuple(sorted(index % count for index in given))
+
+
+class CustomJVP(_Custom[P, R]):
+    """A function whose tangent is given by a rule.
+
+    Attributes:
+        fun: the primal.
+        nondiff_argnums: positions of the arguments that the rule takes first, undifferentiated.
+        rule: `(*nondiff, primals, tangents) -> (out, out_dot)`, or None while there is none.
+        per_argument: for each argument `(tangent, out, *args) -> out_dot`, or None for a zero;
+            None when `rule` was given as a whole.
+    """
+
+    rule: Callable[..., Any] | None = None
+    per_argument: tuple[Callable[..., Any] | None, ...] | None = None
+
+    def defjvp(self, rule: F) -> F:
+        """Give the rule `(*nondiff, primals, tangents) -> (out, out_dot)`; also a decorator."""
+        _require_callable(rule, self.fun)
+        self.rule, self.per_argument = rule, None
+        return rule
+
+    def defjvps(self, *rules: Callable[..., Any] | None) -> None:
+        """Give one rule `(tangent, out, *args) -> out_dot` per argument, None where it is zero.
+
+        Raises:
+            RuleError: another number of rules than of arguments.
+        """
+        count = len(inspect.signature(self.fun).parameters)
+        if self.nondiff_argnums:
+            raise RuleError(
+                f"`defjvps` of `{label(self.fun)}` takes no nondiff_argnums; use `defjvp`"
+            )
+        if len(rules) != count:
+            raise RuleError(
+                f"`{label(self.fun)}` has {count} arguments but was given {len(rules)} rules"
+            )
+        self.per_argument = rules
+        primal: Callable[..., Any] = self.fun
+
+        def rule(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
+            out = primal(*primals)
+            terms = [
+                one(dot, out, *primals)
+                for one, dot in zip(rules, tangents, strict=True)
+                if one is not None and dot is not None
+            ]
+            return out, functools.reduce(lambda a, b: a + b, terms) if terms else out * 0
+
+        self.rule = rule
+
+
+class CustomVJP(_Custom[P, R]):
+    """A function whose cotangents are given by a rule.
+
+    Attributes:
+        fun: the primal.
+        nondiff_argnums: positions of the arguments that `bwd` takes first, undifferentiated.
+        fwd: `(*args) -> (out, residuals)`, or None while there is none.
+        bwd: `(*nondiff, residuals, out_bar) -> tuple of cotangents`; None in the tuple is zero.
+    """
+
+    fwd: Callable[..., Any] | None = None
+    bwd: Callable[..., Any] | None = None
+
+    def defvjp(self, fwd: Callable[..., Any], bwd: Callable[..., Any]) -> None:
+        """Give the two halves of the rule."""
+        _require_callable(fwd, self.fun)
+        _require_callable(bwd, self.fun)
+        self.fwd, self.bwd = fwd, bwd
+
+
+_KINDS: dict[type, str] = {CustomJVP: "custom_jvp", CustomVJP: "custom_vjp"}
+
+
+def custom_jvp(fun: Callable[P, R], nondiff_argnums: tuple[int, ...] = ()) -> CustomJVP[P, R]:
+    """Let the tangent of a function be given by a rule.
+
+    Example:
+        >>> import s2sad
+        >>> @s2sad.custom_jvp
+        ... def square(x):
+        ...     return x * x
+        >>> @square.defjvp
+        ... def square_jvp(primals, tangents):
+        ...     (x,), (x_dot,) = primals, tangents
+        ...     return x * x, 2.0 * x * x_dot
+        >>> square(3.0)
+        9.0
+    """
+    return CustomJVP(fun, nondiff_argnums)
+
+
+def custom_vjp(fun: Callable[P, R], nondiff_argnums: tuple[int, ...] = ()) -> CustomVJP[P, R]:
+    """Let the cotangents of a function be given by a rule.
+
+    Example:
+        >>> import s2sad
+        >>> @s2sad.custom_vjp
+        ... def square(x):
+        ...     return x * x
+        >>> square.defvjp(lambda x: (x * x, x), lambda x, y_bar: (2.0 * x * y_bar,))
+        >>> square(3.0)
+        9.0
+    """
+    return CustomVJP(fun, nondiff_argnums)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """The rule of a callable that the user does not own.
+
+    Attributes:
+        callable: whose rule it is; compared by identity, never by name.
+        jvp: `(primals, tangents) -> (out, out_dot)`, or None.
+        fwd: `(*args) -> (out, residuals)`, or None.
+        bwd: `(residuals, out_bar) -> tuple of cotangents`, or None.
+    """
+
+    callable: Callable[..., Any]
+    jvp: Callable[..., Any] | None = None
+    fwd: Callable[..., Any] | None = None
+    bwd: Callable[..., Any] | None = None
+
+
+_everywhere: dict[int, Rule] = {}
+_local = threading.local()
+
+
+def _scopes() -> list[dict[int, Rule]]:
+    if not hasattr(_local, "scopes"):
+        _local.scopes = []
+    found: list[dict[int, Rule]] = _local.scopes
+    return found
+
+
+def rule_of(fun: Any) -> Rule | None:
+    """Return the user's rule for a callable: of the innermost scope, else the global one."""
+    for scope in (*reversed(_scopes()), _everywhere):
+        if id(fun) in scope:
+            return scope[id(fun)]
+    return None
+
+
+def rules_key() -> tuple[Rule, ...]:
+    """Return every rule in force, so that derivatives made under other rules are not used."""
+    merged = dict(_everywhere)
+    for scope in _scopes():
+        merged |= scope
+    return tuple(merged.values())
+
+
+def _give(fun: Callable[..., Any], **parts: Any) -> None:
+    scope = _scopes()[-1] if _scopes() else _everywhere
+    known = rule_of(fun) or Rule(fun)
+    scope[id(fun)] = replace(known, **parts)
+
+
+def defjvp(fun: Callable[..., Any], rule: Callable[..., Any]) -> None:
+    """Give the tangent rule `(primals, tangents) -> (out, out_dot)` of a function not one's own.
+
+    Inside `with s2sad.rules():` it holds in that block and thread only, else everywhere.
+    """
+    _require_callable(rule, fun)
+    _give(fun, jvp=rule)
+
+
+def defvjp(fun: Callable[..., Any], fwd: Callable[..., Any], bwd: Callable[..., Any]) -> None:
+    """Give the adjoint rule of a function not one's own, in halves as `CustomVJP.defvjp`."""
+    _require_callable(fwd, fun)
+    _require_callable(bwd, fun)
+    _give(fun, fwd=fwd, bwd=bwd)
+
+
+def rule(fun: Callable[..., Any]) -> Callable[[F], F]:
+    """Decorate the tangent rule of a function not one's own; see `defjvp`.
+
+    Example:
+        >>> import numpy as np, s2sad
+        >>> with s2sad.rules():
+        ...     @s2sad.rule(np.sinc)
+        ...     def sinc_jvp(primals, tangents):
+        ...         (x,), (x_dot,) = primals, tangents
+        ...         return np.sinc(x), (np.cos(np.pi * x) - np.sinc(x)) / x * x_dot
+    """
+
+    def decorate(tangent: F) -> F:
+        defjvp(fun, tangent)
+        return tangent
+
+    return decorate
+
+
+@contextmanager
+def rules(*given: Rule) -> Generator[None, None, None]:
+    """Let the rules given here, and those defined inside the block, hold inside the block only."""
+    _scopes().append({id(item.callable): item for item in given})
+    try:
+        yield
+    finally:
+        _scopes().pop()
+
+
+def _require_callable(value: Any, fun: Any) -> None:
+    if not callable(value):
+        raise RuleError(f"the rule of `{label(fun)}` must be a function, not `{value!r}`")

@@ -1,0 +1,369 @@
+"""`@differentiate`: a function with its primal compiled and its derivatives as attributes."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, ParamSpec, TypeVar, overload
+
+from s2sad.api import pickling
+from s2sad.api.jacobian import Jacobian
+from s2sad.api.notation import annotated, parse, write
+from s2sad.api.options import Options
+from s2sad.api.plan import Request, differentiated, entry, select
+from s2sad.api.signature import Argnums, label
+from s2sad.api.structure import Tree, inexact_leaves, tree_of
+from s2sad.api.transformed import Transformed
+from s2sad.api.transforms import forward_of, hvp, jvp, reverse_of, vjp
+from s2sad.errors import ArgumentError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+MODES = ("primal", "grad", "value_and_grad", "jvp", "vjp", "fwd", "bwd")
+
+
+class Differentiable(Generic[P, R]):
+    """A function under `@differentiate`: call it, or one of its derivatives.
+
+    Attributes:
+        py_func: the function as it was written.
+        argnums: which arguments its gradients are taken for.
+        target: where it and its derivatives run.
+        options: everything else that was chosen.
+    """
+
+    __s2sad_differentiable__ = True
+
+    def __init__(
+        self, py_func: Callable[P, R], argnums: Argnums, target: str, options: Options
+    ) -> None:
+        """Hold the function; nothing is compiled before the first call."""
+        self.py_func = py_func
+        self.argnums: Argnums = argnums
+        self.target, self.options = target, options
+        functools.update_wrapper(self, py_func, updated=())
+        self.__signature__ = inspect.signature(py_func)
+        self._primal: Transformed[P, R] = Transformed(py_func, "primal", argnums, options, target)
+        self._primal.store.binder.check(argnums)
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Return what the function returns, compiled."""
+        return self._primal(*args, **kwargs)
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        """Bind like a function when a class holds it."""
+        if instance is None:
+            return self
+        bound: Any = self.py_func.__get__(instance, owner)  # type: ignore[attr-defined]
+        return Differentiable(bound, self.argnums, self.target, self.options)
+
+    @functools.cached_property
+    def grad(self) -> Transformed[P, Any]:
+        """The gradient, a function of the same arguments; see `s2sad.grad`."""
+        return Transformed(self.py_func, "grad", self.argnums, self.options, self.target)
+
+    @functools.cached_property
+    def value_and_grad(self) -> Transformed[P, tuple[Any, Any]]:
+        """Value and gradient in one go; see `s2sad.value_and_grad`."""
+        return Transformed(self.py_func, "value_and_grad", self.argnums, self.options, self.target)
+
+    @functools.cached_property
+    def jacobian(self) -> Jacobian[P]:
+        """The Jacobian; see `s2sad.jacrev`."""
+        return Jacobian(self.py_func, "jacrev", self.argnums, self.options, self.target)
+
+    @functools.cached_property
+    def hessian(self) -> Jacobian[P]:
+        """The Hessian; see `s2sad.hessian`."""
+        return Jacobian(self.py_func, "hessian", self.argnums, self.options, self.target)
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, ...]:
+        """Return `(out, out_dot)`; see `s2sad.jvp`."""
+        return jvp(self.py_func, primals, tangents, target=self.target, options=self.options)
+
+    def vjp(self, *primals: Any) -> tuple[Any, ...]:
+        """Return `(out, pullback)`; see `s2sad.vjp`."""
+        return vjp(self.py_func, *primals, target=self.target, options=self.options)
+
+    def hvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+        """Return the Hessian times a vector; see `s2sad.hvp`."""
+        return hvp(
+            self.py_func, primals, tangents, self.argnums, target=self.target, options=self.options
+        )
+
+    def source(self, mode: str = "grad", types: Any = None) -> str:
+        """Return the Python source of a derivative.
+
+        Args:
+            mode: "primal", "grad", "value_and_grad", "jvp", "vjp", "fwd" or "bwd".
+            types: a signature such as "float64[:], float64", or example values in a tuple; else
+                the annotations decide, else the last call.
+
+        Raises:
+            ArgumentError: an unknown mode, or types that are neither given nor known.
+        """
+        return str(self.derivative(mode, types).source)
+
+    def derivative(self, mode: str = "grad", types: Any = None) -> DerivativeView:
+        """Return a derivative over flat leaves: `.source`, `.py_func`, `.path`; callable."""
+        if mode not in MODES:
+            raise ArgumentError(
+                f"`{mode}` is no mode of a derivative", why=f"Use one of {', '.join(MODES)}."
+            )
+        trees = self._trees(types)
+        request = Request(self.py_func, self.target, self.options)
+        wrt = (
+            ()
+            if mode == "primal"
+            else tuple(leaf for tree in trees for leaf in inexact_leaves(tree))
+        )
+        if mode in ("grad", "value_and_grad"):
+            wrt = self._wrt(trees)
+        made = entry(request, mode, trees, wrt)
+        return DerivativeView(mode, made.derivative.text, made.loaded)
+
+    def _wrt(self, trees: tuple[Tree, ...]) -> tuple[Tree, ...]:
+        binder = self._primal_store.binder
+        stand_ins = tuple(
+            tree.children for tree in trees
+        )  # only the length of `*args` is asked for
+        return differentiated(select(trees, binder.places(self.argnums, stand_ins)), self.options)
+
+    @property
+    def _primal_store(self) -> Any:
+        return self._primal.store
+
+    def _stores(self) -> list[Any]:
+        flat = [self._primal.store, self.grad.store, self.value_and_grad.store]
+        args = (self.py_func, self.options, self.target)
+        return [*flat, forward_of(*args), reverse_of(*args)]
+
+    def _trees(self, types: Any) -> tuple[Tree, ...]:
+        """Return the structures of the parameters: as given, as annotated, or as last called."""
+        names = self._primal_store.binder.names
+        if isinstance(types, str):
+            return _named(parse(types, names), names)
+        if types is not None:
+            values = self._primal_store.binder.bind(tuple(types), {})
+            return self._primal_store.describe(values)
+        found = annotated(self.py_func, names)
+        if found is not None:
+            return _named(found, names)
+        for store in self._stores():
+            if store.last is not None:
+                return store.last
+        raise ArgumentError(
+            f"the types of the arguments of `{label(self.py_func)}` are not known",
+            why='Call it once, annotate it, or pass types="float64[:], float64" for '
+            f"{', '.join(names)}.",
+        )
+
+    @property
+    def signatures(self) -> list[tuple[str, ...]]:
+        """The argument types that something has been compiled for, a tuple per signature."""
+        found: dict[tuple[str, ...], None] = {}
+        for store in self._stores():
+            known = store.known()
+            for special in known:
+                found[tuple(write(tree.type) for tree in special[0])] = None
+        return list(found)
+
+    def inspect_types(self, file: Any = None) -> None:
+        """Print the source of everything that has been compiled, under the types it is for."""
+        for kind, store in zip(("primal", "grad", "value_and_grad"), self._stores(), strict=False):
+            for trees, plan in store.known():
+                types = ", ".join(write(tree.type) for tree in trees)
+                print(
+                    f"# {label(self.py_func)} ({types}), {kind}\n{plan.entry.derivative.text}",
+                    file=file,
+                )
+
+    def recompile(self) -> None:
+        """Forget what was derived; the next call derives again, from the source as it is then."""
+        for store in self._stores():
+            store.clear()
+
+    def __repr__(self) -> str:
+        """Name the function, its signature and its options."""
+        where = f"argnums={self.argnums!r}, target={self.target!r}"
+        return f"<s2sad.differentiate {self.py_func.__qualname__}{self.__signature__}, {where}>"
+
+    def _repr_html_(self) -> str:
+        """Show the function's source, highlighted, in a notebook."""
+        try:
+            text = inspect.getsource(self.py_func)
+        except OSError:
+            text = repr(self)
+        return highlighted(text)
+
+    def _identity(self) -> tuple[Any, ...]:
+        return self.py_func, self.argnums, self.target, self.options
+
+    def __eq__(self, other: object) -> bool:
+        """The same function with the same options is equal."""
+        return isinstance(other, Differentiable) and self._identity() == other._identity()
+
+    def __hash__(self) -> int:
+        """Hash as `__eq__` compares."""
+        return hash(self._identity())
+
+    def __copy__(self) -> Differentiable[P, R]:
+        """Return an equal object, which shares what was derived."""
+        return Differentiable(*self._identity())
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Differentiable[P, R]:
+        """Return an equal object: functions are not copied."""
+        return self.__copy__()
+
+    def __reduce__(self) -> Any:
+        """Pickle by name where the name leads here, else by the function's source."""
+        name = pickling.global_name(self)
+        if name is not None and self.__module__ != "__main__":
+            return name
+        return restored, (pickling.portable(self.py_func), *self._identity()[1:])
+
+
+def restored(
+    carried: Any, argnums: Argnums, target: str, options: Options
+) -> Differentiable[..., Any]:
+    """Rebuild a pickled `Differentiable`."""
+    return Differentiable(pickling.restored(carried), argnums, target, options)
+
+
+class DerivativeView:
+    """One derivative as its text and its flat callable.
+
+    Attributes:
+        mode: which derivative.
+        source: its Python text.
+        path: the file that holds the text.
+    """
+
+    def __init__(self, mode: str, source: str, loaded: Any) -> None:
+        """Hold what was derived and loaded."""
+        self.mode, self.source, self._loaded = mode, source, loaded
+        self.path = loaded.path
+
+    @property
+    def py_func(self) -> Callable[..., Any]:
+        """The derivative as plain Python: step through it in a debugger."""
+        return self._loaded.py_func
+
+    def __call__(self, *leaves: Any) -> Any:
+        """Run the derivative over flat leaves."""
+        return self._loaded.entry(*leaves)
+
+    def __repr__(self) -> str:
+        """Name the mode and the file."""
+        return f"<s2sad derivative {self.mode!r} in {self.path}>"
+
+    def _repr_html_(self) -> str:
+        return highlighted(self.source)
+
+
+def highlighted(text: str) -> str:
+    """Return Python text as HTML, coloured where pygments is installed."""
+    try:
+        from pygments import highlight
+        from pygments.formatters import HtmlFormatter
+        from pygments.lexers import PythonLexer
+    except ImportError:
+        import html
+
+        return f"<pre>{html.escape(text)}</pre>"
+    formatter: Any = HtmlFormatter(noclasses=True)
+    return str(highlight(text, PythonLexer(), formatter))
+
+
+def _named(types: Sequence[Any], names: Sequence[str]) -> tuple[Tree, ...]:
+    return tuple(tree_of(kind, name) for kind, name in zip(types, names, strict=True))
+
+
+@overload
+def differentiate(fun: Callable[P, R], /) -> Differentiable[P, R]: ...
+@overload
+def differentiate(
+    *,
+    argnums: Argnums = ...,
+    target: str = ...,
+    parallel: bool = ...,
+    fastmath: bool | frozenset[str] = ...,
+    cache: bool = ...,
+    outputs: tuple[str, ...] = ...,
+    has_aux: bool = ...,
+    holomorphic: bool = ...,
+    allow_int: bool = ...,
+    debug_nans: bool = ...,
+) -> Callable[[Callable[P, R]], Differentiable[P, R]]: ...
+def differentiate(
+    fun: Callable[..., Any] | None = None,
+    /,
+    *,
+    argnums: Argnums = 0,
+    target: str = "cpu",
+    parallel: bool = False,
+    fastmath: bool | frozenset[str] = False,
+    cache: bool = True,
+    outputs: tuple[str, ...] = (),
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+    debug_nans: bool = False,
+) -> Any:
+    """Compile a function, and give it its derivatives as attributes.
+
+    Args:
+        fun: the function, when the decorator is used bare.
+        argnums: which arguments: a position, a name, or a tuple of them.
+        target: "cpu" compiles by Numba, "python" runs in CPython.
+        parallel: Numba's option of that name.
+        fastmath: Numba's option of that name.
+        cache: keep machine code on disk.
+        outputs: the parameters through which a procedure returns its results.
+        has_aux: the function returns `(output, aux)`.
+        holomorphic: the function is complex-differentiable.
+        allow_int: integer arguments get a gradient of zeros.
+        debug_nans: stop at the first NaN or infinity that a derivative produces.
+
+    Returns:
+        A `Differentiable`: `.grad`, `.value_and_grad`, `.jvp`, `.vjp`, `.jacobian`, `.hessian`,
+        `.hvp`, `.source(mode)`, `.derivative(mode)`, `.py_func`, `.signatures`, `.recompile()`.
+
+    Raises:
+        ArgumentError: `argnums` or `outputs` names no argument, or the target is not known.
+
+    Example:
+        >>> import s2sad
+        >>> @s2sad.differentiate(target="python")
+        ... def square(x):
+        ...     return x * x
+        >>> square.grad(3.0)
+        6.0
+    """
+    options = Options(
+        aux=has_aux,
+        holomorphic=holomorphic,
+        allow_int=allow_int,
+        outputs=(outputs,) if isinstance(outputs, str) else tuple(outputs),
+        fastmath=frozenset(fastmath) if isinstance(fastmath, set) else fastmath,
+        parallel=parallel,
+        cache=cache,
+        debug_nans=debug_nans,
+    )
+    chosen: Argnums = tuple(argnums) if isinstance(argnums, list) else argnums
+
+    def decorate(function: Callable[..., Any]) -> Differentiable[..., Any]:
+        from s2sad.backends.base import effective
+
+        effective(target)
+        function = function.py_func if isinstance(function, Differentiable) else function
+        for name in options.outputs:
+            if name not in inspect.signature(function).parameters:
+                raise ArgumentError(
+                    f"`{label(function)}` has no parameter {name!r} to return through"
+                )
+        return Differentiable(function, chosen, target, options)
+
+    return decorate if fun is None else decorate(fun)

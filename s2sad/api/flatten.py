@@ -1,0 +1,278 @@
+"""Code generated once per structure: checks and flattens a call, and puts its results together.
+
+Walking a container by hand-written generic code costs microseconds; straight-line code with the
+structure spelled out costs a tenth of that.
+"""
+
+from __future__ import annotations
+
+import linecache
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from s2sad.api.structure import NAMESPACE, Custom, Tree, rebuild, static_key
+from s2sad.ir.types import Array, ListOf, Static, Struct
+
+Match = Callable[[tuple[Any, ...]], tuple[Any, ...] | None]
+Finish = Callable[[Any, tuple[Any, ...]], Any]
+
+_may_share = np.may_share_memory
+_PAIRS = 300  # beyond as many pairs, addresses are sorted instead
+
+
+class _Writer:
+    """Collects lines of one generated function, and the objects that they name."""
+
+    def __init__(self, header: str, **names: Any) -> None:
+        self.lines = [header]
+        self.names: dict[str, Any] = names
+        self._count = 0
+
+    def constant(self, value: Any) -> str:
+        """Return a name that stands for `value`."""
+        name = f"c{len(self.names)}"
+        self.names[name] = value
+        return name
+
+    def local(self) -> str:
+        """Return a new local name."""
+        self._count += 1
+        return f"v{self._count}"
+
+    def line(self, text: str) -> None:
+        """Add a line of the body."""
+        self.lines.append("    " + text)
+
+    def build(self, name: str) -> Any:
+        """Execute the text and return the function `name`."""
+        text = "\n".join(self.lines) + "\n"
+        file = f"<s2sad {name} {len(linecache.cache)}>"
+        exec(compile(text, file, "exec"), self.names)
+        return self.names[name]
+
+
+def matcher(trees: Sequence[Tree]) -> Match:
+    """Generate `match(values)`: the leaves when the values have this structure, else None.
+
+    The caller has already compared the classes of the values themselves. Layout, dtype, rank and
+    the dimensions of length 1 are compared, static values by value.
+    """
+    writer = _Writer("def match(values):")
+    leaves: list[str] = []
+    for position, tree in enumerate(trees):
+        local = writer.local()
+        writer.line(f"{local} = values[{position}]")
+        _match(writer, tree, local, leaves)
+    writer.line(f"return ({', '.join(leaves)}{',' * (len(leaves) == 1)})")
+    return writer.build("match")
+
+
+def _match(writer: _Writer, tree: Tree, local: str, leaves: list[str]) -> None:
+    """Check what stands below a value whose class is known to be right."""
+    if isinstance(tree.type, Static):
+        _match_static(writer, tree, local)
+    elif isinstance(tree.type, Struct):
+        _match_container(writer, tree, tree.type, local, leaves)
+    elif issubclass(tree.cls, np.ndarray):
+        _match_array(writer, tree, local)
+        leaves.append(_entry_form(writer, tree, local))
+    else:
+        leaves.append(local)
+
+
+def _match_static(writer: _Writer, tree: Tree, local: str) -> None:
+    value = writer.constant(tree.value)
+    if tree.value is None:
+        return
+    if isinstance(tree.value, bool | type) or type(tree.value) is type(matcher):
+        writer.line(f"if {local} is not {value}: return None")
+    elif isinstance(tree.value, str):
+        writer.line(f"if {local} != {value}: return None")
+    else:
+        key, now = writer.constant(static_key(tree.value)), writer.constant(static_key)
+        writer.line(f"if {now}({local}) != {key}: return None")
+
+
+def _match_array(writer: _Writer, tree: Tree, local: str) -> None:
+    dtype = writer.constant(tree.value)
+    writer.line(f"if {local}.dtype is not {dtype} and {local}.dtype != {dtype}: return None")
+    if not isinstance(tree.type, Array):
+        writer.line(f"if {local}.ndim: return None")
+        return
+    dims = tree.type.dims
+    shape, flags = writer.local(), writer.local()
+    writer.line(f"{shape} = {local}.shape")
+    tests = [f"len({shape}) != {len(dims)}"]
+    tests += [f"{shape}[{axis}] {'!=' if dim == 1 else '=='} 1" for axis, dim in enumerate(dims)]
+    writer.line(f"if {' or '.join(tests)}: return None")
+    writer.line(f"{flags} = {local}.flags")
+    wrong = {
+        "C": f"not {flags}.c_contiguous",
+        "F": f"{flags}.c_contiguous or not {flags}.f_contiguous",
+        "A": f"{flags}.c_contiguous or {flags}.f_contiguous",
+    }[tree.type.layout]
+    writer.line(f"if {wrong}: return None")
+
+
+def _entry_form(writer: _Writer, tree: Tree, local: str) -> str:
+    """The expression by which an array is passed on: native byte order, 0-d arrays as scalars."""
+    text = local
+    if tree.cls is not np.ndarray:
+        text = f"{writer.constant(np.asarray)}({text})"
+    if not tree.value.isnative:
+        text = f"{text}.astype({writer.constant(tree.value.newbyteorder('='))})"
+    return text if isinstance(tree.type, Array) else f"{text}[()]"
+
+
+def _match_container(
+    writer: _Writer, tree: Tree, kind: Struct, local: str, leaves: list[str]
+) -> None:
+    parts = local
+    if isinstance(tree.value, Custom):
+        parts = writer.local()
+        split, key = writer.constant(_custom_children), writer.constant(static_key(tree.value))
+        writer.line(f"{parts} = {split}({local}, {key}, {len(kind.keys)})")
+        writer.line(f"if {parts} is None: return None")
+    elif kind.kind in ("tuple", "list"):
+        writer.line(f"if len({local}) != {len(kind.keys)}: return None")
+    elif kind.kind == "dict":
+        writer.line(f"if tuple({local}) != {writer.constant(tree.order)}: return None")
+    for position, (key, child) in enumerate(zip(kind.keys, tree.children, strict=True)):
+        item = writer.local()
+        writer.line(f"{item} = {_access(writer, tree, kind, parts, position, key)}")
+        writer.line(f"if type({item}) is not {writer.constant(child.cls)}: return None")
+        _match(writer, child, item, leaves)
+
+
+def _access(writer: _Writer, tree: Tree, kind: Struct, parts: str, position: int, key: Any) -> str:
+    if kind.kind == "dict":
+        literal = repr(key) if isinstance(key, str) else writer.constant(key)
+        return f"{parts}[{literal}]"
+    positional = isinstance(kind.kind, str) or isinstance(tree.value, Custom)
+    return f"{parts}[{position}]" if positional or issubclass(tree.cls, tuple) else f"{parts}.{key}"
+
+
+def _custom_children(value: Any, key: Any, count: int) -> Sequence[Any] | None:
+    parts: Any = sys.modules["optree"].tree_flatten_one_level(
+        value, none_is_leaf=True, namespace=NAMESPACE
+    )
+    children: Sequence[Any] = parts[0]
+    return children if len(children) == count and static_key(parts[1]) == key else None
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One result: its structure, and which of the entry's flat values each leaf is.
+
+    A leaf that is not listed becomes None; static values are put back if `static`, else None too.
+    """
+
+    tree: Tree
+    where: Mapping[Tree, int]
+    static: bool = False
+
+
+def finisher(results: Sequence[Result], count: int, arrays: Sequence[int], bare: bool) -> Finish:
+    """Generate `finish(flat, leaves)`: the structured results of one call of an emitted entry.
+
+    Args:
+        results: the results, in order.
+        count: how many flat values the entry returns; 1 is returned bare, without a tuple.
+        arrays: which of the entry's arguments are arrays, with which no result may share memory.
+        bare: return the only result as it is instead of a tuple of results.
+    """
+    writer = _Writer("def finish(flat, leaves):")
+    flat = ["flat"] if count == 1 else [f"r{i}" for i in range(count)]
+    if count > 1:
+        writer.line(f"{', '.join(flat)}, = flat")
+    used = {index: leaf for result in results for leaf, index in result.where.items()}
+    _convert(writer, flat, used, arrays)
+    texts = [_build(writer, result.tree, flat, result) for result in results]
+    writer.line(
+        f"return {texts[0]}" if bare else f"return ({', '.join(texts)}{',' * (len(texts) == 1)})"
+    )
+    return writer.build("finish")
+
+
+def _convert(
+    writer: _Writer, flat: list[str], used: dict[int, Tree], arrays: Sequence[int]
+) -> None:
+    """Give every leaf its class and dtype, then memory of its own."""
+    own = [index for index in sorted(used) if issubclass(used[index].cls, np.ndarray)]
+    for index in sorted(used):
+        tree, name = used[index], flat[index]
+        if isinstance(tree.type, ListOf):
+            writer.line(f"{name} = {writer.constant(_copy_items)}({name})")
+        elif index not in own:
+            writer.line(f"{name} = {writer.constant(tree.cls)}({name})")
+        elif isinstance(tree.type, Array):
+            dtype, array = writer.constant(tree.value), writer.constant(np.ndarray)
+            convert = f"{writer.constant(np.asarray)}({name}, {dtype})"
+            writer.line(
+                f"if type({name}) is not {array} or {name}.dtype is not {dtype}: {name} = {convert}"
+            )
+        else:
+            writer.line(
+                f"{name} = {writer.constant(np.array)}({name}, {writer.constant(tree.value)})"
+            )
+    shaped = [index for index in own if isinstance(used[index].type, Array)]
+    if len(shaped) * (len(shaped) + len(arrays)) > _PAIRS:
+        _detach_many(writer, [flat[i] for i in shaped], arrays)
+        return
+    share = writer.constant(_may_share)
+    for position, index in enumerate(shaped):
+        others = [f"leaves[{i}]" for i in arrays] + [flat[i] for i in shaped[:position]]
+        tests = " or ".join(f"{share}({flat[index]}, {other})" for other in others)
+        if tests:
+            writer.line(f"if {tests}: {flat[index]} = {flat[index]}.copy()")
+
+
+def _detach_many(writer: _Writer, names: list[str], arrays: Sequence[int]) -> None:
+    inputs = ", ".join(f"leaves[{i}]" for i in arrays)
+    writer.line(
+        f"{', '.join(names)}, = {writer.constant(detach)}([{', '.join(names)}], [{inputs}])"
+    )
+
+
+def detach(
+    results: list[np.ndarray[Any, Any]], inputs: Sequence[np.ndarray[Any, Any]]
+) -> list[np.ndarray[Any, Any]]:
+    """Copy those results that may share memory with an input or with an earlier result."""
+    spans = [(*np.lib.array_utils.byte_bounds(a), -1) for a in inputs if a.size]
+    spans += [(*np.lib.array_utils.byte_bounds(a), i) for i, a in enumerate(results) if a.size]
+    spans.sort()
+    copied = list(results)
+    end, holder = -1, -1
+    for low, high, index in spans:
+        if low < end:
+            for shared in {index, holder} - {-1}:
+                copied[shared] = results[shared].copy()
+        if high > end:
+            end, holder = high, index
+    return copied
+
+
+def _copy_items(items: Any) -> list[Any]:
+    return [item.copy() if isinstance(item, np.ndarray) else item for item in items]
+
+
+def _build(writer: _Writer, tree: Tree, flat: list[str], result: Result) -> str:
+    """The expression that puts a structure together from the flat values."""
+    if not isinstance(tree.type, Struct):
+        if tree in result.where:
+            return flat[result.where[tree]]
+        return writer.constant(tree.value) if result.static and not tree.is_leaf else "None"
+    parts = [_build(writer, child, flat, result) for child in tree.children]
+    if tree.cls is tuple:
+        return f"({', '.join(parts)}{',' * (len(parts) == 1)})"
+    if tree.cls is list:
+        return f"[{', '.join(parts)}]"
+    if tree.cls is dict:
+        named = dict(zip(tree.type.keys, parts, strict=True))
+        return "{" + ", ".join(f"{writer.constant(key)}: {named[key]}" for key in tree.order) + "}"
+    items = f"({', '.join(parts)}{',' * (len(parts) == 1)})"
+    return f"{writer.constant(rebuild)}({writer.constant(tree)}, {items})"

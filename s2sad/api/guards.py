@@ -1,0 +1,97 @@
+"""What a function reads besides its arguments: a change of it drops the specialisation."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from s2sad.api.structure import static_key
+
+Guard = Callable[[], bool]
+
+_FUNCTIONS = 200  # as many functions are followed; what lies beyond is taken as constant
+_LIBRARIES = frozenset({"numpy", "numba", "scipy", "math", "cmath", "s2sad", "builtins"})
+
+
+def guard(fun: Callable[..., Any]) -> Guard | None:
+    """Return a check that everything `fun` and its helpers read from outside is still the same.
+
+    Names rebound in the module, in a closure, or on the instance of a method are noticed, and items
+    of small dictionaries and lists; numbers by value, arrays by dtype and layout, for their values
+    are read at every call. None when nothing is read from outside.
+    """
+    cells: list[tuple[types.CellType, Any]] = []
+    names: list[tuple[dict[str, Any], str, Any]] = []
+    owners: list[tuple[Any, Any]] = []  # objects that may be changed in place, and their contents
+    for function in _reachable(fun, owners):
+        cells += [(cell, value) for cell, value in _cells(function) if _is_data(value)]
+        scope = function.__globals__
+        names += [
+            (scope, name, scope[name]) for name in _globals(function) if _is_data(scope[name])
+        ]
+    data = [value for _, value in cells] + [value for _, _, value in names]
+    owners += [(value, static_key(value)) for value in data if isinstance(value, dict | list)]
+    if not cells and not names and not owners:
+        return None
+
+    def unchanged() -> bool:
+        for cell, value in cells:
+            if cell.cell_contents is not value and not _same(cell.cell_contents, value):
+                return False
+        for scope, name, value in names:
+            now = scope.get(name)
+            if now is not value and not _same(now, value):
+                return False
+        return all(static_key(owner) == key for owner, key in owners)
+
+    return unchanged
+
+
+def _reachable(fun: Any, owners: list[tuple[Any, Any]]) -> Iterator[types.FunctionType]:
+    waiting, seen = [fun], set[int]()
+    while waiting and len(seen) < _FUNCTIONS:
+        value = waiting.pop()
+        if isinstance(value, types.MethodType):
+            owners.append((value.__self__, static_key(value.__self__)))
+        for attribute in ("py_func", "fun", "__func__"):
+            value = getattr(value, attribute, value)
+        if not isinstance(value, types.FunctionType) or id(value) in seen:
+            continue
+        seen.add(id(value))
+        if (value.__module__ or "").partition(".")[0] in _LIBRARIES:
+            continue
+        yield value
+        waiting += [content for _, content in _cells(value)]
+        waiting += [value.__globals__[name] for name in _globals(value)]
+        waiting += list(value.__defaults__ or ())
+
+
+def _cells(function: types.FunctionType) -> Iterator[tuple[types.CellType, Any]]:
+    for cell in function.__closure__ or ():
+        try:
+            yield cell, cell.cell_contents
+        except ValueError:  # a name that is not bound yet
+            continue
+
+
+def _globals(function: types.FunctionType) -> set[str]:
+    return {name for name in _code_names(function.__code__) if name in function.__globals__}
+
+
+def _code_names(code: types.CodeType) -> set[str]:
+    found = set(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            found |= _code_names(constant)
+    return found
+
+
+def _is_data(value: Any) -> bool:
+    return not isinstance(value, types.ModuleType | types.BuiltinFunctionType | np.ufunc | type)
+
+
+def _same(a: Any, b: Any) -> bool:
+    return static_key(a) == static_key(b)

@@ -1,0 +1,288 @@
+"""One specialisation of a transformed function: derived, loaded, and wrapped in generated code."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from s2sad.api.finite import checked
+from s2sad.api.flatten import Finish, Match, Result, finisher, matcher
+from s2sad.api.guards import Guard, guard
+from s2sad.api.options import Options, nans_are_checked
+from s2sad.api.signature import Place, label
+from s2sad.api.structure import Tree, child_values, inexact_leaves, kind_text, rebuild, tree_of
+from s2sad.errors import ArgumentError, NotDifferentiableError
+from s2sad.ir.types import Array, ListOf, Static, Struct, Sym, is_complex, is_inexact
+
+DERIVING = threading.RLock()  # around deriving and loading only, never around a call
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is asked of the compiler, but for the types of the arguments.
+
+    Attributes:
+        fun: the function to differentiate.
+        target: where the derivative runs.
+        options: the caller's choices.
+    """
+
+    fun: Callable[..., Any]
+    target: str
+    options: Options
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A loaded derivative.
+
+    Attributes:
+        call: the callable over flat leaves; on target "cpu" a Numba dispatcher.
+        derivative: what the compiler returned.
+        loaded: what the backend returned.
+        leaves: the leaves of the arguments.
+        wrt: the leaves that are differentiated.
+        output: the structure of the primal's result.
+    """
+
+    call: Callable[..., Any]
+    derivative: Any
+    loaded: Any
+    leaves: tuple[Tree, ...]
+    wrt: tuple[Tree, ...]
+    output: Tree
+
+    @property
+    def arrays(self) -> tuple[int, ...]:
+        """Which of the arguments' leaves are arrays."""
+        return tuple(i for i, leaf in enumerate(self.leaves) if isinstance(leaf.type, Array))
+
+    def main(self, options: Options) -> Tree:
+        """Return the structure of the differentiated part of the output."""
+        return split_aux(self.output, options)[0]
+
+
+def split_aux(output: Tree, options: Options) -> tuple[Tree, Tree | None]:
+    """Split the output of a function with `has_aux` in two; raises ArgumentError for no pair."""
+    if not options.aux:
+        return output, None
+    if len(output.children) != 2 or output.cls is not tuple:
+        raise ArgumentError(
+            f"with has_aux=True the function must return a pair, not {kind_text(output)}"
+        )
+    return output.children[0], output.children[1]
+
+
+def entry(request: Request, mode: str, trees: Sequence[Tree], wrt: Sequence[Tree]) -> Entry:
+    """Derive `mode` for arguments of these structures, and load the result.
+
+    Raises:
+        S2SADError: whatever the compiler or the backend finds wrong, as it is.
+    """
+    from s2sad import backends
+    from s2sad.transform import pipeline
+
+    leaves = tuple(leaf for tree in trees for leaf in tree.leaves())
+    position = {leaf: i for i, leaf in enumerate(leaves)}
+    indices = tuple(position[leaf] for leaf in wrt)
+    types = tuple(tree.type for tree in trees)
+    with DERIVING:
+        derivative = pipeline.derive(
+            request.fun, mode, types, indices, request.target, request.options
+        )
+        if mode in ("grad", "value_and_grad"):
+            _require_scalar(tree_of(derivative.result, "output"), leaves, request)
+        loaded = backends.load(derivative.module, request.target)
+    call = loaded.entry
+    if nans_are_checked(request.options):
+        call = checked(loaded, label(request.fun))
+    return Entry(call, derivative, loaded, leaves, tuple(wrt), tree_of(derivative.result, "output"))
+
+
+def _require_scalar(output: Tree, leaves: Sequence[Tree], request: Request) -> None:
+    """Check the output of a function under `grad`; raises NotDifferentiableError."""
+    name, options = label(request.fun), request.options
+    output, _ = split_aux(output, options)
+    kind = output.type
+    if isinstance(kind, Array) and kind.dims:
+        raise NotDifferentiableError(
+            f"`{name}` returns {kind_text(output)}, of shape {shape_text(kind)}; "
+            "a gradient needs a scalar",
+            why="Use `s2sad.jacrev` or `s2sad.jacfwd` for the Jacobian, or `s2sad.vjp` with a "
+            "cotangent.",
+        )
+    if isinstance(kind, Struct | ListOf):
+        aux = " If only its first item is to be differentiated, pass has_aux=True." * (
+            output.cls is tuple
+        )
+        raise NotDifferentiableError(
+            f"`{name}` returns a {output.cls.__name__}; a gradient needs a scalar",
+            why=f"Use `s2sad.jacrev` for Jacobians, or `s2sad.vjp` with cotangents.{aux}",
+        )
+    if isinstance(kind, Static) or not is_inexact(kind):
+        raise NotDifferentiableError(
+            f"`{name}` returns {kind_text(output)}, which has no gradient",
+            why="A gradient needs a real scalar output of a floating-point type.",
+        )
+    if is_complex(kind) and not options.holomorphic:
+        raise NotDifferentiableError(
+            f"`{name}` returns a complex scalar; its gradient needs holomorphic=True",
+            why="Differentiate a real output such as `abs(...)` or `.real`, or use `s2sad.vjp`.",
+        )
+    if options.holomorphic and not is_complex(kind):
+        raise NotDifferentiableError(
+            f"holomorphic=True needs a complex output; `{name}` returns a real one"
+        )
+
+
+def shape_text(kind: Array) -> str:
+    """Write a shape, unknown lengths by their names: `(x.shape[0], 3)`."""
+    texts = [_dim_text(dim) if isinstance(dim, Sym) else str(dim) for dim in kind.dims]
+    return f"({', '.join(texts)}{',' * (len(texts) == 1)})"
+
+
+def _dim_text(dim: Sym) -> str:
+    name, dot, axis = dim.name.rpartition(".")
+    text = f"{name}.shape[{axis}]" if dot and axis.isdigit() else dim.name.partition("#")[0]
+    return f"{text} - {dim.minus}" if dim.minus else text
+
+
+def select(trees: Sequence[Tree], places: Sequence[Place]) -> tuple[Tree, ...]:
+    """Return the structures of the differentiated arguments."""
+    return tuple(
+        trees[place.parameter]
+        if place.item is None
+        else trees[place.parameter].children[place.item]
+        for place in places
+    )
+
+
+def differentiated(chosen: Sequence[Tree], options: Options) -> tuple[Tree, ...]:
+    """Return the leaves that get a gradient.
+
+    Raises:
+        NotDifferentiableError: for an integer or static leaf, unless `allow_int`; for a real one
+            under `holomorphic`.
+    """
+    for tree in chosen:
+        for node in tree.nodes():
+            nothing = isinstance(node.type, Static) and node.value is None
+            if not is_inexact(node.type) and not options.allow_int and not nothing:
+                raise _not_inexact(node)
+            if options.holomorphic and is_inexact(node.type) and not is_complex(node.type):
+                raise NotDifferentiableError(
+                    f"`{node.path}` is {kind_text(node)}; holomorphic=True needs complex arguments",
+                    why=f"Pass `{_cast(node, 'complex')}`.",
+                )
+    return tuple(leaf for tree in chosen for leaf in inexact_leaves(tree))
+
+
+def _not_inexact(node: Tree) -> NotDifferentiableError:
+    if isinstance(node.type, Static):
+        return NotDifferentiableError(
+            f"`{node.path}` is {kind_text(node)}, which has no gradient",
+            why="Choose other arguments with `argnums`.",
+        )
+    return NotDifferentiableError(
+        f"`{node.path}` is {kind_text(node)}, which has no gradient",
+        why=f"Pass `{_cast(node, 'float')}`, choose other arguments with `argnums`, "
+        "or pass allow_int=True for a gradient of zero.",
+    )
+
+
+def _cast(node: Tree, kind: str) -> str:
+    return (
+        f"{node.path}.astype({kind})"
+        if issubclass(node.cls, np.ndarray)
+        else f"{kind}({node.path})"
+    )
+
+
+@dataclass(slots=True)
+class Plan:
+    """A specialisation of a transform of flat entries: match, run, shape the results."""
+
+    match: Match
+    entry: Entry
+    finish: Finish
+    guard: Guard | None
+
+
+def plan_of(
+    request: Request, kind: str, trees: tuple[Tree, ...], chosen: Sequence[Tree], single: bool
+) -> Plan:
+    """Specialise "primal", "grad" or "value_and_grad" for arguments of these structures."""
+    options = request.options
+    wrt = differentiated(chosen, options) if kind != "primal" else ()
+    unchanged = guard(request.fun)
+    mode = kind if wrt or kind == "primal" else "value_and_grad"
+    if kind != "primal" and not wrt:
+        made = entry(request, "primal", trees, ())
+        _require_scalar(made.output, made.leaves, request)
+    else:
+        made = entry(request, mode, trees, wrt)
+    finish = (
+        _finish_primal(made)
+        if kind == "primal"
+        else _finish_grad(made, kind, chosen, single, options)
+    )
+    return Plan(matcher(trees), made, finish, unchanged)
+
+
+def _finish_primal(made: Entry) -> Finish:
+    leaves = list(made.output.leaves())
+    where = {leaf: i for i, leaf in enumerate(leaves)}
+    return finisher([Result(made.output, where, True)], len(leaves), made.arrays, bare=True)
+
+
+def _finish_grad(
+    made: Entry, kind: str, chosen: Sequence[Tree], single: bool, options: Options
+) -> Finish:
+    """Shape (value, aux, bars) or (aux, bars) as the transform promises."""
+    outputs = list(made.output.leaves())
+    flat_outputs = outputs if kind == "value_and_grad" or options.aux or not made.wrt else []
+    where = {leaf: i for i, leaf in enumerate(flat_outputs)}
+    bars = {leaf: len(flat_outputs) + i for i, leaf in enumerate(made.wrt)}
+    count = len(flat_outputs) + len(bars)
+    results = [Result(tree, bars) for tree in chosen]
+    if flat_outputs:
+        results.append(Result(made.output, where, True))
+    shaped = finisher(results, count, made.arrays, bare=False)
+    integers = any(leaf not in bars for tree in chosen for leaf in tree.leaves())
+    if single and len(results) == 1 and not integers:
+        return finisher(results, count, made.arrays, bare=True)
+
+    def finish(flat: Any, leaves: tuple[Any, ...]) -> Any:
+        parts = shaped(flat, leaves)
+        grads: Any = parts[: len(chosen)]
+        if integers:
+            grads = tuple(
+                zeros_for_integers(tree, part, made, leaves)
+                for tree, part in zip(chosen, grads, strict=True)
+            )
+        grads = grads[0] if single else grads
+        if kind == "value_and_grad":
+            return parts[-1], grads
+        return (grads, parts[-1][1]) if options.aux else grads
+
+    return finish
+
+
+def zeros_for_integers(tree: Tree, part: Any, made: Entry, leaves: tuple[Any, ...]) -> Any:
+    """Put zeros of the argument's own shape and dtype where `allow_int` lets an integer stand."""
+    if tree.is_leaf:
+        if is_inexact(tree.type):
+            return part
+        value = leaves[made.leaves.index(tree)]
+        return np.zeros_like(value) if isinstance(tree.type, Array) else tree.cls(0)
+    parts = child_values(tree, part)
+    if parts is None:
+        return part
+    children = [
+        zeros_for_integers(c, p, made, leaves) for c, p in zip(tree.children, parts, strict=True)
+    ]
+    return rebuild(tree, children)

@@ -1,0 +1,128 @@
+"""Cotangents pulled back through a function: what `vjp` and `jacrev` run on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from s2sad.api.flatten import Finish, Match, Result, detach, finisher, matcher
+from s2sad.api.guards import Guard, guard
+from s2sad.api.plan import DERIVING, Entry, Request, entry, split_aux
+from s2sad.api.specialise import Store
+from s2sad.api.structure import Tree, inexact_leaves, unflatten
+from s2sad.api.tangents import flatten_like, shape_of, zero_like
+
+
+@dataclass(slots=True)
+class Reverse:
+    """A function specialised for one structure of primals and choice of leaves."""
+
+    request: Request
+    trees: tuple[Tree, ...]
+    wrt: tuple[Tree, ...]
+    match: Match
+    guard: Guard | None
+    forward: Entry
+    shape_outputs: Finish
+    _backward: list[tuple[Entry, Finish]] = field(default_factory=list[tuple[Entry, Finish]])
+
+    def run(self, leaves: tuple[Any, ...]) -> tuple[tuple[Any, ...], Pullback]:
+        """Run the primal once; return (output[, aux]) and the pullback with its own residuals."""
+        flat = self.forward.call(*leaves)
+        outputs = list(self.forward.output.leaves())
+        residual_count = getattr(self.forward.derivative, "residual_count", 0) if self.wrt else 0
+        many = len(outputs) + residual_count != 1
+        values = tuple(flat) if many else (flat,)
+        shaped = self.shape_outputs(flat, leaves)
+        residuals = _own(values[len(outputs) :], (*leaves, *values[: len(outputs)]))
+        main, _ = split_aux(self.forward.output, self.request.options)
+        shapes = {leaf: shape_of(v) for leaf, v in zip(outputs, values, strict=False)}
+        return shaped, Pullback(self, residuals, main, shapes)
+
+    def backward(self) -> tuple[Entry, Finish]:
+        """Return the loaded `bwd` entry, derived at the first pullback."""
+        if not self._backward:
+            with DERIVING:
+                if not self._backward:
+                    made = entry(self.request, "bwd", self.trees, self.wrt)
+                    bars = {leaf: i for i, leaf in enumerate(self.wrt)}
+                    results = [Result(tree, bars) for tree in self.trees]
+                    self._backward.append((made, finisher(results, len(bars), (), bare=False)))
+        return self._backward[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Pullback:
+    """The linear map from cotangents of the output to cotangents of the arguments.
+
+    It holds the residuals of one run of the primal, may be called many times, and never runs the
+    primal again. `bars` has units [result] / [argument].
+    """
+
+    reverse: Reverse
+    residuals: tuple[Any, ...]
+    output: Tree
+    shapes: dict[Tree, tuple[int, ...]]
+
+    def __call__(self, out_bar: Any) -> tuple[Any, ...]:
+        """Return one cotangent per argument for a cotangent of the output's structure.
+
+        None is zero; integer and static leaves get None.
+
+        Raises:
+            ArgumentError: `out_bar` differs from the output in structure, shape or dtype.
+        """
+        return self.pull(flatten_like(self.output, out_bar, "cotangent", "out_bar", self.shapes))
+
+    def pull(self, bars: dict[Tree, Any]) -> tuple[Any, ...]:
+        """Return one cotangent per argument for checked cotangents by leaf."""
+        if not self.reverse.wrt:
+            return tuple(unflatten(tree, {}, static=False) for tree in self.reverse.trees)
+        made, finish = self.reverse.backward()
+        given = [
+            bars[leaf]
+            if bars.get(leaf) is not None
+            else zero_like(leaf, np.empty(self.shapes[leaf]))
+            for leaf in inexact_leaves(self.output)
+        ]
+        consumed = [_copy(value) for value in self.residuals]  # the adjoint may use them up
+        return finish(made.call(*consumed, *given), ())
+
+
+def _own(residuals: tuple[Any, ...], others: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Copy the residuals that share memory with something the caller can write to."""
+    arrays = [r for r in residuals if isinstance(r, np.ndarray)]
+    fresh = (
+        iter(detach(arrays, [o for o in others if isinstance(o, np.ndarray)]))
+        if arrays
+        else iter(())
+    )
+    return tuple(next(fresh) if isinstance(r, np.ndarray) else _copy(r) for r in residuals)
+
+
+def _copy(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.copy(order="K")
+    return [_copy(item) for item in value] if isinstance(value, list) else value
+
+
+def reverse_store(request: Request) -> Store[Reverse]:
+    """Return the specialisations of a function in reverse mode, for every inexact leaf."""
+
+    def build(trees: tuple[Tree, ...], values: tuple[Any, ...]) -> Reverse:
+        wrt = tuple(leaf for tree in trees for leaf in inexact_leaves(tree))
+        unchanged = guard(request.fun)
+        made = entry(request, "fwd" if wrt else "primal", trees, wrt)
+        outputs = list(made.output.leaves())
+        main, aux = split_aux(made.output, request.options)
+        where = {leaf: i for i, leaf in enumerate(outputs)}
+        count = len(outputs) + (getattr(made.derivative, "residual_count", 0) if wrt else 0)
+        results = [Result(main, where, True)] + (
+            [Result(aux, where, True)] if aux is not None else []
+        )
+        finish = finisher(results, count, made.arrays, bare=False)
+        return Reverse(request, trees, wrt, matcher(trees), unchanged, made, finish)
+
+    return Store(request.fun, build)

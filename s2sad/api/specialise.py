@@ -1,0 +1,87 @@
+"""The specialisations of one transformed function, found again by the structure of a call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Generic, Protocol, TypeVar
+
+from s2sad.api.flatten import Match
+from s2sad.api.guards import Guard
+from s2sad.api.plan import DERIVING
+from s2sad.api.signature import Binder
+from s2sad.api.structure import Tree, describe
+
+_RECENT = 4  # specialisations tried by generated code before a call is described anew
+
+
+class Specialisation(Protocol):
+    """What the store needs to know of a specialisation."""
+
+    match: Match
+    guard: Guard | None
+
+
+S = TypeVar("S", bound=Specialisation)
+
+
+class Store(Generic[S]):
+    """Finds or builds the specialisation for a call; threads may share it.
+
+    Attributes:
+        binder: the signature of the function.
+        last: the structures of the last call that was described.
+    """
+
+    __slots__ = ("_build", "_known", "_recent", "binder", "last")
+
+    def __init__(
+        self, fun: Callable[..., Any], build: Callable[[tuple[Tree, ...], tuple[Any, ...]], S]
+    ) -> None:
+        """Keep specialisations of `fun` that `build(trees, values)` makes."""
+        self.binder = Binder(fun)
+        self._build = build
+        self._recent: dict[tuple[type, ...], tuple[S, ...]] = {}
+        self._known: dict[Any, tuple[tuple[Tree, ...], S]] = {}
+        self.last: tuple[Tree, ...] | None = None
+
+    def find(self, values: tuple[Any, ...]) -> tuple[S, tuple[Any, ...]]:
+        """Return the specialisation for bound values, and their leaves."""
+        for plan in self._recent.get(tuple(map(type, values)), ()):
+            leaves = plan.match(values)
+            if leaves is not None and (plan.guard is None or plan.guard()):
+                return plan, leaves
+        return self._find_described(values)
+
+    def _find_described(self, values: tuple[Any, ...]) -> tuple[S, tuple[Any, ...]]:
+        trees = self.describe(values)
+        key = tuple(tree.key for tree in trees)
+        with DERIVING:
+            found = self._known.get(key)
+            if found is None or (found[1].guard is not None and not found[1].guard()):
+                found = trees, self._build(trees, values)
+                self._known[key] = found
+            plan = found[1]
+            classes = tuple(map(type, values))
+            others = [p for p in self._recent.get(classes, ()) if p is not plan]
+            self._recent[classes] = (plan, *others[: _RECENT - 1])
+            self.last = trees
+        leaves = plan.match(values)
+        if leaves is None:
+            raise AssertionError(f"a specialisation does not match the call it was made for: {key}")
+        return plan, leaves
+
+    def describe(self, values: tuple[Any, ...]) -> tuple[Tree, ...]:
+        """Return the structures of bound values."""
+        names = self.binder.names_for(values)
+        return tuple(describe(value, name) for value, name in zip(values, names, strict=True))
+
+    def known(self) -> list[tuple[tuple[Tree, ...], S]]:
+        """List what has been specialised so far, oldest first."""
+        with DERIVING:
+            return list(self._known.values())
+
+    def clear(self) -> None:
+        """Forget every specialisation."""
+        with DERIVING:
+            self._known.clear()
+            self._recent.clear()

@@ -1,0 +1,322 @@
+"""The structure of a value: containers, leaves, their types, and how the user writes them."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+import types
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from s2sad.errors import ArgumentError
+from s2sad.ir.typeof import layout_of, typeof
+from s2sad.ir.types import Array, ListOf, Scalar, Static, Struct, Type, is_inexact
+
+NAMESPACE = "s2sad"  # the optree namespace that is searched; falls back on the global one
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tree:
+    """A value's structure: one node per container, dynamic leaf or static value.
+
+    Attributes:
+        type: what the compiler specialises on.
+        cls: the exact class, which a gradient of this structure gets back.
+        path: what the user would write to reach the value: `params['W']`.
+        key: equal for two values exactly when one specialisation serves both.
+        children: the parts of a container, in the order of the keys of its `Struct`.
+        order: the keys of a dictionary as they were inserted; else empty.
+        value: a static value, or what an optree container needs to be rebuilt.
+    """
+
+    type: Type
+    cls: type
+    path: str
+    key: Hashable
+    children: tuple[Tree, ...] = ()
+    order: tuple[Any, ...] = ()
+    value: Any = None
+
+    @property
+    def is_leaf(self) -> bool:
+        """Say whether the node is passed to the emitted entry."""
+        return isinstance(self.type, Scalar | Array | ListOf)
+
+    def leaves(self) -> Iterator[Tree]:
+        """Yield the dynamic leaves, depth first: the parameters of the emitted entry."""
+        if self.is_leaf:
+            yield self
+        for child in self.children:
+            yield from child.leaves()
+
+    def nodes(self) -> Iterator[Tree]:
+        """Yield the dynamic leaves and the static values, depth first."""
+        if not isinstance(self.type, Struct):
+            yield self
+        for child in self.children:
+            yield from child.nodes()
+
+
+def describe(value: Any, name: str, path: str = "") -> Tree:
+    """Return the structure of `value`, dimensions named after `name`.
+
+    Raises:
+        ArgumentError: for a leaf that cannot be followed safely: object arrays, masked arrays, …
+    """
+    path = path or name
+    cls = type(value)
+    if isinstance(value, np.ndarray):
+        return _describe_array(value, name, path)
+    kind = typeof(value, name) if not isinstance(value, tuple | list | dict) else None
+    if isinstance(kind, Scalar):
+        if np.dtype(kind.dtype).kind not in "biufc":
+            raise ArgumentError(f"`{path}` is a NumPy scalar of dtype {kind.dtype}, not a number")
+        return Tree(kind, cls, path, (cls,))
+    parts = _parts(value)
+    if parts is None:
+        _refuse_unknown_container(value, path)
+        return Tree(Static(value), cls, path, ("static", static_key(value)), value=value)
+    struct_kind, keys, items, order, extra = parts
+    children = tuple(
+        describe(item, f"{name}_{key}", path + _suffix(struct_kind, key))
+        for key, item in zip(keys, items, strict=True)
+    )
+    struct = Struct(struct_kind, keys, tuple(child.type for child in children))
+    key = (cls, order or keys, tuple(child.key for child in children), static_key(extra))
+    return Tree(struct, cls, path, key, children, order, extra)
+
+
+def _describe_array(value: np.ndarray[Any, Any], name: str, path: str) -> Tree:
+    if type(value) not in (np.ndarray, np.memmap):
+        raise ArgumentError(
+            f"`{path}` is a `{type(value).__module__}.{type(value).__qualname__}`, whose arithmetic"
+            " differs from that of plain arrays",
+            why="Pass `numpy.asarray(...)` of it.",
+        )
+    if value.dtype.kind not in "biufc":
+        raise ArgumentError(
+            f"`{path}` is an array of dtype {value.dtype}, which holds no plain numbers",
+            why="Convert it with `.astype(float)`, or read it from a closure.",
+        )
+    kind = typeof(value, name)
+    ones = tuple(n == 1 for n in value.shape)
+    layout = kind.layout if isinstance(kind, Array) else ""
+    return Tree(
+        kind, type(value), path, (type(value), value.dtype, ones, layout), value=value.dtype
+    )
+
+
+_Parts = tuple[Any, tuple[Any, ...], tuple[Any, ...], tuple[Any, ...], Any]
+
+
+def _parts(value: Any) -> _Parts | None:
+    """Split a container into (kind, keys, items, insertion order, extra); None for others."""
+    cls = type(value)
+    custom = _custom_parts(value, cls)
+    if custom is not None:
+        return custom
+    if isinstance(value, tuple) and hasattr(cls, "_fields"):
+        return cls, tuple(cls._fields), tuple(value), (), None  # type: ignore[attr-defined]
+    if cls is tuple or cls is list:
+        return cls.__name__, tuple(range(len(value))), tuple(value), (), None
+    if isinstance(value, dict):
+        keys = _sorted_keys(value)
+        extra = value.default_factory if isinstance(value, defaultdict) else None
+        return "dict", keys, tuple(value[key] for key in keys), tuple(value), extra
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        keys = tuple(field.name for field in dataclasses.fields(value))
+        return cls, keys, tuple(getattr(value, key) for key in keys), (), None
+    return None
+
+
+def _custom_parts(value: Any, cls: type) -> _Parts | None:
+    """Split a value whose class is registered in optree, if that is imported."""
+    optree = sys.modules.get("optree")
+    if optree is None or cls in _NEVER_CUSTOM:
+        return None
+    entry = optree.register_pytree_node.get(cls, namespace=NAMESPACE)
+    if entry is None or entry.kind != optree.PyTreeKind.CUSTOM:
+        return None
+    children, metadata, entries, rebuild = optree.tree_flatten_one_level(
+        value, none_is_leaf=True, namespace=NAMESPACE
+    )
+    return cls, tuple(entries), tuple(children), (), Custom(metadata, rebuild)
+
+
+_NEVER_CUSTOM = frozenset({tuple, list, dict, str, bool, type(None), types.FunctionType, type})
+
+
+@dataclass(frozen=True, slots=True)
+class Custom:
+    """What rebuilds an instance of a class registered in optree from its children."""
+
+    metadata: Any
+    rebuild: Callable[[Any, Sequence[Any]], Any]
+
+
+def _sorted_keys(mapping: Mapping[Any, Any]) -> tuple[Any, ...]:
+    try:
+        return tuple(sorted(mapping))
+    except TypeError:
+        return tuple(mapping)
+
+
+def _suffix(kind: Any, key: Any) -> str:
+    if isinstance(kind, str) or not isinstance(key, str):
+        return f"[{key!r}]"
+    return f".{key}"
+
+
+def _refuse_unknown_container(value: Any, path: str) -> None:
+    if isinstance(value, list | tuple | set | frozenset | bytearray):
+        raise ArgumentError(
+            f"`{path}` is a `{type(value).__qualname__}`, a container that is not followed",
+            why="Pass a tuple, list, dict, namedtuple or dataclass, or register it in optree.",
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Same:
+    """Compares by identity, and keeps the object alive so that its identity stays its own."""
+
+    value: Any
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.value is self.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+
+_CONTENTS = 64  # larger containers that a function reads from outside are compared by identity
+_ATOMS = (type(None), bool, int, float, complex, str, bytes, type, types.FunctionType)
+
+
+def static_key(value: Any, depth: int = 2) -> Hashable:
+    """Return a key that changes when a static value does: value, or identity and attributes."""
+    cls = type(value)
+    if isinstance(value, np.ndarray):
+        return cls, value.dtype, tuple(n == 1 for n in value.shape), layout_of(value)
+    if isinstance(value, float | complex) and value != value:
+        return cls, repr(value)
+    if cls in _ATOMS or isinstance(value, np.dtype | np.generic | type | types.ModuleType):
+        return cls, value
+    if isinstance(value, Custom):
+        return static_key(value.metadata)
+    if isinstance(value, slice):
+        return cls, static_key(value.start), static_key(value.stop), static_key(value.step)
+    if isinstance(value, dict | list) and depth and len(value) <= _CONTENTS:
+        pairs = list(value.items()) if isinstance(value, dict) else list(enumerate(value))
+        return _Same(value), tuple((key, static_key(item, depth - 1)) for key, item in pairs)
+    attributes = getattr(value, "__dict__", None)
+    if isinstance(attributes, dict) and depth and not callable(value):
+        inner = tuple((name, static_key(attributes[name], depth - 1)) for name in list(attributes))
+        return _Same(value), inner
+    if isinstance(value, tuple) and depth:
+        return cls, tuple(static_key(item, depth - 1) for item in value)
+    try:
+        hash(value)
+    except TypeError:
+        return _Same(value)
+    return cls, value
+
+
+_WEAK: dict[str, type] = {"float64": float, "int64": int, "complex128": complex, "bool": bool}
+
+
+def tree_of(kind: Type, path: str) -> Tree:
+    """Return the structure of a result of this type: what NumPy in CPython would have returned."""
+    match kind:
+        case Scalar(dtype, weak):
+            cls = _WEAK[dtype] if weak and dtype in _WEAK else np.dtype(dtype).type
+            return Tree(kind, cls, path, ())
+        case Array(dtype):
+            return Tree(kind, np.ndarray, path, (), value=np.dtype(dtype))
+        case Struct(struct_kind, keys, items):
+            children = tuple(
+                tree_of(item, path + _suffix(struct_kind, key))
+                for key, item in zip(keys, items, strict=True)
+            )
+            named: dict[Any, Any] = {"tuple": tuple, "list": list, "dict": dict}
+            cls = named.get(struct_kind, struct_kind)
+            order = keys if struct_kind == "dict" else ()
+            return Tree(kind, cls, path, (), children, order)
+        case ListOf():
+            return Tree(kind, list, path, ())
+        case Static(value):
+            return Tree(kind, type(value), path, (), value=value)
+
+
+def rebuild(tree: Tree, children: Sequence[Any]) -> Any:
+    """Put the children of one container node together again, as an instance of its class."""
+    match tree.type:
+        case Struct("dict", keys, _):
+            filled = dict(zip(keys, children, strict=True))
+            ordered = {key: filled[key] for key in tree.order}
+            return _rebuild_dict(tree, ordered)
+        case Struct(_, keys, _):
+            pass
+        case _:
+            raise TypeError(f"{tree.path} is not a container")
+    if isinstance(tree.value, Custom):
+        return tree.value.rebuild(tree.value.metadata, tuple(children))
+    if tree.cls is tuple or tree.cls is list:
+        return tree.cls(children)
+    if issubclass(tree.cls, tuple):
+        return tree.cls(*children)
+    made = object.__new__(tree.cls)  # not __init__: it may check or convert what is no gradient's
+    for name, child in zip(keys, children, strict=True):
+        object.__setattr__(made, name, child)
+    return made
+
+
+def _rebuild_dict(tree: Tree, ordered: dict[Any, Any]) -> Any:
+    if tree.cls is dict:
+        return ordered
+    if issubclass(tree.cls, defaultdict):
+        return tree.cls(tree.value, ordered)
+    return tree.cls(ordered)
+
+
+def unflatten(tree: Tree, leaves: Mapping[Tree, Any], static: bool = True) -> Any:
+    """Rebuild a whole structure from its leaves; a leaf that is missing becomes None.
+
+    Static values are put back if `static`, else None stands in their place.
+    """
+    if isinstance(tree.type, Static):
+        return tree.value if static else None
+    if tree.is_leaf:
+        return leaves.get(tree)
+    return rebuild(tree, [unflatten(child, leaves, static) for child in tree.children])
+
+
+def kind_text(tree: Tree) -> str:
+    """Say in words what a leaf is, for an error message: `an int`, `a float32 array of rank 2`."""
+    match tree.type:
+        case Scalar(dtype, weak):
+            name = tree.cls.__name__ if weak else f"{dtype} scalar"
+            return ("an " if name[0] in "aeiou" else "a ") + name
+        case Array(dtype, dims):
+            article = "an" if dtype[0] in "aeiou" else "a"
+            return f"{article} {dtype} array of rank {len(dims)}"
+        case _:
+            return f"`{tree.value!r}`" if isinstance(tree.value, str) else f"a {tree.cls.__name__}"
+
+
+def inexact_leaves(tree: Tree) -> list[Tree]:
+    """List the leaves that can carry a derivative."""
+    return [leaf for leaf in tree.leaves() if is_inexact(leaf.type)]
+
+
+def child_values(tree: Tree, value: Any) -> tuple[Any, ...] | None:
+    """Take apart a value of the container structure of `tree`; None where it has not."""
+    if type(value) is not tree.cls and not (isinstance(value, dict) and issubclass(tree.cls, dict)):
+        return None
+    parts = _parts(value)
+    if parts is None or not isinstance(tree.type, Struct):
+        return None
+    return parts[2] if parts[1] == tree.type.keys else None

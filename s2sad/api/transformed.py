@@ -1,0 +1,159 @@
+"""`Transformed`: what every transform returns, callable, comparable, picklable."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any, Generic, ParamSpec, TypeVar
+
+from s2sad.api import pickling
+from s2sad.api.options import Options
+from s2sad.api.plan import Plan, Request, plan_of, select
+from s2sad.api.signature import Argnums
+from s2sad.api.specialise import Store
+from s2sad.api.structure import Tree
+
+P = ParamSpec("P")
+R = TypeVar("R")
+F = TypeVar("F")
+
+_STORES = 1024  # as many transformed functions keep what was derived for them
+
+
+def remembered(make: Callable[..., F]) -> Callable[..., F]:
+    """Cache `make` over its arguments; what cannot be hashed is not remembered."""
+    cached = functools.lru_cache(maxsize=_STORES)(make)
+
+    @functools.wraps(make)
+    def call(*args: Any) -> F:
+        try:
+            hash(args)
+        except TypeError:
+            return make(*args)
+        return cached(*args)
+
+    call.cache_clear = cached.cache_clear  # type: ignore[attr-defined]
+    return call
+
+
+class Transformed(Generic[P, R]):
+    """A function made from another by a transform; call it, transform it again, pickle it.
+
+    Attributes:
+        fun: the function that was transformed, as it was given.
+        kind: "primal", "grad", "value_and_grad", "jacfwd", "jacrev" or "hessian".
+        argnums: which arguments are differentiated, as it was given.
+        options: the options of the transform.
+        target: where the derivative runs.
+        store: what has been derived so far.
+    """
+
+    __s2sad_transformed__ = True
+
+    def __init__(
+        self,
+        fun: Callable[..., Any],
+        kind: str,
+        argnums: Argnums = 0,
+        options: Options | None = None,
+        target: str = "cpu",
+    ) -> None:
+        """Check the function and `argnums`; nothing is derived before the first call."""
+        self.fun, self.kind, self.target = fun, kind, target
+        self.argnums: Argnums = tuple(argnums) if isinstance(argnums, list) else argnums
+        self.options = options or Options()
+        self.store = store_for(fun, kind, self.argnums, self.options, target)
+        if kind != "primal":
+            self.store.binder.check(self.argnums)
+        self._arity = self.store.binder.arity
+        self._find = self.store.find
+        functools.update_wrapper(self, fun, updated=())
+        self.__signature__ = _signature(fun)
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Return the derivative at these arguments, deriving and compiling it at the first call."""
+        values = args
+        if kwargs or len(args) != self._arity:
+            values = self.store.binder.bind(args, kwargs)
+        plan, leaves = self._find(values)
+        return plan.finish(plan.entry.call(*leaves), leaves)
+
+    def __repr__(self) -> str:
+        """Name the kind, the function and the arguments."""
+        name = getattr(self.fun, "__qualname__", None) or repr(self.fun)
+        return f"<s2sad.{self.kind} of {name}, argnums={self.argnums!r}, target={self.target!r}>"
+
+    def _identity(self) -> tuple[Any, ...]:
+        return self.fun, self.kind, self.argnums, self.options, self.target
+
+    def __eq__(self, other: object) -> bool:
+        """Two transforms of one function with the same options are equal."""
+        return isinstance(other, Transformed) and self._identity() == other._identity()
+
+    def __hash__(self) -> int:
+        """Hash as `__eq__` compares."""
+        return hash(self._identity())
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        """Bind like a function when a class holds the transform."""
+        if instance is None:
+            return self
+        return type(self)(
+            self.fun.__get__(instance, owner), self.kind, self.argnums, self.options, self.target
+        )
+
+    def __copy__(self) -> Transformed[P, R]:
+        """Return an equal transform, which shares what was derived."""
+        return type(self)(*self._identity())
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Transformed[P, R]:
+        """Return an equal transform: functions are not copied."""
+        return self.__copy__()
+
+    def __reduce__(self) -> Any:
+        """Pickle by name where the name leads here, else by the function and the options."""
+        name = pickling.global_name(self)
+        if name is not None:
+            return name
+        return rebuilt, (type(self), pickling.portable(self.fun), *self._identity()[1:])
+
+
+def rebuilt(
+    cls: type[Any], fun: Any, kind: str, argnums: Argnums, options: Options, target: str
+) -> Any:
+    """Rebuild a pickled transform."""
+    return cls(pickling.restored(fun), kind, argnums, options, target)
+
+
+def _signature(fun: Callable[..., Any]) -> inspect.Signature | None:
+    try:
+        return inspect.signature(fun)
+    except (TypeError, ValueError):
+        return None
+
+
+def plain(fun: Any) -> Any:
+    """Return what the compiler differentiates: the function under `@differentiate`, else itself."""
+    return fun.py_func if getattr(fun, "__s2sad_differentiable__", False) else fun
+
+
+@remembered
+def store_for(
+    fun: Callable[..., Any], kind: str, argnums: Argnums, options: Options, target: str
+) -> Store[Plan]:
+    """Return the specialisations of one transform, shared by equal transforms."""
+    request = Request(plain(fun), target, options)
+
+    def build(trees: tuple[Tree, ...], values: tuple[Any, ...]) -> Plan:
+        places = store.binder.places(argnums, values) if kind != "primal" else ()
+        single = not isinstance(argnums, tuple)
+        return plan_of(request, kind, trees, select(trees, places), single)
+
+    store: Store[Plan] = Store(fun, build)
+    return store
+
+
+def target_of(fun: Any, target: str | None) -> str:
+    """Return the target that was asked for, else the function's own, else "cpu"."""
+    return target or getattr(fun, "target", None) or "cpu"

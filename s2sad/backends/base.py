@@ -1,0 +1,104 @@
+"""What a backend is given, what it gives back, and the choice between them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from s2sad.errors import ArgumentError, Span
+
+Target = Literal["python", "cpu"]
+
+
+@dataclass(frozen=True)
+class Module:
+    """The text of one derivative, and every object that the text needs.
+
+    Attributes:
+        name: what the file is called before its hash, such as "limit_slope_vjp".
+        text: Python source: imports, then plain undecorated functions, callees first.
+        functions: the names that `text` defines, in order.
+        entry: the function to call.
+        externals: user callables and captured constants that `text` names and cannot import.
+        runtime: helpers of `s2sad.runtime` that `text` names, as plain Python functions.
+        key: whatever else decides the result; hashed with the text.
+        fastmath: Numba's option of that name.
+        parallel: Numba's option of that name.
+        error_model: Numba's option of that name.
+        cache: whether machine code is kept on disk.
+        source_map: the user's span for each line of `text`, where known.
+    """
+
+    name: str
+    text: str
+    functions: tuple[str, ...]
+    entry: str
+    externals: Mapping[str, object] = field(default_factory=dict[str, object])
+    runtime: Mapping[str, Callable[..., Any]] = field(default_factory=dict[str, Callable[..., Any]])
+    key: str = ""
+    fastmath: bool | frozenset[str] = False
+    parallel: bool = False
+    error_model: Literal["python", "numpy"] = "numpy"
+    cache: bool = True
+    source_map: Mapping[int, Span] = field(default_factory=dict[int, Span])
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A derivative that can be called, and the real file that it came from.
+
+    Attributes:
+        entry: the callable; for target "cpu" a Numba dispatcher.
+        path: the file; its lines are the lines of `text`.
+        text: the module's text.
+        namespace: the globals of the loaded functions.
+        module: what was loaded.
+        target: where it runs.
+    """
+
+    entry: Callable[..., Any]
+    path: Path
+    text: str
+    namespace: dict[str, Any]
+    module: Module
+    target: Target
+
+    @property
+    def py_func(self) -> Callable[..., Any]:
+        """Return the entry as plain Python all the way down: step through it in a debugger."""
+        if self.target == "python":
+            return self.entry
+        from s2sad.backends import python
+
+        return python.load(self.module).entry
+
+
+def effective(target: str) -> Target:
+    """Return the target that really runs, given `S2SAD_DISABLE_JIT` and `NUMBA_DISABLE_JIT`."""
+    if target not in ("python", "cpu"):
+        raise ArgumentError(
+            f"target {target!r} is not known", why='Use "cpu", or "python" for plain NumPy.'
+        )
+    for switch in ("S2SAD_DISABLE_JIT", "NUMBA_DISABLE_JIT"):
+        if os.environ.get(switch, "0") not in ("", "0"):
+            return "python"
+    return "cpu" if target == "cpu" else "python"
+
+
+def load(module: Module, target: str = "cpu") -> Loaded:
+    """Write `module` to the cache if it is not there, and load it for `target`.
+
+    Raises:
+        CacheError: the cache directory is not private.
+        CompileError: a user's function that the text calls cannot be compiled.
+    """
+    if effective(target) == "python":
+        from s2sad.backends import python
+
+        return python.load(module)
+    from s2sad.backends import numba_cpu
+
+    return numba_cpu.load(module)

@@ -1,0 +1,91 @@
+"""Machine code on disk, in place of Numba's own cache.
+
+Numba's cache keeps an index that two processes can tear (one signature then runs another's code),
+unpickles damaged files, and trusts whatever `NUMBA_CACHE_DIR` says. Here one file holds one
+signature of one function, named by a hash of both, checked before it is unpickled.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from s2sad.backends import store
+from s2sad.errors import CacheError
+
+_compiler: Any = importlib.import_module("numba.core.compiler")
+_serialize: Any = importlib.import_module("numba.core.serialize")
+
+
+class MachineCode:
+    """The cache of one dispatcher; has the interface of `numba.core.caching._Cache`."""
+
+    def __init__(self, name: str, fingerprint: str) -> None:
+        """Keep the machine code of `name`, which computes what `fingerprint` describes."""
+        self._name, self._fingerprint = name, fingerprint
+
+    @property
+    def cache_path(self) -> str:
+        """Return the directory that the files are in."""
+        return str(store.directory())
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return the compile result of `sig`, or None where there is none that is whole."""
+        target_context.refresh()
+        key = self._key(sig, target_context.codegen())
+        path = self._path(key)
+        try:
+            content = path.read_bytes()
+        except OSError:
+            return None
+        body = store.payload(content)
+        if body is not None:
+            try:
+                found, data = pickle.loads(body)
+                if found == key:
+                    return _compiler.CompileResult._rebuild(target_context, *data)
+            except Exception:
+                pass
+        path.unlink(missing_ok=True)
+        return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Write the compile result of `sig`, where Numba allows it to outlive the process."""
+        if data.library.has_dynamic_globals or any(not one.can_cache for one in data.lifted):
+            return
+        key = self._key(sig, data.codegen)
+        body = _serialize.dumps((key, data._reduce()))
+        try:
+            store.replace(self._path(key), store.with_checksum(body))
+        except CacheError:
+            return  # a full disk costs a compilation in the next process, nothing more
+
+    def enable(self) -> None:
+        """Do nothing: this cache is always on."""
+
+    def disable(self) -> None:
+        """Do nothing: this cache is always on."""
+
+    def flush(self) -> None:
+        """Remove every signature of this function."""
+        for path in store.directory().glob(f"{self._name}.*{store.MACHINE_SUFFIX}"):
+            path.unlink(missing_ok=True)
+
+    def _key(self, sig: Any, codegen: Any) -> str:
+        args = getattr(sig, "args", sig)
+        types = ", ".join(str(one) for one in args)
+        return f"{self._fingerprint} ({types}) {codegen.magic_tuple()} {store.versions()}"
+
+    def _path(self, key: str) -> Path:
+        short = hashlib.sha256(key.encode()).hexdigest()[:16]
+        return store.directory() / f"{self._name}.{short}{store.MACHINE_SUFFIX}"
+
+
+def keep(dispatcher: Any, name: str, fingerprint: str) -> Callable[..., Any]:
+    """Give `dispatcher` a cache on disk, and return it."""
+    dispatcher._cache = MachineCode(name, fingerprint)
+    return dispatcher

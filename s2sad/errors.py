@@ -1,0 +1,115 @@
+"""Where something happened, and every exception that s2sad raises.
+
+An error says what, where (file, line, column, a caret under the expression), why, and the way out.
+"""
+
+from __future__ import annotations
+
+import linecache
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of the user's source: one-based lines, zero-based columns, as `ast` counts them."""
+
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    function: str = ""
+
+    def text(self) -> str:
+        """Return the first source line that the span covers, without its newline."""
+        return linecache.getline(self.file, self.line).rstrip("\n")
+
+
+NOWHERE = Span("<unknown>", 0, 0, 0, 0)
+
+
+def frame(span: Span) -> str:
+    """Draw the code frame of `span`: the location, the line, carets under the expression."""
+    if span.line == 0:
+        return f"  --> {span.file}" + (f" in `{span.function}`" if span.function else "")
+    place = f"  --> {span.file}:{span.line}:{span.column + 1}"
+    if span.function:
+        place += f" in `{span.function}`"
+    source = span.text()
+    if not source:
+        return place
+    end = span.end_column if span.end_line == span.line else len(source)
+    number = str(span.line)
+    carets = "^" * max(1, end - span.column)
+    return (
+        f"{place}\n{number} | {source}\n{' ' * len(number)} | "
+        f"{' ' * span.column}{carets}"
+    )
+
+
+class S2SADError(Exception):
+    """Base of every error that s2sad raises: what, where, why and the way out.
+
+    Attributes:
+        what: one sentence naming the problem.
+        span: where in the user's source, or None.
+        why: the reason, and what to do instead.
+    """
+
+    def __init__(self, what: str, span: Span | None = None, why: str = "") -> None:
+        """Compose the message from the sentence, the code frame and the reason."""
+        self.what, self.span, self.why = what, span, why
+        parts = [what]
+        if span is not None:
+            parts.append(frame(span))
+        if why:
+            parts.append(why)
+        super().__init__("\n".join(parts))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle by the three parts, so that an error crosses process boundaries whole."""
+        return type(self), (self.what, self.span, self.why)
+
+
+class UnsupportedSyntaxError(S2SADError):
+    """The function uses Python that cannot be differentiated."""
+
+
+class SourceNotFoundError(S2SADError):
+    """The source text of a function could not be found."""
+
+
+class MissingRuleError(S2SADError):
+    """A call has neither a derivative rule nor Python source to differentiate."""
+
+
+class NotDifferentiableError(S2SADError, TypeError):
+    """The derivative that was asked for does not exist: integer input, non-scalar output, …"""
+
+
+class ArgumentError(S2SADError, TypeError):
+    """A transform was given arguments that do not fit: structure, shape, dtype or name."""
+
+
+class RuleError(S2SADError):
+    """A custom rule returned something of the wrong structure, shape or dtype."""
+
+
+class AliasError(S2SADError):
+    """Two names may share memory that is written, so that the derivative cannot be decided."""
+
+
+class TapeLimitError(S2SADError):
+    """Saving what the adjoint needs would take more memory than allowed."""
+
+
+class CompileError(S2SADError):
+    """The compiled target could not take the derivative's text."""
+
+
+class CacheError(S2SADError):
+    """The cache directory cannot be used: not private, or not writable."""
+
+
+class VerifyError(S2SADError):
+    """An internal invariant of the IR does not hold: a bug in s2sad, never the user's mistake."""

@@ -1,0 +1,619 @@
+"""Calls: builtins, NumPy and `math`, the user's own functions, functions defined on the spot."""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import inspect
+import operator
+from typing import Any
+
+import gast
+import numpy as np
+
+from s2sad.errors import MissingRuleError
+from s2sad.frontend.expressions import as_expr, lower_expr, lower_index, lower_test
+from s2sad.frontend.infer import InferenceError, infer
+from s2sad.frontend.iteration import emit_loop, static_items
+from s2sad.frontend.lowerer import BottomReached, Lowerer
+from s2sad.frontend.operators import apply, build
+from s2sad.frontend.source import has_source, unwrap
+from s2sad.frontend.values import (
+    FuncV,
+    IterV,
+    MethodV,
+    RangeV,
+    StaticV,
+    StructV,
+    V,
+    Value,
+    const,
+    leaves_of,
+    literal,
+    rebuild,
+    type_of,
+)
+from s2sad.ir import ops
+from s2sad.ir.nodes import Apply, Assign, CallStmt, Const, Expr, Index, Pack, Slice, Store, Var
+from s2sad.ir.types import Array, ListOf, Scalar, Static
+
+STATIC_NAMES: frozenset[str] = frozenset({
+    "axis", "axes", "keepdims", "ddof", "dtype", "order", "n", "k", "ord", "mode", "indexing",
+    "initial_static", "offset", "axis1", "axis2", "norm", "decimals", "copy", "full_matrices",
+    "UPLO", "casting", "axisa", "axisb", "axisc", "nan", "posinf", "neginf", "optimize", "lower",
+    "kind", "side", "stable", "return_index", "endpoint", "num", "subok", "like", "device",
+})  # fmt: skip
+
+
+def lower_call(lw: Lowerer, node: Any) -> Value:
+    """Lower a call of anything."""
+    target = lower_expr(lw, node.func)
+    if isinstance(target, StaticV) and target.value is builtins.super:
+        lw.fail(node, "`super` is not supported in a differentiated function")
+    args: list[Value] = []
+    for part in node.args:
+        if isinstance(part, gast.Starred):
+            inner = lower_expr(lw, part.value)
+            items = static_items(lw, inner)
+            if items is None:
+                return lw.fail(part, "only a tuple or list of known length can be starred")
+            args.extend(items)
+        else:
+            args.append(lower_expr(lw, part))
+    kwargs: dict[str, Value] = {}
+    for keyword in node.keywords:
+        value = lower_expr(lw, keyword.value)
+        if keyword.arg is None:
+            if not (isinstance(value, StructV) and value.kind == "dict"):
+                return lw.fail(node, "only a dict of known keys can be passed with `**`")
+            kwargs.update(zip(value.keys, value.items, strict=True))
+        else:
+            kwargs[keyword.arg] = value
+    return call_value(lw, target, args, kwargs, node)
+
+
+def call_value(lw: Lowerer, target: Value, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    """Call a value of any kind."""
+    from s2sad.frontend.methods import call_method
+
+    match target:
+        case FuncV():
+            from s2sad.frontend.inline import call_local
+
+            return call_local(lw, target, args, kwargs, node)
+        case MethodV():
+            return call_method(lw, target, args, kwargs, node)
+        case StaticV(fn) if callable(fn):
+            return call_function(lw, fn, args, kwargs, node)
+        case _:
+            return lw.fail(node, "this value cannot be called")
+
+
+def call_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    """Call a function that is known now."""
+    special = _SPECIAL.get(fn) if _hashable(fn) else None
+    if special is not None:
+        return special(lw, args, kwargs, node)
+    if isinstance(fn, functools.partial):
+        fixed: list[Value] = [_outside(lw, a, node) for a in fn.args]
+        named = {k: _outside(lw, v, node) for k, v in fn.keywords.items()}
+        return call_function(lw, fn.func, [*fixed, *args], {**named, **kwargs}, node)
+    if isinstance(fn, type) and hasattr(fn, "_fields"):
+        return _build_struct(fn, fn._fields, args, kwargs)
+    if isinstance(fn, type) and hasattr(fn, "__dataclass_fields__"):
+        return _build_struct(fn, tuple(fn.__dataclass_fields__), args, kwargs)
+    if getattr(fn, "__self__", None) is not None and isinstance(getattr(fn, "__self__", None), np.ufunc):
+        return _ufunc_method(lw, fn, args, kwargs, node)
+    if _is_user_function(fn):
+        return call_user(lw, fn, args, kwargs, node)
+    if _python_callee(fn):
+        return call_user(lw, fn, args, kwargs, node)
+    return _library_call(lw, fn, args, kwargs, node)
+
+
+def _outside(lw: Lowerer, value: Any, node: Any) -> Value:
+    from s2sad.frontend.expressions import outside_value
+
+    return outside_value(lw, value, "bound", node)
+
+
+def _hashable(fn: Any) -> bool:
+    try:
+        hash(fn)
+    except TypeError:
+        return False
+    return True
+
+
+def _is_user_function(fn: Any) -> bool:
+    """Say whether `fn` is a derivative (`grad(f)`) or carries a rule of the user's."""
+    return hasattr(fn, "s2sad_kind")
+
+
+def _python_callee(fn: Any) -> bool:
+    """Say whether to differentiate `fn` from its source: Python outside NumPy and SciPy."""
+    from s2sad.rules import find
+
+    if _hashable(fn) and find(fn) is not None:
+        return False
+    if not has_source(fn):
+        return False
+    module = getattr(unwrap(fn), "__module__", "") or ""
+    return module.split(".")[0] not in ("numpy", "scipy", "math", "builtins")
+
+
+def _build_struct(kind: Any, fields: tuple[str, ...], args: list[Value], kwargs: dict[str, Value]) -> Value:
+    given = dict(zip(fields, args, strict=False)) | kwargs
+    defaults = getattr(kind, "_field_defaults", {})
+    items = tuple(given[f] if f in given else StaticV(defaults[f]) for f in fields)
+    return StructV(kind, fields, items)
+
+
+def call_user(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    """Call a Python function: one more function of the program, specialised on the arguments."""
+    from s2sad.frontend.captures import pass_captured
+    from s2sad.frontend.functions import bind_arguments, instantiate
+    from s2sad.frontend.inline import inline_expression
+
+    inlined = inline_expression(lw, fn, args, kwargs, node)
+    if inlined is not None:
+        return inlined
+    bound = bind_arguments(lw, fn, args, kwargs, node)
+    types = tuple(type_of(value) for value in bound)
+    instance = instantiate(lw.ctx, fn, types, lw.span(node))
+    if instance.result is None:
+        raise BottomReached
+    span = lw.span(node)
+    leaves = [_argument(lw, leaf, span) for value in bound for leaf in leaves_of(value)]
+    leaves += pass_captured(lw, instance.captured)
+    results: list[Expr] = []
+    for kind in _flat(instance.result):
+        results.append(Var(lw.fresh(_result_name(fn, len(_flat(instance.result)))), kind))
+    targets = tuple(r for r in results if isinstance(r, Var))
+    lw.emit(CallStmt(targets, instance.name, tuple(leaves), span))
+    return rebuild(instance.result, list(results))
+
+
+def _argument(lw: Lowerer, leaf: Expr, span: Any) -> Expr:
+    """Arrays are passed by name or as views; anything computed gets a name first."""
+    if isinstance(leaf.type, Array) and isinstance(leaf, Apply | Pack) and leaf.fn not in _VIEWABLE:
+        return lw.atom(leaf, "argument", span)
+    return leaf
+
+
+_VIEWABLE = frozenset({ops.transpose})
+
+
+def _flat(kind: Any) -> list[Any]:
+    from s2sad.ir.types import Struct
+
+    if isinstance(kind, Struct):
+        return [leaf for item in kind.items for leaf in _flat(item)]
+    return [] if isinstance(kind, Static) else [kind]
+
+
+def _result_name(fn: Any, count: int) -> str:
+    name = getattr(unwrap(fn), "__name__", "result")
+    return f"{name}_value" if count == 1 else f"{name}_part"
+
+
+def _library_call(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    """NumPy, `math`, SciPy, builtins: typed by asking them."""
+    out = kwargs.pop("out", None)
+    if isinstance(fn, np.ufunc) and len(args) > fn.nin:
+        out, args = args[fn.nin], args[: fn.nin]
+    if "where" in kwargs and isinstance(fn, np.ufunc):
+        return lw.fail(node, "`where=` is not supported here", "Use np.where on the result.")
+    dynamic, static = split_arguments(lw, fn, args, kwargs, node)
+    try:
+        kind = infer(fn, tuple(dynamic), static)
+    except InferenceError as error:
+        return _untypable(lw, fn, str(error), node)
+    result = V(Apply(fn, tuple(dynamic), kind, tuple(static.items())))
+    if out is None or (isinstance(out, StaticV) and out.value is None):
+        return result
+    place = out.items[0] if isinstance(out, StructV) else out
+    target = as_expr(lw, place, node)
+    whole = Index(target, (Slice(None, None, None),), target.type)
+    lw.emit(Store(whole, "", result.expr, lw.span(node)))
+    return place
+
+
+def _untypable(lw: Lowerer, fn: Any, reason: str, node: Any) -> Value:
+    from s2sad.rules import find
+
+    name = getattr(fn, "__name__", str(fn))
+    if find(fn) is None:
+        return lw.fail(node, f"`{name}` has no derivative rule", missing_rule_help(fn), MissingRuleError)
+    from s2sad.errors import ArgumentError
+
+    return lw.fail(node, f"`{name}` cannot be applied here", f"NumPy says: {reason.strip()}.", ArgumentError)
+
+
+def missing_rule_help(fn: Any) -> str:
+    """Show the three lines that add a rule for `fn`."""
+    name = getattr(fn, "__name__", "f")
+    module = (getattr(fn, "__module__", "") or "").split(".")[0]
+    path = f"np.{name}" if module == "numpy" else f"{module}.{name}" if module else name
+    return (
+        "Neither a rule nor Python source to differentiate was found. Give it a rule:\n"
+        f"    s2sad.defvjp({path}, fwd, bwd)\n"
+        f"    # fwd(*args) -> (result, residuals)\n"
+        f"    # bwd(residuals, result_bar) -> one cotangent for each argument"
+    )
+
+
+@functools.lru_cache(maxsize=1024)
+def _parameters(fn: Any) -> tuple[str, ...] | None:
+    if isinstance(fn, np.ufunc):
+        return None
+    try:
+        return tuple(inspect.signature(fn).parameters)
+    except (TypeError, ValueError):
+        return _KNOWN_PARAMETERS.get(fn)
+
+
+_KNOWN_PARAMETERS: dict[Any, tuple[str, ...]] = {
+    np.concatenate: ("arrays", "axis"), np.dot: ("a", "b"), np.where: ("condition", "x", "y"),
+    np.zeros: ("shape", "dtype"), np.empty: ("shape", "dtype"), np.array: ("object", "dtype"),
+    np.asarray: ("a", "dtype"), np.arange: ("start", "stop", "step", "dtype"),
+    np.inner: ("a", "b"), np.vdot: ("a", "b"), np.empty_like: ("prototype", "dtype"),
+    np.ascontiguousarray: ("a", "dtype"), np.asfortranarray: ("a", "dtype"),
+}  # fmt: skip
+
+
+def split_arguments(
+    lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value], node: Any
+) -> tuple[list[Expr], dict[str, Any]]:
+    """Separate run-time operands from settings known now (`axis`, `keepdims`, `dtype`, …)."""
+    names = _parameters(fn)
+    dynamic: list[Expr] = []
+    static: dict[str, Any] = {}
+    for position, value in enumerate(args):
+        name = names[position] if names is not None and position < len(names) else ""
+        if name in STATIC_NAMES and not (fn is np.linspace and name != "num"):
+            _add_static(lw, fn, static, name, value, node)
+        else:
+            dynamic.append(as_expr(lw, value, node))
+    for name, value in kwargs.items():
+        if names is not None and name in names and name not in STATIC_NAMES and names.index(name) == len(dynamic):
+            dynamic.append(as_expr(lw, value, node))
+        else:
+            _add_static(lw, fn, static, name, value, node)
+    return dynamic, static
+
+
+def _add_static(lw: Lowerer, fn: Any, static: dict[str, Any], name: str, value: Value, node: Any) -> None:
+    known = known_value(value)
+    if known is _UNKNOWN:
+        lw.fail(node, f"`{name}` of `{getattr(fn, '__name__', fn)}` must be known at transform time",
+                "Write it as a constant, or make it a default argument.")  # fmt: skip
+    if known is None and name in ("axis", "out", "initial", "dtype", "order", "ord", "where"):
+        return
+    if name in ("copy", "subok", "like", "device") or (name == "keepdims" and known is False):
+        return
+    if name == "dtype":
+        known = {float: np.float64, int: np.int64, complex: np.complex128, bool: np.bool_}.get(known, known)
+        known = np.dtype(known).type
+    static[name] = known
+
+
+_UNKNOWN = object()
+
+
+def known_value(value: Value) -> Any:
+    """Return the Python object that a value is at transform time, or a sentinel."""
+    match value:
+        case StaticV(obj):
+            return obj
+        case StructV(kind, _, items) if kind in ("tuple", "list"):
+            parts = [known_value(item) for item in items]
+            return _UNKNOWN if any(p is _UNKNOWN for p in parts) else tuple(parts)
+        case V(Const(number)):
+            return number
+        case V(expr) if isinstance(expr.type, Scalar) and isinstance(expr.type.value, int):
+            return expr.type.value
+        case _:
+            return _UNKNOWN
+
+
+def _ufunc_method(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    """`np.add.at`, `np.add.reduce` and their like."""
+    owner, name = fn.__self__, fn.__name__
+    if name == "at" and owner in (np.add, np.subtract):
+        target = as_expr(lw, args[0], node)
+        index = args[1]
+        items = list(index.items) if isinstance(index, StructV) and index.kind == "tuple" else [index]
+        from s2sad.frontend.expressions import _index_item
+
+        place = lower_index(lw, V(target), [_index_item(lw, i, node) for i in items], node)
+        value = as_expr(lw, args[2], node)
+        if owner is np.subtract:
+            value = build(operator.neg, value)
+        assert isinstance(place, V)
+        lw.emit(Store(place.expr, "+", value, lw.span(node), accumulate=True))
+        return StaticV(None)
+    if name == "reduce":
+        known = {np.add: np.sum, np.multiply: np.prod, np.maximum: np.max, np.minimum: np.min}.get(owner)
+        if known is not None:
+            kwargs.setdefault("axis", args[1] if len(args) > 1 else const(0))
+            return call_function(lw, known, args[:1], kwargs, node)
+    if name == "outer" and owner is np.multiply:
+        return call_function(lw, np.outer, args, kwargs, node)
+    if name == "accumulate" and owner in (np.add, np.multiply):
+        kwargs.setdefault("axis", args[1] if len(args) > 1 else const(0))
+        return call_function(lw, np.cumsum if owner is np.add else np.cumprod, args[:1], kwargs, node)
+    return lw.fail(node, f"`{owner.__name__}.{name}` is not supported")
+
+
+# ---- builtins and functions that are syntax rather than arithmetic ----
+
+
+def _range(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    exprs = [as_expr(lw, a, node) for a in args]
+    start = exprs[0] if len(exprs) > 1 else literal(0)
+    stop = exprs[1] if len(exprs) > 1 else exprs[0]
+    return RangeV(start, stop, exprs[2] if len(exprs) > 2 else literal(1))
+
+
+def _iterator(kind: str) -> Any:
+    def lower(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+        if kind == "reversed" and isinstance(args[0], RangeV):
+            return _reversed_range(args[0])
+        start = kwargs.get("start") or (args[1] if kind == "enumerate" and len(args) > 1 else None)
+        parts = tuple(args[:1]) if kind != "zip" else tuple(args)
+        return IterV(kind, parts, None if start is None else as_expr(lw, start, node))
+
+    return lower
+
+
+def _reversed_range(value: RangeV) -> RangeV:
+    """`reversed(range(a, b))` counts down; another step than 1 first finds the last item."""
+    one = literal(1)
+    step = getattr(value.step.type, "value", None)
+    if step == 1:
+        return RangeV(build(operator.sub, value.stop, one), build(operator.sub, value.start, one), literal(-1))
+    length = Apply(ops.length, (Apply(range, (value.start, value.stop, value.step), Scalar("int64", True)),),
+                   Scalar("int64", True))  # fmt: skip
+    last = build(operator.add, value.start, build(operator.mul, build(operator.sub, length, one), value.step))
+    return RangeV(last, build(operator.sub, value.start, value.step), build(operator.neg, value.step))
+
+
+def _len(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    match args[0]:
+        case StructV(_, keys, _):
+            return const(len(keys))
+        case StaticV(obj):
+            return const(len(obj))
+        case RangeV(start, stop, step) if getattr(step.type, "value", None) == 1:
+            return V(build(operator.sub, stop, start))
+        case V(expr) if isinstance(expr.type, Array):
+            return V(build(ops.dim, expr, literal(0)))
+        case V(expr) if isinstance(expr.type, ListOf):
+            return V(Apply(ops.length, (expr,), Scalar("int64", True)))
+        case _:
+            return lw.fail(node, "the length of this value is not known")
+
+
+def _sum(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    start = args[1] if len(args) > 1 else kwargs.get("start", const(0))
+    items = static_items(lw, args[0])
+    if items is not None:
+        total = start
+        if isinstance(start, V) and isinstance(start.expr, Const) and start.expr.value == 0 and items:
+            total, items = items[0], items[1:]
+        for item in items:
+            total = apply(lw, operator.add, (as_expr(lw, total, node), as_expr(lw, item, node)), {}, node)
+        return total
+    from s2sad.frontend.iteration import _indexable
+
+    length, item_at = _indexable(lw, args[0], node)
+    first = as_expr(lw, start, node)
+    kind = as_expr(lw, item_at(literal(0)), node).type
+    if not isinstance(kind, Scalar):
+        return call_function(lw, np.sum, [args[0]], {"axis": const(0)}, node)
+    if isinstance(first, Const) and not isinstance(first.value, float):
+        first = literal(float(first.value)) if kind.dtype.startswith("float") else first
+    total = Var(lw.fresh("total"), build(operator.add, first, as_expr(lw, item_at(literal(0)), node)).type)
+    span = lw.span(node)
+    lw.emit(Assign(total, first, span))
+
+    def body(i: Expr) -> None:
+        item = as_expr(lw, item_at(i), node)
+        lw.emit(Assign(total, build(operator.add, total, item), span))
+
+    emit_loop(lw, length, "i", body, node)
+    return V(total)
+
+
+def _extreme(scalar: Any, whole: Any) -> Any:
+    def lower(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+        if kwargs:
+            return lw.fail(node, f"`{scalar.__name__}` with keywords is not supported")
+        if len(args) == 1:
+            items = static_items(lw, args[0])
+            if items is None:
+                value = args[0]
+                if isinstance(value, V) and isinstance(value.expr.type, ListOf):
+                    value = call_function(lw, np.array, [value], {}, node)
+                return call_function(lw, whole, [value], {}, node)
+            args = items
+        result = args[0]
+        for other in args[1:]:
+            result = apply(lw, scalar, (as_expr(lw, result, node), as_expr(lw, other, node)), {}, node)
+        return result
+
+    return lower
+
+
+def _isinstance(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    classes = known_value(args[1])
+    return StaticV(issubclass(_class_of(args[0]), classes if isinstance(classes, tuple) else (classes,)))
+
+
+def _class_of(value: Value) -> type:
+    match value:
+        case V(expr):
+            match expr.type:
+                case Array():
+                    return np.ndarray
+                case ListOf():
+                    return list
+                case Scalar(dtype, weak):
+                    plain = {"bool": bool, "int64": int, "float64": float, "complex128": complex}
+                    return plain[dtype] if weak and dtype in plain else np.dtype(dtype).type
+                case _:
+                    return object
+        case StructV(kind, _, _):
+            return {"tuple": tuple, "list": list, "dict": dict}[kind] if isinstance(kind, str) else kind
+        case StaticV(obj):
+            return type(obj)
+        case _:
+            return object
+
+
+def _container(kind: str) -> Any:
+    def lower(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+        if kind == "dict":
+            return StructV("dict", tuple(kwargs), tuple(kwargs.values()))
+        if not args:
+            return StructV(kind, (), ())
+        items = static_items(lw, args[0])
+        if items is None:
+            if kind == "list" and isinstance(args[0], V) and isinstance(args[0].expr.type, ListOf | Array):
+                return args[0]
+            return lw.fail(node, f"`{kind}` of a value of unknown length is not supported")
+        return StructV(kind, tuple(range(len(items))), tuple(items))
+
+    return lower
+
+
+def _divmod(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    pair = (as_expr(lw, args[0], node), as_expr(lw, args[1], node))
+    parts = tuple(apply(lw, fn, pair, {}, node) for fn in (operator.floordiv, operator.mod))
+    return StructV("tuple", (0, 1), parts)
+
+
+def _print(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    flat: list[Value] = []
+    for arg in args:
+        flat.extend(arg.items if isinstance(arg, StructV) and arg.kind == "fstring" else [arg])
+    exprs = tuple(as_expr(lw, a, node) for a in flat)
+    return V(Apply(print, exprs, Static(None)))
+
+
+def _logical(fn: Any, is_and: bool) -> Any:
+    """`all(...)`/`any(...)` over known items; over arrays they are NumPy's."""
+
+    def lower(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+        items = static_items(lw, args[0])
+        if items is None:
+            return call_function(lw, np.all if is_and else np.any, args, kwargs, node)
+        exprs = tuple(as_expr(lw, item, node) for item in items)
+        return V(Apply(ops.both if is_and else ops.either, exprs, Scalar("bool", True)))
+
+    return lower
+
+
+def _shape(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    from s2sad.frontend.methods import attribute
+
+    return attribute(lw, args[0], "shape", node)
+
+
+def _ndim(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    from s2sad.frontend.methods import attribute
+
+    return attribute(lw, args[0], "ndim", node)
+
+
+def _size(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    from s2sad.frontend.methods import attribute
+
+    return attribute(lw, args[0], "size", node)
+
+
+def _copyto(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    target = as_expr(lw, args[0], node)
+    whole = Index(target, (Slice(None, None, None),), target.type)
+    lw.emit(Store(whole, "", as_expr(lw, args[1], node), lw.span(node)))
+    return StaticV(None)
+
+
+def _bool(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    if isinstance(args[0], V):
+        return V(build(operator.ne, args[0].expr, literal(0)))
+    return StaticV(bool(known_value(args[0])))
+
+
+def _slice(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    from s2sad.frontend.values import SliceV
+
+    parts = [None if isinstance(a, StaticV) and a.value is None else a for a in args]
+    lower, upper, step = {1: [None, *parts, None], 2: [*parts, None]}.get(len(parts), parts)
+    return SliceV(lower, upper, step)
+
+
+def _identity(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    return args[0]
+
+
+def _array(fn: Any) -> Any:
+    """`np.array(x)` of an array copies; of a growing list it gathers; of a display it packs."""
+
+    def lower(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+        value = args[0]
+        if isinstance(value, StaticV):
+            value = _outside(lw, value.value, node)
+        if isinstance(value, V) and isinstance(value.expr.type, Array) and fn is np.array and not kwargs:
+            return call_function(lw, np.copy, [value], {}, node)
+        if isinstance(value, V) and isinstance(value.expr.type, Array) and fn is not np.array and not kwargs:
+            return value
+        if isinstance(value, V) and isinstance(value.expr.type, Array):
+            from s2sad.frontend.methods import _astype
+
+            return _astype(lw, value, kwargs["dtype"], node) if "dtype" in kwargs else value
+        if isinstance(value, StructV) and value.kind == "tuple":
+            value = StructV("list", value.keys, value.items)
+        return _library_call(lw, np.array, [_lists(value), *args[1:]], kwargs, node)
+
+    return lower
+
+
+def _lists(value: Value) -> Value:
+    """Nested displays of an array are lists, whichever brackets the user wrote."""
+    if isinstance(value, StructV) and value.kind in ("tuple", "list"):
+        return StructV("list", value.keys, tuple(_lists(item) for item in value.items))
+    return value
+
+
+_SPECIAL: dict[Any, Any] = {
+    builtins.range: _range,
+    builtins.enumerate: _iterator("enumerate"),
+    builtins.zip: _iterator("zip"),
+    builtins.reversed: _iterator("reversed"),
+    builtins.len: _len,
+    builtins.sum: _sum,
+    builtins.max: _extreme(builtins.max, np.max),
+    builtins.min: _extreme(builtins.min, np.min),
+    builtins.isinstance: _isinstance,
+    builtins.tuple: _container("tuple"),
+    builtins.list: _container("list"),
+    builtins.dict: _container("dict"),
+    builtins.divmod: _divmod,
+    builtins.print: _print,
+    builtins.all: _logical(all, True),
+    builtins.any: _logical(any, False),
+    builtins.bool: _bool,
+    builtins.slice: _slice,
+    np.shape: _shape,
+    np.ndim: _ndim,
+    np.size: _size,
+    np.copyto: _copyto,
+    np.array: _array(np.array),
+    np.asarray: _array(np.asarray),
+    np.ascontiguousarray: _array(np.asarray),
+    np.asanyarray: _array(np.asarray),
+}
+
+__all__ = ["call_function", "call_value", "lower_call", "lower_test"]

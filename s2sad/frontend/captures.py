@@ -1,0 +1,70 @@
+"""Arrays of enclosing and global scopes: read when the derivative is called, passed as arguments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from s2sad.frontend.lowerer import Captured, Lowerer
+from s2sad.frontend.values import StructV, V, Value, literal
+from s2sad.ir.nodes import Var
+from s2sad.ir.typeof import typeof
+
+
+def capture(lw: Lowerer, found: Any, name: str, path: tuple[Any, ...] = ()) -> Value:
+    """Return the value of an outer array, or of a container that holds arrays."""
+    if isinstance(found, np.ndarray):
+        return V(_array(lw, found, name, path))
+    if isinstance(found, int | float | complex | np.generic):
+        return V(literal(found))
+    if isinstance(found, dict):
+        items = tuple(capture(lw, v, f"{name}_{k}", (*path, k)) for k, v in found.items())
+        return StructV("dict", tuple(found), items)
+    if isinstance(found, tuple | list):
+        kind = type(found) if hasattr(found, "_fields") else type(found).__name__
+        keys = getattr(found, "_fields", tuple(range(len(found))))
+        items = tuple(capture(lw, v, f"{name}_{i}", (*path, i)) for i, v in enumerate(found))
+        return StructV(kind, keys, items)
+    from s2sad.frontend.expressions import outside_value
+
+    return outside_value(lw, found, name, None)
+
+
+def _array(lw: Lowerer, array: np.ndarray[Any, Any], name: str, path: tuple[Any, ...]) -> Var | Any:
+    if array.ndim == 0:
+        return literal(array[()])
+    if id(array) in lw.captured:
+        return lw.captured[id(array)].var
+    root = _root_name(name, path)
+    source = lw.source
+
+    def read() -> Any:
+        value = source.resolve(root)
+        for key in path:
+            value = value[key]
+        return value
+
+    var = Var(lw.fresh(name), typeof(array, name))
+    lw.captured[id(array)] = Captured(var.name, read, var)
+    lw.ctx.keep.append(array)
+    return var
+
+
+def _root_name(name: str, path: tuple[Any, ...]) -> str:
+    suffix = "".join(f"_{key}" for key in path)
+    return name[: len(name) - len(suffix)] if suffix else name
+
+
+def pass_captured(lw: Lowerer, captured: list[Captured]) -> list[Any]:
+    """Return this function's variables for the arrays that a callee captured."""
+    passed: list[Any] = []
+    for item in captured:
+        array = item.read()
+        if id(array) not in lw.captured:
+            var = Var(lw.fresh(item.name), item.var.type)
+            lw.captured[id(array)] = Captured(var.name, item.read, var)
+        passed.append(lw.captured[id(array)].var)
+    return passed
+
+

@@ -1,0 +1,117 @@
+"""`try`/`except` around an explicit `raise`: the handler is put where the raise stands."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import gast
+
+from s2sad.frontend.lowerer import Lowerer
+from s2sad.frontend.values import StaticV, StructV
+
+_MAY_RAISE = frozenset({
+    "sqrt", "log", "log2", "log10", "log1p", "acos", "asin", "acosh", "atanh", "pow", "fmod",
+    "gamma", "lgamma", "factorial",
+})  # fmt: skip
+
+
+def lower_try(lw: Lowerer, node: Any) -> bool:
+    """Lower a `try` whose handlers catch only raises that are written in its own body."""
+    from s2sad.frontend.statements import lower_block
+
+    if node.finalbody and any(isinstance(n, gast.Return | gast.Break | gast.Continue)
+                              for s in node.body for n in gast.walk(s)):  # fmt: skip
+        lw.fail(node, "`finally` after a jump out of `try` is not supported", "Write the steps in order.")
+    handlers = [(_classes(lw, h), h) for h in node.handlers]
+    caught: set[int] = set()
+    body = _inline(lw, _tail_form(lw, [*node.body], node.orelse), handlers, caught)
+    for _, handler in handlers:
+        if id(handler) not in caught:
+            lw.fail(handler, "this handler catches an exception that is not raised in the `try` body itself",
+                    "An exception that a calculation raises by itself cannot be differentiated around.\n"
+                    "Test for the condition with `if` instead.")  # fmt: skip
+    for call in (n for s in node.body for n in gast.walk(s) if isinstance(n, gast.Call)):
+        if _math_error(lw, call, handlers):
+            lw.fail(call, "this call may raise what the handler catches",
+                    "Test its argument with `if` instead of catching the exception.")  # fmt: skip
+    return lower_block(lw, [*body, *node.finalbody])
+
+
+def _math_error(lw: Lowerer, call: Any, handlers: list[Any]) -> bool:
+    func = call.func
+    if not (isinstance(func, gast.Attribute) and isinstance(func.value, gast.Name) and func.value.id == "math"):
+        return False
+    if func.attr not in _MAY_RAISE:
+        return False
+    return any(issubclass(c, ValueError | OverflowError) or c in (Exception, BaseException)
+               for classes, _ in handlers for c in classes)  # fmt: skip
+
+
+def _classes(lw: Lowerer, handler: Any) -> tuple[type[BaseException], ...]:
+    from s2sad.frontend.expressions import lower_expr
+
+    if handler.type is None:
+        return (BaseException,)
+    value = lower_expr(lw, handler.type)
+    items = value.items if isinstance(value, StructV) else (value,)
+    found = tuple(i.value for i in items if isinstance(i, StaticV) and isinstance(i.value, type))
+    if len(found) != len(items):
+        lw.fail(handler, "only exception classes can be caught")
+    return found
+
+
+def _has_raise(nodes: list[Any]) -> bool:
+    return any(isinstance(n, gast.Raise) for s in nodes for n in gast.walk(s))
+
+
+def _jumps(nodes: list[Any]) -> bool:
+    """Say whether control surely leaves this list of statements by a jump."""
+    if not nodes:
+        return False
+    last = nodes[-1]
+    if isinstance(last, gast.Return | gast.Raise | gast.Break | gast.Continue):
+        return True
+    return isinstance(last, gast.If) and _jumps(last.body) and _jumps(last.orelse)
+
+
+def _tail_form(lw: Lowerer, nodes: list[Any], rest: list[Any]) -> list[Any]:
+    """Move what follows a branch that raises into its other paths, so that each raise comes last."""
+    for position, node in enumerate(nodes):
+        after = nodes[position + 1 :]
+        if isinstance(node, gast.If) and _has_raise([node]):
+            branch = copy.copy(node)
+            branch.body = _tail_form(lw, [*node.body, *([] if _jumps(node.body) else after)], rest)
+            branch.orelse = _tail_form(lw, [*node.orelse, *([] if _jumps(node.orelse) else after)], rest)
+            return [*nodes[:position], branch]
+        if isinstance(node, gast.Raise):
+            return nodes[: position + 1]
+        if isinstance(node, gast.For | gast.While | gast.With | gast.Try) and _has_raise([node]):
+            lw.fail(node, "a `raise` inside a loop inside a `try` is not supported",
+                    "Leave the loop with `break` and a flag, and raise after it.")  # fmt: skip
+        if isinstance(node, gast.Return | gast.Break | gast.Continue):
+            return nodes[: position + 1]
+    return [*nodes, *rest]
+
+
+def _inline(lw: Lowerer, nodes: list[Any], handlers: list[Any], caught: set[int]) -> list[Any]:
+    from s2sad.frontend.statements import raised_class
+
+    result: list[Any] = []
+    for node in nodes:
+        if isinstance(node, gast.If):
+            branch = copy.copy(node)
+            branch.body = _inline(lw, node.body, handlers, caught)
+            branch.orelse = _inline(lw, node.orelse, handlers, caught)
+            result.append(branch)
+        elif isinstance(node, gast.Raise):
+            error, _ = raised_class(lw, node)
+            match = next((h for classes, h in handlers if issubclass(error, classes)), None)
+            if match is None:
+                result.append(node)
+            else:
+                caught.add(id(match))
+                result.extend(match.body)
+        else:
+            result.append(node)
+    return result

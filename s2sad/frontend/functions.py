@@ -1,0 +1,286 @@
+"""Functions of the program: each Python function, once for every tuple of argument types."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import gast
+import numpy as np
+
+from s2sad.errors import ArgumentError, Span
+from s2sad.frontend.inline import dynamic_lists
+from s2sad.frontend.lowerer import BottomReached, Captured, Context, Instance, Lowerer
+from s2sad.frontend.source import Source, source_of, unwrap
+from s2sad.frontend.statements import lower_block
+from s2sad.frontend.values import StaticV, StructV, V, Value, join_types, leaves_of, rebuild, type_of
+from s2sad.ir.nodes import CallStmt, Expr, Function, Param, Return, Stmt, Var
+from s2sad.ir.types import Static, Struct, Type
+
+
+def instantiate(ctx: Context, fun: Any, types: tuple[Type, ...], span: Span) -> Instance:
+    """Return the instance of `fun` for these argument types, lowering it on first use."""
+    if hasattr(fun, "s2sad_kind") and ctx.derive is not None:
+        made = ctx.derive(ctx, fun, types, span)
+        if made is not None:
+            return made
+    source = source_of(fun)
+    key = (_identity(fun), tuple(_key(kind) for kind in types))
+    if key in ctx.instances:
+        return ctx.instances[key]
+    instance = Instance(ctx.unique(source.name), fun, types)
+    ctx.instances[key] = instance
+    ctx.keep.append(fun)
+    plain = unwrap(fun)
+    env: dict[str, Value] = {}
+    names = parameter_names(source.node)
+    if hasattr(plain, "__self__"):
+        env[names[0]] = StaticV(plain.__self__)
+        names = names[1:]
+    _finish(ctx, instance, source, names, types, env)
+    ctx.instances[key] = ctx.instances.pop(key)  # callees were added meanwhile: keep them before
+    return instance
+
+
+def _identity(fun: Any) -> Any:
+    plain = unwrap(fun)
+    return (id(plain.__func__), id(plain.__self__)) if hasattr(plain, "__self__") else id(plain)
+
+
+def _key(kind: Type) -> Any:
+    match kind:
+        case Static(value):
+            try:
+                hash(value)
+            except TypeError:
+                return ("static", id(value))
+            return ("static", type(value).__name__, value)
+        case Struct(container, keys, items):
+            return (container, keys, tuple(_key(item) for item in items))
+        case _:
+            return kind
+
+
+def parameter_names(node: Any) -> list[str]:
+    """Return the parameter names in signature order, `*args` and keyword-only ones included."""
+    args = node.args
+    names = [a.id for a in [*args.posonlyargs, *args.args]]
+    if args.vararg is not None:
+        names.append(args.vararg.id)
+    names.extend(a.id for a in args.kwonlyargs)
+    return names
+
+
+def _finish(
+    ctx: Context, instance: Instance, source: Source, names: list[str], types: tuple[Type, ...], env: dict[str, Value]
+) -> None:
+    """Lower the body; a recursive function is lowered twice, the second time knowing its result."""
+    before = dict(ctx.instances)
+    _lower_into(ctx, instance, source, names, types, env)
+    if _calls_itself(instance):
+        for key in [k for k in ctx.instances if k not in before]:
+            ctx.instances.pop(key)
+        _lower_into(ctx, instance, source, names, types, env)
+
+
+def _calls_itself(instance: Instance) -> bool:
+    from s2sad.ir.walk import statements
+
+    if instance.function is None:
+        return False
+    return instance.function.doc == "recursive" or any(
+        isinstance(s, CallStmt) and s.callee == instance.name for s in statements(instance.function.body)
+    )
+
+
+def _lower_into(
+    ctx: Context, instance: Instance, source: Source, names: list[str], types: tuple[Type, ...], env: dict[str, Value]
+) -> None:
+    params: list[Param] = []
+    env = dict(env)
+    for name, kind in zip(names, types, strict=True):
+        leaves = _parameter_leaves(name, kind)
+        params.extend(Param(leaf.name, leaf.type) for leaf in leaves)
+        env[name] = rebuild(kind, list(leaves))
+    used = {p.name for p in params} | {n.id for n in gast.walk(source.node) if isinstance(n, gast.Name)}
+    lw = Lowerer(ctx, source, env, [], used, instance, dynamic_lists=dynamic_lists(source.node))
+    bottomed = _lower_body(lw, source.node)
+    if not lw.results:
+        if bottomed:
+            lw.fail(source.node, "this function only ever calls itself", "Give it a path that returns.")
+        lw.results.append(StaticV(None))
+    instance.result = _joined_result(lw, source)
+    instance.captured = list(lw.captured.values())
+    params.extend(Param(c.var.name, c.var.type) for c in instance.captured)
+    body = _typed_returns(tuple(lw.block))
+    instance.function = Function(
+        instance.name, tuple(params), body, tuple(_flat(instance.result)),
+        "recursive" if bottomed else "", source.span(source.node),
+    )  # fmt: skip
+
+
+def _lower_body(lw: Lowerer, node: Any) -> bool:
+    try:
+        if isinstance(node, gast.Lambda):
+            statement = gast.copy_location(gast.Return(value=node.body), node.body)
+            lower_block(lw, [statement])
+        else:
+            if isinstance(node, gast.AsyncFunctionDef):
+                lw.fail(node, "`async def` cannot be differentiated", "Write a plain function.")
+            jumps = lower_block(lw, node.body)
+            if not jumps and lw.results:
+                _fall_through(lw, node)
+    except BottomReached:
+        return True
+    return False
+
+
+def _fall_through(lw: Lowerer, node: Any) -> None:
+    """Some paths return a value and another falls off the end: Python would return None there."""
+    if any(leaves_of(value) for value in lw.results):
+        lw.fail(node.body[-1], "one path returns a value and another returns nothing",
+                "Add a `return` at the end.")  # fmt: skip
+
+
+def _parameter_leaves(name: str, kind: Type) -> list[Var]:
+    match kind:
+        case Struct(_, keys, items):
+            return [v for k, i in zip(keys, items, strict=True) for v in _parameter_leaves(f"{name}_{_word(k)}", i)]
+        case Static():
+            return []
+        case _:
+            return [Var(name, kind)]
+
+
+def _word(key: Any) -> str:
+    text = str(key)
+    return text if text.replace("_", "a").isalnum() else "item"
+
+
+def _flat(kind: Type) -> list[Type]:
+    match kind:
+        case Struct(_, _, items):
+            return [leaf for item in items for leaf in _flat(item)]
+        case Static():
+            return []
+        case _:
+            return [kind]
+
+
+def _joined_result(lw: Lowerer, source: Source) -> Type:
+    result = type_of(lw.results[0])
+    for other in lw.results[1:]:
+        joined = _join(result, type_of(other))
+        if joined is None:
+            lw.fail(source.node.body[-1] if hasattr(source.node, "body") else source.node,
+                    "the returns of this function differ in kind",
+                    "Every `return` must give the same structure, and scalars or arrays of one rank.")  # fmt: skip
+        assert joined is not None
+        result = joined
+    return result
+
+
+def _join(a: Type, b: Type) -> Type | None:
+    match a, b:
+        case Struct(kind, keys, xs), Struct(other, others, ys) if kind == other and keys == others:
+            items = [_join(x, y) for x, y in zip(xs, ys, strict=True)]
+            if any(item is None for item in items):
+                return None
+            return Struct(kind, keys, tuple(item for item in items if item is not None))
+        case Static(x), Static(y):
+            return a if x is y or x == y else None
+        case _:
+            return join_types(a, b, "")
+
+
+def _typed_returns(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    """Close a procedure's body with nothing; other functions already end in a return."""
+    return body[:-1] if body and isinstance(body[-1], Return) and not body[-1].values else body
+
+
+def bind_arguments(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> list[Value]:
+    """Resolve a call of a Python function to one value per parameter."""
+    if hasattr(fn, "s2sad_kind"):
+        return fn.s2sad_bind(lw, args, kwargs, node)
+    source = source_of(fn)
+    plain = unwrap(fn)
+    if hasattr(plain, "__self__"):
+        args = [StaticV(plain.__self__), *args]
+    bound = bind_parameters(lw, source.node, source, args, kwargs, node, lw)
+    values = [bound[name] for name in parameter_names(source.node)]
+    return values[1:] if hasattr(plain, "__self__") else values
+
+
+def bind_parameters(
+    lw: Lowerer, fn_node: Any, source: Source, args: list[Value], kwargs: dict[str, Value], node: Any, inner: Lowerer
+) -> dict[str, Value]:
+    """Give every parameter its value: positional, keyword, default, `*args`."""
+    spec = fn_node.args
+    positional = [a.id for a in [*spec.posonlyargs, *spec.args]]
+    bound: dict[str, Value] = dict(zip(positional, args, strict=False))
+    extra = args[len(positional) :]
+    if extra and spec.vararg is None:
+        lw.fail(node, f"`{source.name}` takes {len(positional)} arguments, {len(args)} were given", "", ArgumentError)
+    if spec.vararg is not None:
+        bound[spec.vararg.id] = StructV("tuple", tuple(range(len(extra))), tuple(extra))
+    if spec.kwarg is not None:
+        lw.fail(node, f"`**{spec.kwarg.id}` in a differentiated function is not supported", "Name the arguments.")
+    known = {*positional, *(a.id for a in spec.kwonlyargs)}
+    for name, value in kwargs.items():
+        if name not in known or name in bound:
+            lw.fail(node, f"`{source.name}` got an unexpected argument `{name}`", "", ArgumentError)
+        bound[name] = value
+    defaults = dict(zip(positional[len(positional) - len(spec.defaults) :], spec.defaults, strict=True))
+    defaults.update({a.id: d for a, d in zip(spec.kwonlyargs, spec.kw_defaults, strict=True) if d is not None})
+    for name in [*positional, *(a.id for a in spec.kwonlyargs)]:
+        if name not in bound:
+            if name not in defaults:
+                lw.fail(node, f"`{source.name}` needs its argument `{name}`", "", ArgumentError)
+            bound[name] = _default(inner, source, name, positional, defaults[name])
+    return bound
+
+
+def _default(lw: Lowerer, source: Source, name: str, positional: list[str], node: Any) -> Value:
+    """Return a default: the object evaluated at definition for real functions, the text otherwise."""
+    from s2sad.frontend.expressions import lower_expr, outside_value
+
+    if name in source.kw_defaults:
+        return outside_value(lw, source.kw_defaults[name], name, node)
+    with_default = positional[len(positional) - len(source.defaults) :]
+    if name in with_default:
+        value = source.defaults[with_default.index(name)]
+        if isinstance(value, np.ndarray):
+            lw.fail(node, "an array as a default argument is not supported", "Pass it explicitly.")
+        return outside_value(lw, value, name, node)
+    return lower_expr(lw, node)
+
+
+def call_lifted(lw: Lowerer, fn_node: Any, source: Source, scope: dict[str, Value], node: Any) -> Value:
+    """Call an inner function with early returns as a function of all that it sees."""
+    from s2sad.frontend.captures import pass_captured
+
+    dynamic = {name: value for name, value in scope.items() if leaves_of(value)}
+    fixed = {name: value for name, value in scope.items() if name not in dynamic}
+    names = list(dynamic)
+    types = tuple(type_of(value) for value in dynamic.values())
+    key = ("inner", id(fn_node), types, tuple((n, repr(v)) for n, v in fixed.items()))
+    ctx = lw.ctx
+    instance = ctx.instances.get(key)
+    if instance is None:
+        name = getattr(fn_node, "name", "lambda_")
+        instance = Instance(ctx.unique(name), fn_node, types)
+        ctx.instances[key] = instance
+        ctx.keep.append(fn_node)
+        inner = dataclasses.replace(source, name=name, node=fn_node)
+        _finish(ctx, instance, inner, names, types, fixed)
+        ctx.instances[key] = ctx.instances.pop(key)
+    if instance.result is None:
+        raise BottomReached
+    leaves: list[Expr] = [leaf for value in dynamic.values() for leaf in leaves_of(value)]
+    leaves += pass_captured(lw, instance.captured)
+    results = [Var(lw.fresh(f"{instance.name}_value"), kind) for kind in _flat(instance.result)]
+    lw.emit(CallStmt(tuple(results), instance.name, tuple(leaves), lw.span(node)))
+    return rebuild(instance.result, list(results))
+
+
+__all__ = ["Captured", "V", "bind_arguments", "bind_parameters", "call_lifted", "instantiate", "parameter_names"]

@@ -1,0 +1,375 @@
+"""Types of expressions, found by running NumPy itself on small samples.
+
+NumPy's own promotion is the specification, so it is asked: every operation is run once per type
+signature on a tiny array. Dimensions are given distinct prime lengths, twice with different
+primes, and a length that comes out as the same symbol both times is that symbol. No table of
+signatures has to be kept, and `float32 * 2.0` is what NumPy says it is.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import math
+import operator
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from s2sad.ir import ops
+from s2sad.ir.nodes import Const, Expr, Pack
+from s2sad.ir.types import Array, Dim, ListOf, Scalar, Static, Sym, Type, not_one
+from s2sad.ir.typeof import layout_of
+
+# Far apart, so that adding or taking a small constant never lands on another one.
+_LENGTHS = ((11, 29, 47, 67, 83, 101, 127, 149), (13, 31, 53, 71, 89, 107, 131, 151))
+
+OPERATORS: frozenset[Any] = frozenset({
+    operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod,
+    operator.pow, operator.neg, operator.pos, operator.invert, operator.abs, operator.lt,
+    operator.le, operator.gt, operator.ge, operator.eq, operator.ne, operator.and_, operator.or_,
+    operator.xor, operator.lshift, operator.rshift, builtins.abs,
+})  # fmt: skip
+_NUMPY_ELEMENTWISE: frozenset[Any] = frozenset({
+    np.where, np.clip, np.real, np.imag, np.angle, np.sinc, np.round, np.around, np.nan_to_num,
+    np.isclose, np.fix, np.real_if_close, ops.ifexp,
+})  # fmt: skip
+
+
+class InferenceError(Exception):
+    """NumPy refuses the operation on these types."""
+
+
+def is_elementwise(fn: Any) -> bool:
+    """Say whether the result's shape is the broadcast of the operands' shapes."""
+    if fn in OPERATORS or fn in _NUMPY_ELEMENTWISE:
+        return True
+    return isinstance(fn, np.ufunc) and fn.signature is None
+
+
+_fresh = iter(range(1, 1 << 62))
+
+
+def fresh_dim(hint: str = "n") -> Sym:
+    """Return a new unknown length, equal to nothing but itself."""
+    return Sym(f"{hint}#{next(_fresh)}")
+
+
+def infer(fn: Callable[..., Any], args: tuple[Expr, ...], static: dict[str, Any]) -> Type:
+    """Return the type of `fn(*args, **static)`; raises InferenceError where NumPy refuses."""
+    types = tuple(_type_tree(arg) for arg in args)
+    special = _special(fn, args, static)
+    if special is not None:
+        return special
+    if is_elementwise(fn):
+        return _elementwise(fn, args, types, static)
+    return _sampled(fn, args, types, static)
+
+
+def _type_tree(arg: Expr) -> Any:
+    if isinstance(arg, Pack):
+        return (arg.kind, tuple(_type_tree(item) for item in arg.items))
+    return arg.type
+
+
+def _special(fn: Any, args: tuple[Expr, ...], static: dict[str, Any]) -> Type | None:
+    kinds = [arg.type for arg in args]
+    if fn is ops.dim:
+        axis = args[1]
+        assert isinstance(axis, Const) and isinstance(kinds[0], Array)
+        return Scalar("int64", weak=True, value=kinds[0].dims[axis.value])
+    if fn in (ops.size, ops.length, builtins.len, np.size):
+        kind = kinds[0]
+        if isinstance(kind, Array) and (len(kind.dims) == 1 or fn in (ops.length, len)):
+            return Scalar("int64", weak=True, value=kind.dims[0])
+        return Scalar("int64", weak=True)
+    if fn is ops.transpose:
+        kind = kinds[0]
+        assert isinstance(kind, Array)
+        flip = {"C": "F", "F": "C", "A": "A"}[kind.layout]
+        return Array(kind.dtype, tuple(reversed(kind.dims)), kind.layout if len(kind.dims) < 2 else flip)
+    if fn in (ops.both, ops.either, operator.not_, operator.is_, operator.is_not):
+        return Scalar("bool", weak=True)
+    if fn in (np.reshape,):
+        return _reshape(args)
+    if getattr(fn, "__module__", None) == "math" and any(isinstance(k, Array) and k.dims for k in kinds):
+        raise InferenceError("`math` functions take scalars; use the NumPy function of the same name")
+    if isinstance(fn, np.ufunc) and fn.nout != 1:
+        raise InferenceError("functions with several results are unpacked, not nested")
+    return None
+
+
+def _reshape(args: tuple[Expr, ...]) -> Type:
+    source, shape = args[0].type, args[1]
+    items = shape.items if isinstance(shape, Pack) else (shape,)
+    dims = tuple(_dim_of(item) for item in items)
+    layout = "C" if not isinstance(source, Array) or source.layout == "C" else "A"
+    dtype = source.dtype if isinstance(source, Scalar | Array) else "float64"
+    if isinstance(source, Array) and sum(isinstance(d, Sym) and "#" in d.name for d in dims) == 1:
+        dims = _solve_minus_one(source, items, dims)
+    return Array(dtype, dims, layout)
+
+
+def _solve_minus_one(source: Array, items: tuple[Expr, ...], dims: tuple[Dim, ...]) -> tuple[Dim, ...]:
+    """`reshape(-1)` of a vector, `reshape(-1, 1)`, `reshape(n, -1)`: the -1 is the dim left over."""
+    left = list(source.dims)
+    hole = -1
+    for position, (item, dim) in enumerate(zip(items, dims, strict=True)):
+        known = getattr(item.type, "value", None)
+        if known == -1:
+            hole = position
+        elif dim in left:
+            left.remove(dim)
+        elif dim != 1:
+            return dims
+    left = [dim for dim in left if dim != 1]
+    if hole < 0 or len(left) != 1:
+        return dims
+    return (*dims[:hole], left[0], *dims[hole + 1 :])
+
+
+def _dim_of(item: Expr) -> Dim:
+    value = getattr(item.type, "value", None)
+    if isinstance(value, Sym) or (isinstance(value, int) and value >= 0):
+        return value
+    return fresh_dim()
+
+
+def broadcast_dims(shapes: list[tuple[Dim, ...]]) -> tuple[Dim, ...]:
+    """Return the dims of the broadcast; an undecided pair gives a fresh symbol."""
+    rank = max((len(s) for s in shapes), default=0)
+    result: list[Dim] = []
+    for axis in range(rank):
+        met: Dim = 1
+        for shape in shapes:
+            at = axis - (rank - len(shape))
+            if at < 0:
+                continue
+            met = _meet(met, shape[at])
+        result.append(met)
+    return tuple(result)
+
+
+def _meet(a: Dim, b: Dim) -> Dim:
+    if a == b or b == 1:
+        return a
+    if a == 1:
+        return b
+    if isinstance(a, int) or (not isinstance(b, int) and not_one(a)):
+        return a
+    if isinstance(b, int) or not_one(b):
+        return b
+    return fresh_dim()
+
+
+def _elementwise(fn: Any, args: tuple[Expr, ...], types: tuple[Any, ...], static: dict[str, Any]) -> Type:
+    """The dtype from a run on single elements, the dims by the broadcasting rule."""
+    shapes: list[tuple[Dim, ...]] = []
+    flat: list[Any] = []
+    for kind in types:
+        if isinstance(kind, tuple):
+            raise InferenceError("a list or tuple takes no part in arithmetic; make it an array")
+        if isinstance(kind, Array):
+            shapes.append(kind.dims)
+            flat.append(Array(kind.dtype, ()) if not kind.dims else Array(kind.dtype, (1,) * len(kind.dims)))
+        else:
+            flat.append(kind)
+    small = [k.value if isinstance(k, Scalar) and isinstance(k.value, int) else None for k in types]
+    dtype, rank, weak = _run_small(fn, tuple(_plain(k) for k in flat), _freeze(static), _tiny_powers(fn, small))
+    dims = broadcast_dims(shapes)
+    if rank == 0 and not dims:
+        return Scalar(dtype, weak, _fold(fn, types) if dtype in ("int64", "bool") else None)
+    if any(isinstance(k, ListOf) for k in types):
+        raise InferenceError("a list takes no part in arithmetic; make it an array")
+    layouts = {k.layout for k in types if isinstance(k, Array) and len(k.dims) == len(dims)}
+    return Array(dtype, dims, "F" if layouts == {"F"} else "A" if "A" in layouts and len(dims) > 1 else "C")
+
+
+def _tiny_powers(fn: Any, values: list[Any]) -> Any:
+    """A negative integer exponent changes the dtype (`2 ** -1` is a float)."""
+    if fn is operator.pow and len(values) == 2 and isinstance(values[1], int):
+        return max(min(values[1], 2), -1)
+    return None
+
+
+def _plain(kind: Type) -> Type:
+    """Drop what does not matter for the dtype, so that the memo is hit."""
+    if isinstance(kind, Scalar):
+        return Scalar(kind.dtype, kind.weak)
+    return kind
+
+
+@functools.lru_cache(maxsize=4096)
+def _run_small(
+    fn: Any, types: tuple[Type, ...], static: tuple[tuple[str, Any], ...], exponent: Any
+) -> tuple[str, int, bool]:
+    samples = [_sample(kind, {}, 0) for kind in types]
+    if exponent is not None:
+        samples[1] = exponent
+    result = _call(fn, samples, dict(static))
+    if isinstance(result, np.ndarray) and not any(isinstance(k, Array) for k in types):
+        result = result[()]
+    if isinstance(result, np.ndarray):
+        return result.dtype.name, result.ndim, False
+    return _scalar_name(result), 0, not isinstance(result, np.generic)
+
+
+def _scalar_name(result: Any) -> str:
+    if isinstance(result, np.generic):
+        return result.dtype.name
+    for kind, name in ((bool, "bool"), (int, "int64"), (float, "float64"), (complex, "complex128")):
+        if isinstance(result, kind):
+            return name
+    raise InferenceError(f"the result is a {type(result).__name__}, not a number or an array")
+
+
+def _freeze(static: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
+    return tuple(sorted((k, tuple(v) if isinstance(v, list) else v) for k, v in static.items()))
+
+
+def _fold(fn: Any, types: tuple[Any, ...]) -> Any:
+    """Follow known integers and symbolic lengths through `+`, `-`, `*`, `//` and comparisons."""
+    values = [k.value if isinstance(k, Scalar) else None for k in types]
+    if any(v is None for v in values):
+        return None
+    if all(isinstance(v, int) for v in values):
+        try:
+            result = fn(*values)
+        except (ArithmeticError, ValueError, TypeError):
+            return None
+        return result if isinstance(result, int) and abs(int(result)) < 1 << 31 else None
+    if len(values) == 2 and isinstance(values[0], Sym) and isinstance(values[1], int):
+        shift = {operator.sub: values[1], operator.add: -values[1]}.get(fn)
+        if shift is not None and values[0].minus + shift >= 0:
+            minus = values[0].minus + shift
+            return Sym(values[0].name, minus, values[0].nonone and minus == 0)
+    return None
+
+
+def _sampled(fn: Any, args: tuple[Expr, ...], types: tuple[Any, ...], static: dict[str, Any]) -> Type:
+    """Run twice with different primes; fall back to equal lengths when the shapes must agree."""
+    names = _symbols(types)
+    for unify in (False, True):
+        results: list[tuple[Any, dict[int, Dim]]] = []
+        for lengths in _LENGTHS:
+            sizes = _assign(names, lengths, unify)
+            samples = [_sample_tree(arg, kind, sizes, lengths[-1]) for arg, kind in zip(args, types, strict=True)]
+            try:
+                result = _call(fn, samples, static)
+            except InferenceError:
+                results = []
+                break
+            back: dict[int, Dim] = {} if unify else {size: name for name, size in sizes.items()}
+            results.append((result, back))
+        if results:
+            return _merge(results)
+    sizes = dict.fromkeys(names, 1)
+    samples = [_sample_tree(arg, kind, sizes, 1) for arg, kind in zip(args, types, strict=True)]
+    return _merge([(_call(fn, samples, static), {})] * 2)
+
+
+def _merge(results: list[tuple[Any, dict[int, Dim]]]) -> Type:
+    (first, back), (second, other) = results
+    if isinstance(first, list | tuple):
+        raise InferenceError("functions with several results are unpacked, not nested")
+    if not isinstance(first, np.ndarray):
+        return Scalar(_scalar_name(first), not isinstance(first, np.generic))
+    dims: list[Dim] = []
+    for a, b in zip(first.shape, second.shape, strict=True):
+        if a in back and back[a] == other.get(b):
+            dims.append(back[a])
+        elif a == b and a < 11:
+            dims.append(a)
+        else:
+            dims.append(fresh_dim())
+    return Array(first.dtype.name, tuple(dims), layout_of(first))
+
+
+def _symbols(types: Any) -> list[Sym]:
+    found: dict[Sym, None] = {}
+
+    def walk(kind: Any) -> None:
+        if isinstance(kind, tuple):
+            for item in kind[1]:
+                walk(item)
+        elif isinstance(kind, Array):
+            for dim in kind.dims:
+                if isinstance(dim, Sym):
+                    found[dim] = None
+        elif isinstance(kind, Scalar) and isinstance(kind.value, Sym):
+            found[kind.value] = None
+
+    for kind in types:
+        walk(kind)
+    return list(found)
+
+
+def _assign(names: list[Sym], lengths: tuple[int, ...], unify: bool) -> dict[Dim, int]:
+    if unify:
+        return {name: lengths[0] for name in names}
+    return {name: lengths[i % len(lengths)] for i, name in enumerate(names)}
+
+
+def _sample_tree(arg: Expr, kind: Any, sizes: dict[Any, int], unknown: int) -> Any:
+    if isinstance(kind, tuple):
+        assert isinstance(arg, Pack)
+        items = [_sample_tree(a, k, sizes, unknown) for a, k in zip(arg.items, kind[1], strict=True)]
+        return tuple(items) if kind[0] == "tuple" else items
+    if isinstance(arg, Const) and not isinstance(kind, Array):
+        return arg.value
+    return _sample(kind, sizes, unknown)
+
+
+def _sample(kind: Type, sizes: dict[Any, int], unknown: int) -> Any:
+    match kind:
+        case Array(dtype, dims, layout):
+            shape = tuple(d if isinstance(d, int) else sizes.get(d, unknown or 1) for d in dims)
+            return _sample_array(dtype, shape, layout)
+        case Scalar(dtype, weak, value):
+            if isinstance(value, Sym):
+                value = sizes.get(value, unknown or 1)
+            return _sample_scalar(dtype, weak, value)
+        case ListOf(item):
+            return [_sample(item, sizes, unknown)] * 3 if item is not None else []
+        case Static(value):
+            return value
+        case _:
+            raise InferenceError("a container takes no part in this operation")
+
+
+def _sample_scalar(dtype: str, weak: bool, value: Any) -> Any:
+    if weak:
+        plain = {"bool": True, "int64": 2, "float64": 0.5, "complex128": 0.5 + 0.25j}[dtype]
+        return plain if value is None else value
+    return np.dtype(dtype).type(1 if dtype == "bool" else 2 if "int" in dtype else 0.5)
+
+
+def _sample_array(dtype: str, shape: tuple[int, ...], layout: str) -> np.ndarray[Any, Any]:
+    """Positive entries, dominant diagonal: every factorisation accepts it."""
+    if "int" in dtype or dtype == "bool":
+        return np.ones(shape, dtype)
+    sample = np.full(shape, 0.5, dtype)
+    if len(shape) >= 2 and shape[-1] == shape[-2]:
+        sample += (0.5 * shape[-1] * np.eye(shape[-1])).astype(dtype)
+    if layout == "F":
+        return np.asfortranarray(sample)
+    if layout == "A" and len(shape) >= 1:
+        wide = np.zeros((*shape[:-1], shape[-1] * 2), dtype)
+        wide[..., ::2] = sample
+        return wide[..., ::2]
+    return sample
+
+
+def _call(fn: Any, samples: list[Any], static: dict[str, Any]) -> Any:
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            return fn(*samples, **static)
+    except (ValueError, OverflowError) as error:
+        if getattr(fn, "__module__", None) == "math":
+            return math.nan
+        raise InferenceError(str(error)) from error
+    except (TypeError, IndexError, ArithmeticError, np.linalg.LinAlgError, AttributeError) as error:
+        raise InferenceError(str(error)) from error

@@ -1,0 +1,143 @@
+"""Functions written into their caller: lambdas, inner functions, one-line helpers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gast
+
+from s2sad.frontend.lowerer import Lowerer
+from s2sad.frontend.source import Source, has_source, source_of
+from s2sad.frontend.values import FuncV, StaticV, StructV, V, Value
+from s2sad.ir.nodes import Const, Var
+from s2sad.ir.types import Scalar
+
+_MAX_DEPTH = 32
+
+
+def inline_expression(
+    lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value], node: Any
+) -> Value | None:
+    """Inline a helper whose body is one `return` of scalars; None when it is anything else."""
+    if not has_source(fn) or hasattr(fn, "s2sad_kind") or hasattr(fn, "signatures"):
+        if not (has_source(fn) and hasattr(fn, "py_func")):
+            return None
+    if not all(isinstance(a, V) and isinstance(a.expr.type, Scalar) for a in [*args, *kwargs.values()]):
+        return None
+    source = source_of(fn)
+    body = _body(source.node)
+    if len(body) != 1 or not isinstance(body[0], gast.Return) or body[0].value is None:
+        return None
+    if any(isinstance(n, gast.Call) and _calls(n, source, fn) for n in gast.walk(body[0])):
+        return None
+    return _inline(lw, source.node, source, {}, args, kwargs, node)
+
+
+def _calls(call: Any, source: Source, fn: Any) -> bool:
+    """Say whether a call inside the helper is of the helper itself."""
+    if not isinstance(call.func, gast.Name):
+        return False
+    try:
+        return source.resolve(call.func.id) is fn
+    except KeyError:
+        return False
+
+
+def _body(node: Any) -> list[Any]:
+    if isinstance(node, gast.Lambda):
+        statement = gast.Return(value=node.body)
+        return [gast.copy_location(statement, node.body)]
+    body = list(node.body)
+    if body and isinstance(body[0], gast.Expr) and isinstance(body[0].value, gast.Constant):
+        body = body[1:]
+    return body
+
+
+def call_local(lw: Lowerer, fn: FuncV, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    """Call a function defined in this very function: its body is written in place."""
+    return _inline(lw, fn.node, fn.source, fn.env, args, kwargs, node)
+
+
+def _inline(
+    lw: Lowerer, fn_node: Any, source: Source, outer_env: dict[str, Value],
+    args: list[Value], kwargs: dict[str, Value], node: Any,
+) -> Value:  # fmt: skip
+    from s2sad.frontend.expressions import lower_expr
+    from s2sad.frontend.functions import bind_parameters
+    from s2sad.frontend.statements import lower_block
+
+    if lw.depth > _MAX_DEPTH:
+        lw.fail(node, "a recursive inner function is not supported", "Move it to module level.")
+    body = _body(fn_node)
+    inner = Lowerer(
+        ctx=lw.ctx, source=source, env=dict(outer_env), block=lw.block, names=lw.names,
+        instance=lw.instance, captured=lw.captured, loops=[], results=[], rename={},
+        dynamic_lists=dynamic_lists(fn_node), contributions=lw.contributions, depth=lw.depth + 1,
+    )  # fmt: skip
+    bound = bind_parameters(lw, fn_node, source, args, kwargs, node, inner)
+    for name, value in bound.items():
+        inner.env[name] = _named(inner, name, value, body, lw.span(node))
+    if not _straight(body):
+        return _out_of_line(lw, fn_node, source, outer_env, bound, body, node)
+    lower_block(inner, body[:-1])
+    last = body[-1] if body else None
+    result: Value = StaticV(None)
+    if isinstance(last, gast.Return):
+        result = StaticV(None) if last.value is None else lower_expr(inner, last.value)
+    elif last is not None:
+        lower_block(inner, [last])
+    lw.names = inner.names
+    return result
+
+
+def _named(lw: Lowerer, name: str, value: Value, body: list[Any], span: Any) -> Value:
+    """Bind a computed argument that is used more than once, or that the body rebinds."""
+    uses = sum(isinstance(n, gast.Name) and n.id == name for s in body for n in gast.walk(s))
+    rebound = any(isinstance(n, gast.Name) and n.id == name and not isinstance(n.ctx, gast.Load)
+                  for s in body for n in gast.walk(s))  # fmt: skip
+    if isinstance(value, V) and (rebound or (uses > 1 and not isinstance(value.expr, Var | Const))):
+        return lw.store_value(lw.ir_name(name), value, span)
+    return value
+
+
+def _straight(body: list[Any]) -> bool:
+    """Say whether the only `return` is the last statement."""
+    returns = [n for s in body for n in _own(s) if isinstance(n, gast.Return)]
+    return not returns or (len(returns) == 1 and body[-1] is returns[0])
+
+
+def _own(node: Any) -> list[Any]:
+    found = [node]
+    if isinstance(node, gast.FunctionDef | gast.Lambda):
+        return found
+    for child in gast.iter_child_nodes(node):
+        found.extend(_own(child))
+    return found
+
+
+def _out_of_line(
+    lw: Lowerer, fn_node: Any, source: Source, outer_env: dict[str, Value],
+    bound: dict[str, Value], body: list[Any], node: Any,
+) -> Value:  # fmt: skip
+    """An inner function with early returns becomes a function; what it sees becomes arguments."""
+    from s2sad.frontend.functions import call_lifted
+
+    used = {n.id for s in body for n in gast.walk(s) if isinstance(n, gast.Name)}
+    seen = {name: value for name, value in outer_env.items() if name in used and name not in bound}
+    return call_lifted(lw, fn_node, source, {**seen, **bound}, node)
+
+
+def dynamic_lists(node: Any) -> frozenset[str]:
+    """Return the names of lists that the function grows or writes by a computed index."""
+    found: set[str] = set()
+    for n in gast.walk(node):
+        if isinstance(n, gast.Call) and isinstance(n.func, gast.Attribute) and n.func.attr in ("append", "pop", "extend"):
+            if isinstance(n.func.value, gast.Name):
+                found.add(n.func.value.id)
+        elif isinstance(n, gast.Subscript) and isinstance(n.ctx, gast.Store) and isinstance(n.value, gast.Name):
+            if not isinstance(n.slice, gast.Constant):
+                found.add(n.value.id)
+    return frozenset(found)
+
+
+__all__ = ["StructV", "call_local", "dynamic_lists", "inline_expression"]

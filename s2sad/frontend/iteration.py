@@ -1,0 +1,327 @@
+"""Loops over anything: ranges become counted loops, arrays are indexed, known containers unrolled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import gast
+
+from s2sad.frontend.expressions import as_expr, lower_expr, lower_index, lower_test
+from s2sad.frontend.infer import infer
+from s2sad.frontend.lowerer import Lowerer
+from s2sad.frontend.operators import build
+from s2sad.frontend.values import IterV, RangeV, Scope, StaticV, StructV, V, Value, const, literal
+from s2sad.ir import ops
+from s2sad.ir.nodes import Append, Apply, Assign, Const, Expr, For, If, Var
+from s2sad.ir.types import Array, ListOf, Scalar
+
+INT = Scalar("int64", weak=True)
+_MAX_UNROLL = 64
+
+
+class UnrollNeeded(Exception):  # noqa: N818  (a signal: retry the loop written out)
+    """A container of known structure is indexed by the loop variable."""
+
+    def __init__(self, node: Any) -> None:
+        """Remember where the index stands."""
+        super().__init__("unroll")
+        self.node = node
+
+
+def lower_for(lw: Lowerer, node: Any, iterable: Value) -> bool:
+    """Lower a `for` statement over any iterable value."""
+    items = static_items(lw, iterable)
+    if items is not None:
+        return _unrolled(lw, node, items)
+    saved = (dict(lw.env), len(lw.block), set(lw.names), len(lw.results))
+    try:
+        return _counted(lw, node, iterable)
+    except UnrollNeeded as need:
+        known = _known_range(iterable)
+        if known is None or len(known) > _MAX_UNROLL:
+            return lw.fail(need.node, "the index into this container is not known",
+                           "Loop over its items, or stack them into one array.")  # fmt: skip
+        lw.env, lw.names = saved[0], saved[2]
+        del lw.block[saved[1] :]
+        del lw.results[saved[3] :]
+        return _unrolled(lw, node, [const(i) for i in known])
+
+
+def _known_range(iterable: Value) -> range | None:
+    if not isinstance(iterable, RangeV):
+        return None
+    bounds = [getattr(e.type, "value", None) for e in (iterable.start, iterable.stop, iterable.step)]
+    return range(*bounds) if all(isinstance(b, int) for b in bounds) else None
+
+
+def static_items(lw: Lowerer, iterable: Value) -> list[Value] | None:
+    """Return the items of an iterable whose structure is known, or None."""
+    match iterable:
+        case StructV("dict", keys, _):
+            return [StaticV(k) if not isinstance(k, int) else const(k) for k in keys]
+        case StructV(_, _, items):
+            return list(items)
+        case IterV("reversed", (part,)):
+            items = static_items(lw, part)
+            return None if items is None else items[::-1]
+        case IterV("enumerate", (part,), start):
+            items = static_items(lw, part)
+            first = 0 if start is None else getattr(start.type, "value", None)
+            if items is None or first is None:
+                return None
+            return [StructV("tuple", (0, 1), (const(first + i), item)) for i, item in enumerate(items)]
+        case IterV("zip", parts):
+            columns = [static_items(lw, part) for part in parts]
+            known = [c for c in columns if c is not None]
+            if not known:
+                return None
+            count = min(len(c) for c in known)
+            rows: list[list[Value]] = []
+            for part, column in zip(parts, columns, strict=True):
+                rows.append(column if column is not None else _first_items(lw, part, count))
+            return [StructV("tuple", tuple(range(len(parts))), tuple(row[i] for row in rows)) for i in range(count)]
+        case StaticV(obj) if isinstance(obj, tuple | list | range):
+            return [StaticV(o) if not isinstance(o, int | float) else const(o) for o in obj]
+        case _:
+            return None
+
+
+def _first_items(lw: Lowerer, part: Value, count: int) -> list[Value]:
+    _, item = _indexable(lw, part, None)
+    return [item(literal(i)) for i in range(count)]
+
+
+def _unrolled(lw: Lowerer, node: Any, items: list[Value]) -> bool:
+    from s2sad.frontend.statements import assign_target, lower_block
+
+    for item in items:
+        lw.loops.append(Scope(None, unrolled=True))
+        lw.depth += 1
+        assign_target(lw, node.target, item, node)
+        jumps = lower_block(lw, node.body)
+        lw.loops.pop()
+        if jumps:
+            return True
+    return lower_block(lw, node.orelse)
+
+
+def _counted(lw: Lowerer, node: Any, iterable: Value) -> bool:
+    from s2sad.frontend.statements import assign_target, run_counted
+
+    if isinstance(iterable, RangeV) and isinstance(node.target, gast.Name):
+        start, stop, step = _stable(lw, iterable, node)
+        var = Var(lw.ir_name(node.target.id), INT)
+        reassigned = any(
+            isinstance(n, gast.Name) and n.id == node.target.id and isinstance(n.ctx, gast.Store)
+            for s in node.body for n in gast.walk(s)
+        )  # fmt: skip
+        if reassigned:
+            counter = Var(lw.fresh("i"), INT)
+            return run_counted(lw, node, counter, (start, stop, step),
+                               lambda: lw.bind(node.target.id, V(counter), lw.span(node)))  # fmt: skip
+        lw.names.add(var.name)
+
+        def enter() -> None:
+            lw.env[node.target.id] = V(var)
+
+        return run_counted(lw, node, var, (start, stop, step), enter)
+    length, item = _indexable(lw, iterable, node)
+    counter = Var(lw.fresh("i"), INT)
+    if isinstance(iterable, IterV) and iterable.kind == "enumerate" and isinstance(node.target, gast.Tuple):
+        first = node.target.elts[0]
+        if isinstance(first, gast.Name) and iterable.start is None and first.id not in lw.env:
+            counter = Var(lw.ir_name(first.id), INT)
+            lw.names.add(counter.name)
+
+    def enter_item() -> None:
+        assign_target(lw, node.target, item(counter), node)
+
+    return run_counted(lw, node, counter, (literal(0), length, literal(1)), enter_item)
+
+
+def _stable(lw: Lowerer, iterable: RangeV, node: Any) -> tuple[Expr, Expr, Expr]:
+    """The bounds of a range are read once: bind them if the body may change what they read."""
+    from s2sad.ir.walk import reads
+
+    written = {n.id for s in node.body for n in gast.walk(s) if isinstance(n, gast.Name) and isinstance(n.ctx, gast.Store)}
+    result: list[Expr] = []
+    for bound, hint in ((iterable.start, "start"), (iterable.stop, "stop"), (iterable.step, "step")):
+        changed = {lw.ir_name(n) for n in written if n in lw.env} & reads(bound)
+        result.append(lw.atom(bound, hint, lw.span(node)) if changed and not isinstance(bound, Const) else bound)
+        if changed and isinstance(result[-1], Var) and result[-1].name in changed:
+            frozen = Var(lw.fresh(hint), bound.type)
+            lw.emit(Assign(frozen, bound, lw.span(node)))
+            result[-1] = frozen
+    return result[0], result[1], result[2]
+
+
+def _indexable(lw: Lowerer, iterable: Value, node: Any) -> tuple[Expr, Callable[[Expr], Value]]:
+    """Return the length of an iterable and a function giving its item at an index."""
+    match iterable:
+        case V(expr) if isinstance(expr.type, Array | ListOf):
+            base = lw.atom(expr, "items", lw.span(node)) if node is not None else expr
+            length = Apply(ops.length, (base,), infer(ops.length, (base,), {}))
+            if isinstance(expr.type, Array):
+                length = build(ops.dim, base, literal(0))
+            return length, lambda i: lower_index(lw, V(base), [i], node)
+        case RangeV(start, stop, step):
+            if getattr(start.type, "value", None) == 0 and getattr(step.type, "value", None) == 1:
+                return stop, V
+            return _range_length(start, stop, step), lambda i: V(
+                build(_operator("add"), start, build(_operator("mul"), i, step))
+            )
+        case IterV("enumerate", (part,), first):
+            length, item = _indexable(lw, part, node)
+            offset = first
+
+            def numbered(i: Expr) -> Value:
+                at = i if offset is None else build(_operator("add"), i, offset)
+                return StructV("tuple", (0, 1), (V(at), item(i)))
+
+            return length, numbered
+        case IterV("zip", parts):
+            found = [_indexable(lw, part, node) for part in parts]
+            length = found[0][0]
+            for other, _ in found[1:]:
+                if other != length and getattr(other.type, "value", 0) != getattr(length.type, "value", 1):
+                    length = Apply(min, (length, other), INT)
+            keys = tuple(range(len(parts)))
+            return length, lambda i: StructV("tuple", keys, tuple(item(i) for _, item in found))
+        case IterV("reversed", (part,)):
+            length, item = _indexable(lw, part, node)
+            last = build(_operator("sub"), length, literal(1))
+            return length, lambda i: item(build(_operator("sub"), last, i))
+        case _:
+            return lw.fail(node, "this cannot be looped over in a differentiated function",
+                           "Loop over a range, an array, a list, or zip/enumerate/reversed of them.")  # fmt: skip
+
+
+def _operator(name: str) -> Any:
+    import operator
+
+    return getattr(operator, name)
+
+
+def _range_length(start: Expr, stop: Expr, step: Expr) -> Expr:
+    return Apply(ops.length, (Apply(range, (start, stop, step), INT),), INT)
+
+
+def emit_loop(lw: Lowerer, count: Expr, hint: str, body: Callable[[Expr], Any], node: Any) -> None:
+    """Emit `for i in range(count)` around what `body` emits."""
+    var = Var(lw.fresh(hint), INT)
+    outer, lw.block = lw.block, []
+    body(var)
+    block, lw.block = lw.block, outer
+    lw.emit(For(var, literal(0), count, literal(1), tuple(block), lw.span(node)))
+
+
+def lower_comprehension(lw: Lowerer, node: Any) -> Value:
+    """A comprehension: unrolled over known structure, else a loop that appends."""
+    if len(node.generators) == 1:
+        generator = node.generators[0]
+        iterable = lower_expr(lw, generator.iter)
+        items = static_items(lw, iterable)
+        if items is None and (known := _known_range(iterable)) is not None and len(known) <= 8 and not generator.ifs:
+            items = [const(i) for i in known]
+        if items is not None:
+            return _unrolled_comprehension(lw, node, generator, items)
+    if isinstance(node, gast.DictComp):
+        return lw.fail(node, "a dict comprehension needs keys known at transform time")
+    target = Var(lw.fresh("items"), ListOf(None))
+    position = len(lw.block)
+    item_type: list[Any] = []
+    before = dict(lw.env)
+    _nested(lw, node, list(node.generators), target, item_type)
+    lw.env = before
+    kind = ListOf(item_type[0])
+    final = Var(target.name, kind)
+    lw.block.insert(position, Assign(final, Apply(ops.new_list, (), kind), lw.span(node)))
+    return V(final)
+
+
+def _nested(lw: Lowerer, node: Any, generators: list[Any], target: Var, found: list[Any]) -> None:
+    """Emit the loops of a comprehension from the outside in."""
+    from s2sad.frontend.statements import assign_target
+
+    if not generators:
+        value = as_expr(lw, lower_expr(lw, node.elt), node.elt)
+        found.append(value.type)
+        lw.emit(Append(Var(target.name, ListOf(value.type)), value, lw.span(node)))
+        return
+    generator, rest = generators[0], generators[1:]
+    iterable = lower_expr(lw, generator.iter)
+    items = static_items(lw, iterable)
+    if items is not None:
+        for item in items:
+            assign_target(lw, generator.target, item, node)
+            _filtered(lw, node, generator, rest, target, found)
+        return
+    if isinstance(iterable, RangeV) and isinstance(generator.target, gast.Name):
+        var = Var(lw.fresh(generator.target.id), INT)
+        bounds = (iterable.start, iterable.stop, iterable.step)
+        first: Value = V(var)
+    else:
+        length, item_at = _indexable(lw, iterable, node)
+        var = Var(lw.fresh("i"), INT)
+        bounds = (literal(0), length, literal(1))
+        first = item_at(var)
+    outer, lw.block = lw.block, []
+    if isinstance(first, V) and isinstance(first.expr, Var) and isinstance(generator.target, gast.Name):
+        lw.env[generator.target.id] = first
+    else:
+        assign_target(lw, generator.target, first, node)
+    _filtered(lw, node, generator, rest, target, found)
+    block, lw.block = lw.block, outer
+    lw.emit(For(var, *bounds, tuple(block), lw.span(node)))
+
+
+def _filtered(lw: Lowerer, node: Any, generator: Any, rest: list[Any], target: Var, found: list[Any]) -> None:
+    tests = [lower_test(lw, test) for test in generator.ifs]
+    if any(test is False for test in tests):
+        return
+    open_tests = [test for test in tests if not isinstance(test, bool)]
+    if not open_tests:
+        _nested(lw, node, rest, target, found)
+        return
+    outer, lw.block = lw.block, []
+    _nested(lw, node, rest, target, found)
+    block, lw.block = lw.block, outer
+    test = open_tests[0] if len(open_tests) == 1 else Apply(ops.both, tuple(open_tests), Scalar("bool", True))
+    lw.emit(If(test, tuple(block), (), lw.span(node)))
+
+
+def _unrolled_comprehension(lw: Lowerer, node: Any, generator: Any, items: list[Value]) -> Value:
+    from s2sad.frontend.statements import assign_target
+
+    before = dict(lw.env)
+    keys: list[Any] = []
+    results: list[Value] = []
+    for item in items:
+        _bind_item(lw, generator.target, item, node, assign_target)
+        tests = [lower_test(lw, test) for test in generator.ifs]
+        if any(not isinstance(test, bool) for test in tests):
+            lw.fail(node, "the condition of this comprehension is not known at transform time")
+        if not all(tests):
+            continue
+        if isinstance(node, gast.DictComp):
+            key = lower_expr(lw, node.key)
+            keys.append(getattr(key, "value", getattr(getattr(key, "expr", None), "value", None)))
+            results.append(lower_expr(lw, node.value))
+        else:
+            results.append(lower_expr(lw, node.elt))
+    lw.env = before
+    if isinstance(node, gast.DictComp):
+        return StructV("dict", tuple(keys), tuple(results))
+    return StructV("list", tuple(range(len(results))), tuple(results))
+
+
+def _bind_item(lw: Lowerer, target: Any, item: Value, node: Any, assign_target: Any) -> None:
+    """Name the item without a statement where its parts are names already."""
+    if isinstance(target, gast.Name):
+        lw.env[target.id] = item
+    elif isinstance(target, gast.Tuple) and isinstance(item, StructV) and len(item.items) == len(target.elts):
+        for part, value in zip(target.elts, item.items, strict=True):
+            _bind_item(lw, part, value, node, assign_target)
+    else:
+        assign_target(lw, target, item, node)

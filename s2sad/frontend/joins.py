@@ -1,0 +1,112 @@
+"""Where paths meet: what each name means after a branch or at the head of a loop."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from s2sad.frontend.lowerer import Lowerer
+from s2sad.frontend.values import FuncV, Poison, StaticV, StructV, V, Value, forget, join_types
+from s2sad.ir.nodes import Const, Var
+
+
+def joined_env(
+    lw: Lowerer, ends: list[dict[str, Value]], fallback: dict[str, Value], phi: str = ""
+) -> dict[str, Value]:
+    """Return the environment after the paths `ends` meet; `phi` names a loop head."""
+    if not ends:
+        return dict(fallback)
+    result = dict(ends[0])
+    for env in ends[1:]:
+        for name, value in env.items():
+            if name not in result:
+                result[name] = value
+            elif result[name] is not value:
+                result[name] = _join(lw, name, result[name], value, f"phi:{phi}:{name}" if phi else "")
+    return result
+
+
+def _join(lw: Lowerer, name: str, a: Value, b: Value, phi: str) -> Value:
+    match a, b:
+        case V(x), V(y):
+            if x == y:
+                return a
+            kind = join_types(x.type, y.type, phi)
+            if kind is None:
+                return Poison(f"`{name}` is {describe(x.type)} on one path and {describe(y.type)} on another")
+            if not (isinstance(x, Var) and isinstance(y, Var) and x.name == y.name):
+                if isinstance(x, Const) and isinstance(y, Const) and x.value == y.value:
+                    return V(Const(x.value, kind))
+                return Poison(f"`{name}` means different things on two paths")
+            return V(Var(x.name, kind))
+        case StructV(kind, keys, items), StructV(other, others, parts) if kind == other and keys == others:
+            joined = tuple(
+                _join(lw, f"{name}_{key}", x, y, f"{phi}.{key}" if phi else "")
+                for key, x, y in zip(keys, items, parts, strict=True)
+            )
+            return StructV(kind, keys, joined)
+        case StaticV(x), StaticV(y):
+            if x is y:
+                return a
+            try:
+                same = bool(x == y) and type(x) is type(y)
+            except (TypeError, ValueError):
+                same = False
+            return a if same else Poison(f"`{name}` is {x!r} on one path and {y!r} on another")
+        case FuncV(), FuncV() if a.node is b.node:
+            return a
+        case _:
+            return a if a == b else Poison(f"`{name}` means different things on two paths")
+
+
+def describe(kind: Any) -> str:
+    """Say a type in words."""
+    from s2sad.ir.types import Array, ListOf, Scalar
+
+    match kind:
+        case Scalar(dtype):
+            return f"a {dtype} scalar"
+        case Array(dtype, dims):
+            return f"a {len(dims)}-dimensional {dtype} array"
+        case ListOf():
+            return "a list"
+        case _:
+            return "a container"
+
+
+def widen_new(merged: dict[str, Value], head: dict[str, Value], phi: str) -> dict[str, Value]:
+    """Forget iteration-bound facts of names that did not exist before the loop."""
+    return {
+        name: value if name in head else _forget(value, f"phi:{phi}:{name}")
+        for name, value in merged.items()
+    }
+
+
+def _forget(value: Value, phi: str) -> Value:
+    match value:
+        case V(Var(name, kind)):
+            return V(Var(name, forget(kind, phi)))
+        case StructV(kind, keys, items):
+            return StructV(kind, keys, tuple(_forget(i, f"{phi}.{k}") for k, i in zip(keys, items, strict=True)))
+        case _:
+            return value
+
+
+def same_env(a: dict[str, Value], b: dict[str, Value]) -> bool:
+    """Say whether two environments give every name the same meaning."""
+    if a.keys() != b.keys():
+        return False
+    return all(a[name] is b[name] or _same(a[name], b[name]) for name in a)
+
+
+def _same(a: Value, b: Value) -> bool:
+    match a, b:
+        case StaticV(x), StaticV(y):
+            return x is y or (type(x) is type(y) and repr(x) == repr(y))
+        case FuncV(), FuncV():
+            return a.node is b.node
+        case StructV(_, ka, xs), StructV(_, kb, ys):
+            return ka == kb and all(_same(x, y) for x, y in zip(xs, ys, strict=True))
+        case Poison(), Poison():
+            return True
+        case _:
+            return a == b

@@ -1,0 +1,161 @@
+"""The state of one lowering, and the program that it adds functions to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from s2sad.errors import NOWHERE, Span, UnsupportedSyntaxError
+from s2sad.frontend.source import Source
+from s2sad.frontend.values import Scope, StaticV, StructV, V, Value
+from s2sad.ir.nodes import Assign, Expr, Function, Stmt, Var
+from s2sad.ir.types import Type
+
+
+class BottomReached(Exception):  # noqa: N818  (a signal of the first look at a recursive function)
+    """The result of a recursive call is needed before any other path has given its type."""
+
+
+@dataclass(slots=True)
+class Captured:
+    """An array of an enclosing or global scope, read at call time and passed as an argument."""
+
+    name: str
+    read: Callable[[], Any]
+    var: Var
+
+
+@dataclass(slots=True)
+class Instance:
+    """A function specialised on argument types: its IR, its result's structure, its captures."""
+
+    name: str
+    fun: Any
+    types: tuple[Type, ...]
+    function: Function | None = None
+    result: Type | None = None
+    captured: list[Captured] = field(default_factory=list[Captured])
+    rule: Any = None
+    """A custom derivative rule of the user's, which replaces differentiating the body."""
+    param_spans: Span = NOWHERE
+
+
+@dataclass(slots=True)
+class Context:
+    """The program under construction, shared by all the functions of one derivation."""
+
+    instances: dict[Any, Instance] = field(default_factory=dict[Any, Instance])
+    names: set[str] = field(default_factory=set[str])
+    derive: Callable[..., Any] | None = None
+    """Gives the IR of a transformed function (`grad(f)`) met inside user code."""
+    aliases: dict[str, str] = field(default_factory=dict[str, str])
+    """How the user's module calls `numpy`, `math`, …"""
+    keep: list[Any] = field(default_factory=list[Any])
+    """Objects whose identity is part of a key, kept alive."""
+
+    def unique(self, name: str) -> str:
+        """Return a function name not yet used in the program."""
+        candidate, count = name, 1
+        while candidate in self.names:
+            count += 1
+            candidate = f"{name}_{count}"
+        self.names.add(candidate)
+        return candidate
+
+    def functions(self) -> dict[str, Function]:
+        """Return the finished functions, callees before callers."""
+        done = [i for i in self.instances.values() if i.function is not None]
+        return {i.name: i.function for i in done if i.function is not None}
+
+
+@dataclass(slots=True)
+class Lowerer:
+    """The state of lowering one function body."""
+
+    ctx: Context
+    source: Source
+    env: dict[str, Value]
+    block: list[Stmt]
+    names: set[str]
+    instance: Instance | None = None
+    captured: dict[int, Captured] = field(default_factory=dict[int, Captured])
+    loops: list[Scope] = field(default_factory=list[Scope])
+    results: list[Value] = field(default_factory=list[Value])
+    rename: dict[str, str] | None = None
+    dynamic_lists: frozenset[str] = frozenset()
+    contributions: list[Any] | None = None
+    depth: int = 0
+
+    def fail(self, node: Any, what: str, why: str = "", error: type[Any] = UnsupportedSyntaxError) -> Any:
+        """Raise a located error at `node`."""
+        raise error(what, self.source.span(node), why)
+
+    def span(self, node: Any) -> Span:
+        """Return where `node` stands."""
+        return self.source.span(node)
+
+    def emit(self, stmt: Stmt) -> None:
+        """Append a statement to the current block."""
+        self.block.append(stmt)
+
+    def fresh(self, hint: str) -> str:
+        """Return a new IR name built on a noun; clashes take `_2`."""
+        base = hint if hint.isidentifier() else "value"
+        candidate, count = base, 1
+        while candidate in self.names:
+            count += 1
+            candidate = f"{base}_{count}"
+        self.names.add(candidate)
+        return candidate
+
+    def ir_name(self, name: str) -> str:
+        """Return the IR name of a Python local: itself, or its renaming in an inlined body."""
+        if self.rename is None:
+            return name
+        if name not in self.rename:
+            self.rename[name] = self.fresh(name)
+        return self.rename[name]
+
+    def bind(self, name: str, value: Value, span: Span) -> None:
+        """Make the Python local `name` mean `value`, storing run-time parts in IR variables."""
+        self.env[name] = self.store_value(self.ir_name(name), value, span)
+
+    def store_value(self, ir_name: str, value: Value, span: Span) -> Value:
+        """Assign the run-time parts of `value` to variables named after `ir_name`."""
+        match value:
+            case V(expr):
+                target = Var(ir_name, expr.type)
+                if isinstance(expr, Var) and expr.name == ir_name:
+                    return value
+                self.names.add(ir_name)
+                self.emit(Assign(target, expr, span))
+                return V(target)
+            case StructV(kind, keys, items):
+                parts = tuple(
+                    self.store_value(f"{ir_name}_{_word(key)}", item, span)
+                    for key, item in zip(keys, items, strict=True)
+                )
+                return StructV(kind, keys, parts)
+            case _:
+                return value
+
+    def atom(self, expr: Expr, hint: str, span: Span) -> Expr:
+        """Return a name or literal for `expr`, binding a temporary if it is anything else."""
+        from s2sad.ir.nodes import Const
+
+        if isinstance(expr, Var | Const):
+            return expr
+        target = Var(self.fresh(hint), expr.type)
+        self.emit(Assign(target, expr, span))
+        return target
+
+
+def _word(key: Any) -> str:
+    text = str(key)
+    return text if text.replace("_", "a").isalnum() else "item"
+
+
+def static(value: Any) -> StaticV:
+    """Return a value known at transform time."""
+    return StaticV(value)

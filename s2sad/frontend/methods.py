@@ -1,0 +1,206 @@
+"""Attributes and methods of arrays and containers, as the functions that they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from s2sad.frontend.expressions import as_expr
+from s2sad.frontend.lowerer import Lowerer
+from s2sad.frontend.operators import apply, build
+from s2sad.frontend.values import MethodV, StaticV, StructV, V, Value, literal
+from s2sad.ir import ops
+from s2sad.ir.nodes import Append, Apply, Index, Slice, Store
+from s2sad.ir.types import Array, ListOf, Scalar
+
+_AS_FUNCTIONS: dict[str, Any] = {
+    name: getattr(np, name)
+    for name in (
+        "sum", "prod", "mean", "std", "var", "max", "min", "argmax", "argmin", "dot", "copy", "ravel",
+        "cumsum", "cumprod", "clip", "conj", "conjugate", "diagonal", "trace", "take", "repeat",
+        "squeeze", "swapaxes", "all", "any", "argsort", "nonzero", "round", "ptp", "searchsorted",
+        "compress", "partition",
+    )
+}  # fmt: skip
+
+
+def attribute(lw: Lowerer, owner: Value, name: str, node: Any) -> Value:
+    """Return `owner.name`."""
+    match owner:
+        case StaticV(obj):
+            return _static_attribute(lw, obj, name, node)
+        case StructV(kind, keys, items):
+            if not isinstance(kind, str) and name in keys:
+                return items[keys.index(name)]
+            return MethodV(owner, name)
+        case V(expr) if isinstance(expr.type, Array | Scalar):
+            return _array_attribute(lw, owner, expr.type, name, node)
+        case V(expr) if isinstance(expr.type, ListOf):
+            return MethodV(owner, name)
+        case _:
+            return lw.fail(node, f"the attribute `{name}` is not supported here")
+
+
+def _static_attribute(lw: Lowerer, obj: Any, name: str, node: Any) -> Value:
+    from s2sad.frontend.expressions import outside_value
+
+    try:
+        found = getattr(obj, name)
+    except AttributeError:
+        return lw.fail(node, f"`{getattr(obj, '__name__', obj)}` has no attribute `{name}`")
+    if isinstance(found, np.ndarray | list | dict):
+        return lw.fail(node, "an array held by an object is not read at call time",
+                       "Pass it to the function as an argument.")  # fmt: skip
+    return outside_value(lw, found, name, node)
+
+
+def _array_attribute(lw: Lowerer, owner: V, kind: Array | Scalar, name: str, node: Any) -> Value:
+    expr = owner.expr
+    dims = kind.dims if isinstance(kind, Array) else ()
+    match name:
+        case "shape":
+            base = expr
+            items = tuple(V(build(ops.dim, base, literal(i))) for i in range(len(dims)))
+            return StructV("tuple", tuple(range(len(dims))), items)
+        case "size":
+            return V(build(ops.size, expr)) if dims else V(literal(1))
+        case "ndim":
+            return V(literal(len(dims)))
+        case "dtype":
+            return StaticV(np.dtype(kind.dtype).type)
+        case "T":
+            return owner if len(dims) < 2 else apply(lw, ops.transpose, (expr,), {}, node)
+        case "real" | "imag":
+            return apply(lw, getattr(np, name), (expr,), {}, node)
+        case "flat":
+            return lw.fail(node, "`.flat` is not supported", "Use `x.ravel()`.")
+        case _ if hasattr(np.ndarray, name) or hasattr(float, name):
+            return MethodV(owner, name)
+        case _:
+            return lw.fail(node, f"arrays have no attribute `{name}`")
+
+
+def call_method(lw: Lowerer, method: MethodV, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    """Return `owner.method(*args, **kwargs)`."""
+    owner, name = method.owner, method.name
+    if isinstance(owner, StructV):
+        return _struct_method(lw, owner, name, args, node)
+    assert isinstance(owner, V)
+    if isinstance(owner.expr.type, ListOf):
+        return _list_method(lw, owner, name, args, node)
+    return _array_method(lw, owner, name, args, kwargs, node)
+
+
+def _struct_method(lw: Lowerer, owner: StructV, name: str, args: list[Value], node: Any) -> Value:
+    match name:
+        case "items" if owner.kind == "dict":
+            pairs = [StructV("tuple", (0, 1), (StaticV(k), v)) for k, v in zip(owner.keys, owner.items, strict=True)]
+            return StructV("list", tuple(range(len(pairs))), tuple(pairs))
+        case "keys" if owner.kind == "dict":
+            return StructV("list", tuple(range(len(owner.keys))), tuple(StaticV(k) for k in owner.keys))
+        case "values" if owner.kind == "dict":
+            return StructV("list", tuple(range(len(owner.items))), owner.items)
+        case "get" if owner.kind == "dict" and isinstance(args[0], StaticV):
+            if args[0].value in owner.keys:
+                return owner.items[owner.keys.index(args[0].value)]
+            return args[1] if len(args) > 1 else StaticV(None)
+        case "_replace" | "_asdict":
+            return lw.fail(node, f"`{name}` is not supported", "Build the value anew.")
+        case _:
+            return lw.fail(node, f"`{name}` of a {owner.kind} of known structure is not supported",
+                           "A list that is appended to must be a local name that starts as a display.")  # fmt: skip
+
+
+def _list_method(lw: Lowerer, owner: V, name: str, args: list[Value], node: Any) -> Value:
+    from s2sad.ir.nodes import Var
+
+    if name == "append" and isinstance(owner.expr, Var):
+        value = as_expr(lw, args[0], node)
+        kind = owner.expr.type
+        assert isinstance(kind, ListOf)
+        if kind.item is not None and type(kind.item) is not type(value.type):
+            lw.fail(node, f"the items of list `{owner.expr.name}` differ in kind")
+        item = value.type if kind.item is None else _joined(kind.item, value.type)
+        target = Var(owner.expr.name, ListOf(item))
+        lw.emit(Append(target, value, lw.span(node)))
+        for key, current in lw.env.items():
+            if isinstance(current, V) and isinstance(current.expr, Var) and current.expr.name == target.name:
+                lw.env[key] = V(target)
+        return StaticV(None)
+    if name == "pop" and not args and isinstance(owner.expr, Var):
+        kind = owner.expr.type
+        assert isinstance(kind, ListOf)
+        if kind.item is None:
+            lw.fail(node, "this list is still empty here")
+        assert kind.item is not None
+        popped = Apply(ops.pop, (owner.expr,), kind.item)
+        return V(lw.atom(popped, "item", lw.span(node)))
+    return lw.fail(node, f"`{name}` of a growing list is not supported", "`append` and `pop` are.")
+
+
+def _joined(a: Any, b: Any) -> Any:
+    from s2sad.frontend.values import join_types
+
+    return join_types(a, b, "") or a
+
+
+def _array_method(lw: Lowerer, owner: V, name: str, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    from s2sad.frontend.calls import call_function
+
+    expr = owner.expr
+    if name in _AS_FUNCTIONS:
+        return call_function(lw, _AS_FUNCTIONS[name], [owner, *args], kwargs, node)
+    match name:
+        case "reshape":
+            shape = args[0] if len(args) == 1 else StructV("tuple", tuple(range(len(args))), tuple(args))
+            return call_function(lw, np.reshape, [owner, shape], kwargs, node)
+        case "transpose":
+            if not args:
+                return _array_attribute(lw, owner, expr.type, "T", node)  # type: ignore[arg-type]
+            axes = args[0] if len(args) == 1 else StructV("tuple", tuple(range(len(args))), tuple(args))
+            return call_function(lw, np.transpose, [owner, axes], kwargs, node)
+        case "flatten":
+            flat = call_function(lw, np.ravel, [owner], {}, node)
+            return call_function(lw, np.copy, [flat], {}, node)
+        case "astype":
+            return _astype(lw, owner, args[0], node)
+        case "item" | "__float__":
+            return _item(lw, owner, args, node)
+        case "tolist":
+            return lw.fail(node, "`tolist` is not supported", "Work on the array itself.")
+        case "fill":
+            whole = Index(expr, (Slice(None, None, None),), expr.type)
+            lw.emit(Store(whole, "", as_expr(lw, args[0], node), lw.span(node)))
+            return StaticV(None)
+        case "is_integer" | "view" | "byteswap" | "setflags" | "resize" | "sort" | "put":
+            return lw.fail(node, f"the array method `{name}` is not supported", "Use a NumPy function instead.")
+        case _:
+            return lw.fail(node, f"the array method `{name}` is not supported")
+
+
+def _astype(lw: Lowerer, owner: V, dtype: Value, node: Any) -> Value:
+    if not isinstance(dtype, StaticV):
+        return lw.fail(node, "the dtype must be known")
+    target = {float: np.float64, int: np.int64, complex: np.complex128, bool: np.bool_}.get(dtype.value, dtype.value)
+    scalar_type = np.dtype(target).type
+    kind = owner.expr.type
+    if isinstance(kind, Scalar):
+        return apply(lw, scalar_type, (owner.expr,), {}, node)
+    assert isinstance(kind, Array)
+    layout = kind.layout if kind.layout != "A" else "C"
+    return V(Apply(ops.astype, (owner.expr,), Array(np.dtype(target).name, kind.dims, layout), (("dtype", scalar_type),)))
+
+
+def _item(lw: Lowerer, owner: V, args: list[Value], node: Any) -> Value:
+    from s2sad.frontend.expressions import lower_index
+
+    if isinstance(owner.expr.type, Scalar):
+        return owner
+    if args:
+        return lower_index(lw, owner, [as_expr(lw, a, node) for a in args], node)
+    kind = owner.expr.type
+    assert isinstance(kind, Array)
+    return lower_index(lw, owner, [literal(0)] * len(kind.dims), node)
+
+

@@ -1,0 +1,91 @@
+"""Operators of Python as callables, and the one place where an `Apply` is built and typed."""
+
+from __future__ import annotations
+
+import builtins
+import operator
+from typing import Any
+
+import numpy as np
+
+from s2sad.errors import ArgumentError
+from s2sad.frontend.infer import InferenceError, infer
+from s2sad.frontend.lowerer import Lowerer
+from s2sad.frontend.values import V
+from s2sad.ir import ops
+from s2sad.ir.nodes import Apply, Expr
+from s2sad.ir.types import Scalar, Type
+
+BINARY: dict[str, Any] = {
+    "Add": operator.add, "Sub": operator.sub, "Mult": operator.mul, "Div": operator.truediv,
+    "FloorDiv": operator.floordiv, "Mod": operator.mod, "Pow": operator.pow,
+    "MatMult": operator.matmul, "BitAnd": operator.and_, "BitOr": operator.or_,
+    "BitXor": operator.xor, "LShift": operator.lshift, "RShift": operator.rshift,
+}  # fmt: skip
+SYMBOLS: dict[str, str] = {
+    "Add": "+", "Sub": "-", "Mult": "*", "Div": "/", "FloorDiv": "//", "Mod": "%", "Pow": "**",
+    "MatMult": "@", "BitAnd": "&", "BitOr": "|", "BitXor": "^", "LShift": "<<", "RShift": ">>",
+}  # fmt: skip
+BY_SYMBOL: dict[str, Any] = {SYMBOLS[name]: fn for name, fn in BINARY.items()}
+UNARY: dict[str, Any] = {
+    "USub": operator.neg, "UAdd": operator.pos, "Invert": operator.invert, "Not": operator.not_,
+}  # fmt: skip
+COMPARE: dict[str, Any] = {
+    "Lt": operator.lt, "LtE": operator.le, "Gt": operator.gt, "GtE": operator.ge,
+    "Eq": operator.eq, "NotEq": operator.ne, "Is": operator.is_, "IsNot": operator.is_not,
+}  # fmt: skip
+_NEGATED: dict[Any, Any] = {
+    operator.not_: None, operator.eq: operator.ne, operator.ne: operator.eq,
+}  # fmt: skip
+
+BOOL = Scalar("bool", weak=True)
+
+
+def apply(lw: Lowerer, fn: Any, args: tuple[Expr, ...], static: dict[str, Any], node: Any) -> V:
+    """Return the typed application of `fn`; a located error where NumPy refuses the types."""
+    try:
+        kind = infer(fn, args, static)
+    except InferenceError as error:
+        name = getattr(fn, "__name__", str(fn))
+        return lw.fail(node, f"`{name}` cannot be applied here", _sentence(str(error)), ArgumentError)
+    return V(Apply(fn, args, kind, tuple(static.items())))
+
+
+def _sentence(text: str) -> str:
+    text = text.split("\n")[0].strip() or "NumPy refuses it"
+    return f"NumPy says: {text}."
+
+
+def build(fn: Any, *args: Expr, **static: Any) -> Expr:
+    """Return the typed application of `fn` for code that a transform writes."""
+    return Apply(fn, args, infer(fn, args, static), tuple(static.items()))
+
+
+def typed(fn: Any, args: tuple[Expr, ...], kind: Type, **static: Any) -> Apply:
+    """Return an application whose type is known already."""
+    return Apply(fn, args, kind, tuple(static.items()))
+
+
+def negate(test: Expr) -> Expr:
+    """Return `not test`, a comparison of numbers inverted only where NaN does not matter."""
+    if isinstance(test, Apply):
+        if test.fn is operator.not_:
+            return test.args[0]
+        other = _NEGATED.get(test.fn)
+        if other is not None:
+            return Apply(other, test.args, test.type)
+    return Apply(operator.not_, (test,), BOOL)
+
+
+VIEWS: frozenset[Any] = frozenset({
+    ops.transpose, np.transpose, np.reshape, np.ravel, np.swapaxes, np.squeeze, np.expand_dims,
+    np.asarray, np.broadcast_to, np.moveaxis, np.flip, np.flipud, np.fliplr, np.rot90,
+    np.atleast_1d, np.atleast_2d, np.diagonal, np.ascontiguousarray, np.real, np.asanyarray,
+    np.rollaxis, np.atleast_3d,
+})  # fmt: skip
+"""Functions whose result may share memory with their first argument."""
+
+SCALAR_BUILTINS: frozenset[Any] = frozenset({
+    builtins.abs, builtins.float, builtins.int, builtins.bool, builtins.complex, builtins.round,
+    builtins.pow,
+})  # fmt: skip

@@ -1,0 +1,202 @@
+"""The source of a function: text, syntax tree, the names around it."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import functools
+import inspect
+import linecache
+import textwrap
+import types
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import gast
+
+from s2sad.errors import SourceNotFoundError, Span
+
+
+@dataclass(frozen=True)
+class Source:
+    """A function's syntax tree and everything needed to resolve its names and locate its lines."""
+
+    name: str
+    node: Any  # gast.FunctionDef or gast.Lambda
+    file: str
+    first_line: int
+    indent: int
+    globals: dict[str, Any]
+    closure: dict[str, Any]
+    defaults: tuple[Any, ...] = ()
+    kw_defaults: dict[str, Any] = field(default_factory=dict[str, Any])
+
+    def span(self, node: Any) -> Span:
+        """Return where `node` stands in the user's file."""
+        line = getattr(node, "lineno", 1) + self.first_line - 1
+        end = (getattr(node, "end_lineno", None) or getattr(node, "lineno", 1)) + self.first_line - 1
+        column = getattr(node, "col_offset", 0) + self.indent
+        end_column = (getattr(node, "end_col_offset", None) or 0) + self.indent
+        return Span(self.file, line, column, end, end_column, self.name)
+
+    def resolve(self, name: str) -> Any:
+        """Return the object that a free name means; raises KeyError."""
+        if name in self.closure:
+            return self.closure[name]
+        if name in self.globals:
+            return self.globals[name]
+        return getattr(builtins, name) if hasattr(builtins, name) else self._missing(name)
+
+    def _missing(self, name: str) -> Any:
+        raise KeyError(name)
+
+
+def unwrap(fun: Any) -> Any:
+    """Return the plain Python function behind njit dispatchers and `functools.wraps`."""
+    while True:
+        if hasattr(fun, "py_func"):
+            fun = fun.py_func
+        elif isinstance(fun, types.FunctionType) and hasattr(fun, "__wrapped__"):
+            fun = fun.__wrapped__
+        elif isinstance(fun, types.MethodType):
+            return fun
+        else:
+            return fun
+
+
+def has_source(fun: Any) -> bool:
+    """Say whether `fun` is a function written in Python."""
+    plain = unwrap(fun)
+    return isinstance(plain, types.FunctionType | types.MethodType)
+
+
+def source_of(fun: Callable[..., Any]) -> Source:
+    """Read and parse the source of a Python function, lambda or njit dispatcher."""
+    plain = unwrap(fun)
+    if isinstance(plain, types.MethodType):
+        plain = plain.__func__
+    code = plain.__code__
+    return _source_of_code(plain, code)
+
+
+@functools.lru_cache(maxsize=512)
+def _parse(file: str, first_line: int, text: str) -> Any:
+    return gast.ast_to_gast(ast.parse(text))
+
+
+def _source_of_code(plain: Any, code: types.CodeType) -> Source:
+    name = plain.__name__
+    linecache.checkcache(code.co_filename)
+    try:
+        lines, first_line = inspect.getsourcelines(plain)
+    except (OSError, TypeError, IndentationError) as error:
+        raise SourceNotFoundError(
+            f"the source of `{name}` could not be found",
+            Span(code.co_filename, code.co_firstlineno, 0, code.co_firstlineno, 0, name),
+            "s2sad rewrites source text. Define the function in a file, a notebook cell or an "
+            "interactive session that keeps its lines.",
+        ) from error
+    first_line = max(first_line, 1)
+    text = "".join(lines)
+    dedented = textwrap.dedent(text)
+    indent = len(lines[0]) - len(lines[0].lstrip()) if dedented != text else 0
+    if name == "<lambda>":
+        node, first_line, indent = _find_lambda(dedented, code, first_line, indent, plain)
+    else:
+        tree = _parse(code.co_filename, first_line, dedented)
+        node = tree.body[0]
+        if not isinstance(node, gast.FunctionDef | gast.AsyncFunctionDef):
+            raise SourceNotFoundError(
+                f"the source of `{name}` could not be read",
+                Span(code.co_filename, first_line, 0, first_line, 0, name),
+                "The lines found there are not a function definition.",
+            )
+    closure: dict[str, Any] = {}
+    for free, cell in zip(code.co_freevars, plain.__closure__ or (), strict=True):
+        try:
+            closure[free] = cell.cell_contents
+        except ValueError:  # not yet bound: a recursive local function
+            continue
+    return Source(
+        name=name if name != "<lambda>" else "lambda_",
+        node=node,
+        file=code.co_filename,
+        first_line=first_line,
+        indent=indent,
+        globals=plain.__globals__,
+        closure=closure,
+        defaults=plain.__defaults__ or (),
+        kw_defaults=dict(plain.__kwdefaults__ or {}),
+    )
+
+
+def _find_lambda(
+    text: str, code: types.CodeType, first_line: int, indent: int, plain: Any
+) -> tuple[Any, int, int]:
+    """Find the lambda with this code among those of its statement."""
+    tree, first_line, indent = _parse_fragment(text, code, first_line, indent)
+    found = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Lambda)
+        and tuple(a.arg for a in node.args.args) == code.co_varnames[: code.co_argcount]
+    ]
+    if len(found) > 1:
+        positions = getattr(code, "co_positions", None)
+        starts = {
+            (line, column)
+            for line, _, column, _ in (positions() if positions else ())
+            if line is not None and column is not None
+        }
+        found = [
+            node
+            for node in found
+            if any(
+                (line - first_line + 1, column - indent) == (inner.lineno, inner.col_offset)
+                for inner in ast.walk(node.body)
+                if hasattr(inner, "lineno")
+                for line, column in starts
+            )
+        ] or found
+        exact = [node for node in found if _same_code(node, code)]
+        found = exact or found
+    if len({ast.dump(node) for node in found}) != 1:
+        raise SourceNotFoundError(
+            "the source of a lambda could not be told from its neighbours",
+            Span(code.co_filename, code.co_firstlineno, 0, code.co_firstlineno, 0, "<lambda>"),
+            "Put each lambda on a line of its own, or write a `def`.",
+        )
+    return gast.ast_to_gast(found[0]), first_line, indent
+
+
+def _parse_fragment(
+    text: str, code: types.CodeType, first_line: int, indent: int
+) -> tuple[ast.AST, int, int]:
+    """Parse the statement around a lambda: what inspect found, else the whole file."""
+    try:
+        return ast.parse(text), first_line, indent
+    except SyntaxError:
+        whole = "".join(linecache.getlines(code.co_filename))
+        try:
+            tree = ast.parse(whole)
+        except SyntaxError as error:
+            raise SourceNotFoundError(
+                "the source of a lambda could not be parsed",
+                Span(code.co_filename, code.co_firstlineno, 0, code.co_firstlineno, 0, "<lambda>"),
+                "Put the lambda on a line of its own, or write a `def`.",
+            ) from error
+        line = code.co_firstlineno
+        statements = [
+            node
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Lambda) and node.lineno <= line <= (node.end_lineno or line)
+        ]
+        return ast.Module(body=[ast.Expr(value=s) for s in statements], type_ignores=[]), 1, 0
+
+
+def _same_code(node: ast.Lambda, code: types.CodeType) -> bool:
+    """Compare bytecode: the last resort to tell lambdas of one line apart."""
+    compiled = compile(ast.Expression(body=node), "<lambda>", "eval")
+    inner = next(c for c in compiled.co_consts if isinstance(c, types.CodeType))
+    return inner.co_code == code.co_code and inner.co_consts == code.co_consts

@@ -1,0 +1,221 @@
+"""What a name or expression stands for while a function is lowered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from s2sad.frontend.source import Source
+from s2sad.ir.nodes import Const, Expr, Pack
+from s2sad.ir.types import Array, ListOf, Scalar, Static, Struct, Type
+
+
+@dataclass(frozen=True, slots=True)
+class V:
+    """A run-time value: an expression with its type."""
+
+    expr: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class StructV:
+    """A container of known structure, taken apart: the emitted code only sees the items."""
+
+    kind: Any
+    keys: tuple[Any, ...]
+    items: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StaticV:
+    """An object known now: module, function, dtype, string, None."""
+
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class FuncV:
+    """A function defined inside the function being lowered, with the scope it sees."""
+
+    node: Any
+    source: Source
+    env: dict[str, Value]
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class RangeV:
+    """`range(start, stop, step)`."""
+
+    start: Expr
+    stop: Expr
+    step: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class IterV:
+    """`enumerate`, `zip` or `reversed` over other values; `start` is enumerate's."""
+
+    kind: str
+    parts: tuple[Value, ...]
+    start: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SliceV:
+    """A slice object."""
+
+    lower: Value | None
+    upper: Value | None
+    step: Value | None
+
+
+@dataclass(frozen=True, slots=True)
+class MethodV:
+    """`value.name`, waiting to be called."""
+
+    owner: Value
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class BarV:
+    """A rule's `x_bar`: `+=` on it is a contribution to the argument `slot`."""
+
+    slot: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Poison:
+    """A name whose meaning differs between paths; using it is an error with this reason."""
+
+    reason: str
+
+
+@dataclass(slots=True)
+class Scope:
+    """Break and continue states gathered while a loop's body is lowered."""
+
+    loop: Any
+    breaks: list[dict[str, Value]] = field(default_factory=list[Any])
+    continues: list[dict[str, Value]] = field(default_factory=list[Any])
+    flag: str | None = None
+    unrolled: bool = False
+
+
+Value = V | StructV | StaticV | FuncV | RangeV | IterV | SliceV | MethodV | BarV | Poison
+
+
+def type_of(value: Value) -> Type:
+    """Return the type of a value as an argument of a call."""
+    match value:
+        case V(expr):
+            return expr.type
+        case StructV(kind, keys, items):
+            return Struct(kind, keys, tuple(type_of(item) for item in items))
+        case StaticV(obj):
+            return Static(obj)
+        case _:
+            return Static(value)
+
+
+def leaves_of(value: Value) -> list[Expr]:
+    """Return the run-time expressions of a value, depth first."""
+    match value:
+        case V(expr):
+            return [expr]
+        case StructV(_, _, items):
+            return [leaf for item in items for leaf in leaves_of(item)]
+        case _:
+            return []
+
+
+def rebuild(kind: Type, leaves: list[Expr]) -> Value:
+    """Build the value of type `kind` from its leaves, consuming them from the front."""
+    match kind:
+        case Struct(container, keys, items):
+            return StructV(container, keys, tuple(rebuild(item, leaves) for item in items))
+        case Static(obj):
+            return StaticV(obj)
+        case _:
+            return V(leaves.pop(0))
+
+
+def const(value: Any) -> V:
+    """Return a literal as a weak scalar."""
+    return V(literal(value))
+
+
+def literal(value: Any) -> Const:
+    """Return a literal expression of a Python or NumPy number."""
+    import numpy as np
+
+    if isinstance(value, np.generic):
+        return Const(value, Scalar(value.dtype.name))
+    names = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
+    kind = names[type(value)]
+    known = value if type(value) in (int, bool) else None
+    return Const(value, Scalar(kind, weak=True, value=known))
+
+
+def join_types(a: Type, b: Type, phi: str) -> Type | None:
+    """Return the type of a name that has type `a` on one path and `b` on the other, or None."""
+    from s2sad.frontend.infer import fresh_dim
+    from s2sad.ir.types import Sym
+
+    if a == b:
+        return a
+    match a, b:
+        case Scalar(), Scalar():
+            dtype = _join_dtype(a, b)
+            return Scalar(dtype, a.weak and b.weak, a.value if a.value == b.value and a.dtype == b.dtype else None)
+        case Array(), Array() if len(a.dims) == len(b.dims) and a.dtype == b.dtype:
+            dims = tuple(
+                x if x == y else (Sym(f"{phi}.{i}") if phi else fresh_dim())
+                for i, (x, y) in enumerate(zip(a.dims, b.dims, strict=True))
+            )
+            return Array(a.dtype, dims, a.layout if a.layout == b.layout else "A")
+        case ListOf(x), ListOf(y):
+            if x is None or y is None:
+                return ListOf(x or y)
+            item = join_types(x, y, phi)
+            return None if item is None else ListOf(item)
+        case _:
+            return None
+
+
+def _join_dtype(a: Scalar, b: Scalar) -> str:
+    import numpy as np
+
+    if a.dtype == b.dtype:
+        return a.dtype
+    if a.weak and not b.weak and np.dtype(b.dtype).kind >= np.dtype(a.dtype).kind:
+        return b.dtype
+    return np.result_type(a.dtype, b.dtype).name
+
+
+def forget(kind: Type, phi: str) -> Type:
+    """Return `kind` without what was only true in one iteration: lengths and known numbers."""
+    from s2sad.ir.types import Sym
+
+    match kind:
+        case Scalar(dtype, weak):
+            return Scalar(dtype, weak)
+        case Array(dtype, dims, layout):
+            return Array(
+                dtype,
+                tuple(d if isinstance(d, int) else Sym(f"{phi}.{i}") for i, d in enumerate(dims)),
+                layout,
+            )
+        case ListOf(item):
+            return ListOf(None if item is None else forget(item, phi))
+        case _:
+            return kind
+
+
+def pack(kind: str, items: list[Expr]) -> Pack:
+    """Return a display of expressions, typed as a container of their types."""
+    types = tuple(item.type for item in items)
+    return Pack(kind, tuple(items), Struct(kind, tuple(range(len(items))), types))
+
+

@@ -1,0 +1,1 @@
+"""The intermediate representation: a closed grammar of frozen dataclasses, and its types."""

@@ -1,0 +1,74 @@
+"""Operations of the IR that are neither NumPy's nor `operator`'s: each one runs, and types by running."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def dim(x: Any, axis: int) -> int:
+    """`x.shape[axis]`."""
+    return int(np.shape(x)[axis])
+
+
+def size(x: Any) -> int:
+    """`x.size`."""
+    return int(np.size(x))
+
+
+def length(x: Any) -> int:
+    """`len(x)`."""
+    return len(x)
+
+
+def ifexp(test: Any, then: Any, other: Any) -> Any:
+    """`then if test else other`; only one side is evaluated where it is printed."""
+    return then if test else other
+
+
+def both(*tests: Any) -> bool:
+    """`a and b`, short-circuit where it is printed."""
+    return all(tests)
+
+
+def either(*tests: Any) -> bool:
+    """`a or b`, short-circuit where it is printed."""
+    return any(tests)
+
+
+def transpose(x: Any) -> Any:
+    """`x.T`."""
+    return x.T
+
+
+def pop(items: list[Any]) -> Any:
+    """`items.pop()`: the adjoint of `append`."""
+    return items.pop()
+
+
+def new_list() -> list[Any]:
+    """`[]`."""
+    return []
+
+
+def shape(x: Any) -> tuple[int, ...]:
+    """`x.shape`, as the shape argument of a creation."""
+    return np.shape(x)
+
+
+def unbroadcast(g: Any, x: Any) -> Any:
+    """Sum `g` over the axes along which `x` was broadcast; printed as the runtime helper."""
+    from s2sad.runtime import unbroadcast as helper
+
+    return helper(g, x)
+
+
+def zeros_like_list(items: list[Any]) -> list[Any]:
+    """A list of zeros, each like the item at its place."""
+    return [np.zeros_like(item) if isinstance(item, np.ndarray) else item * 0 for item in items]
+
+
+def astype(x: Any, *, dtype: Any) -> Any:
+    """`x.astype(dtype)`."""
+    return np.asarray(x).astype(dtype)

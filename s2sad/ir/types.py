@@ -1,0 +1,107 @@
+"""What is known of a value before it exists: kind, dtype, rank, symbolic dimensions.
+
+A dimension is an `int` (known) or a `Sym`: the same symbol always means the same length, so two
+arrays of equal `dims` need no unbroadcasting. Python scalars are *weak*: they promote as in NumPy 2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Sym:
+    """A length known by name only: `name` minus `minus`; `nonone` when it is known not to be 1."""
+
+    name: str
+    minus: int = 0
+    nonone: bool = False
+
+
+Dim = int | Sym
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """A number. `weak`: a Python scalar. `value`: a known constant or a symbolic length."""
+
+    dtype: str
+    weak: bool = False
+    value: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """An `ndarray` of rank `len(dims)`; layout "C", "F" or "A" (unknown)."""
+
+    dtype: str
+    dims: tuple[Dim, ...]
+    layout: str = "A"
+
+
+@dataclass(frozen=True, slots=True)
+class ListOf:
+    """A Python list that the function builds, all items of one type."""
+
+    item: Type | None
+
+
+@dataclass(frozen=True, slots=True)
+class Struct:
+    """A container of known structure: tuple, list, dict, namedtuple, dataclass.
+
+    `kind` is "tuple", "list", "dict" or the class; `keys` are field names, dict keys or positions.
+    """
+
+    kind: Any
+    keys: tuple[Any, ...]
+    items: tuple[Type, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Static:
+    """A value known at transform time: None, a string, a function, a dtype, a module, a slice."""
+
+    value: Any
+
+
+Type = Scalar | Array | ListOf | Struct | Static
+
+FLOATS = frozenset({"float16", "float32", "float64", "longdouble"})
+COMPLEXES = frozenset({"complex64", "complex128"})
+
+
+def is_inexact(kind: Type | None) -> bool:
+    """Say whether a value of this type can carry a derivative."""
+    match kind:
+        case Scalar(dtype) | Array(dtype):
+            return dtype in FLOATS or dtype in COMPLEXES
+        case ListOf(item):
+            return item is not None and is_inexact(item)
+        case Struct(_, _, items):
+            return any(is_inexact(item) for item in items)
+        case _:
+            return False
+
+
+def is_complex(kind: Type | None) -> bool:
+    """Say whether the type is of complex numbers."""
+    return isinstance(kind, Scalar | Array) and kind.dtype in COMPLEXES
+
+
+def same_dim(a: Dim, b: Dim) -> bool:
+    """Say whether two dimensions that met in one elementwise operation are surely equal."""
+    if a == b:
+        return True
+    return not_one(a) and not_one(b)
+
+
+def not_one(a: Dim) -> bool:
+    """Say whether a dimension is surely not 1, so that it can never be broadcast."""
+    return a != 1 if isinstance(a, int) else a.nonone
+
+
+def rank(kind: Type) -> int:
+    """Return the rank of a scalar or array type."""
+    return len(kind.dims) if isinstance(kind, Array) else 0

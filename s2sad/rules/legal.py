@@ -1,0 +1,428 @@
+"""Target "cpu": rewrite a call that Numba 0.68 cannot compile into calls that it can.
+
+Each rewrite was compiled; `tests/unit/test_legal.py` compiles them all again. A call that has no
+rewrite is returned as it is, and Numba refuses it with its own message.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from s2sad import runtime
+from s2sad.ir import ops
+from s2sad.ir.nodes import Apply, Const, Expr, Index, Pack, Slice, Var
+from s2sad.ir.types import Array, Scalar, Struct, Type, rank
+
+Rewrite = Callable[[Apply], Expr | None]
+
+_INT = Scalar("int64", weak=True)
+_ALONG: dict[Any, Any] = {
+    np.mean: runtime.mean_axis,
+    np.average: runtime.mean_axis,
+    np.max: runtime.max_axis,
+    np.amax: runtime.max_axis,
+    np.min: runtime.min_axis,
+    np.amin: runtime.min_axis,
+    np.prod: runtime.prod_axis,
+    np.var: runtime.var_axis,
+    np.std: runtime.std_axis,
+    np.any: runtime.any_axis,
+    np.all: runtime.all_axis,
+    np.sum: np.sum,
+}
+_OVER_ALL: dict[Any, Any] = {np.var: runtime.var_all, np.std: runtime.std_all}
+_NO_NESTING = (np.var, np.std)
+_JOINS = (np.concatenate, np.stack, np.hstack, np.vstack, np.column_stack)
+
+
+def legal(call: Apply) -> Expr:
+    """Return an expression of the same value and type that Numba compiles, where one is known."""
+    rewrite = _REWRITES.get(call.fn)
+    if rewrite is None:
+        return call
+    return rewrite(call) or call
+
+
+def _apply(fn: Any, args: tuple[Expr, ...], kind: Type, **static: Any) -> Apply:
+    return Apply(fn, args, kind, tuple(static.items()))
+
+
+def _int(value: int) -> Const:
+    return Const(value, Scalar("int64", weak=True, value=value))
+
+
+def _without(kind: Type, axis: int) -> Type:
+    assert isinstance(kind, Array)
+    dims = tuple(d for k, d in enumerate(kind.dims) if k != axis)
+    return Array(kind.dtype, dims, "C") if dims else Scalar(kind.dtype)
+
+
+def _with(kind: Type, axis: int) -> Type:
+    dims = list(kind.dims) if isinstance(kind, Array) else []
+    dims.insert(axis, 1)
+    return Array(kind.dtype, tuple(dims), "C")  # type: ignore[union-attr]
+
+
+def _reduce(call: Apply) -> Expr | None:
+    static = dict(call.static)
+    axis, keepdims = static.pop("axis", None), static.pop("keepdims", False)
+    x = call.args[0]
+    if len(call.args) != 1 or static.keys() - {"ddof"} or not isinstance(x.type, Array):
+        return None
+    n = rank(x.type)
+    axes = range(n) if axis is None else (axis,) if isinstance(axis, int) else axis
+    axes = tuple(sorted(k % n for k in axes))
+    result = _reduce_axes(call.fn, x, axes, static, call.type)
+    if not keepdims or result is None:
+        return result
+    if len(axes) == n:
+        return _apply(np.full, (_ones(n), result), call.type)
+    for k in axes:
+        result = _apply(np.expand_dims, (result,), _with(result.type, k), axis=k)
+    return result
+
+
+def _ones(n: int) -> Pack:
+    items = tuple(_int(1) for _ in range(n))
+    return Pack("tuple", items, Struct("tuple", tuple(range(n)), (_INT,) * n))
+
+
+def _reduce_axes(
+    fn: Any, x: Expr, axes: tuple[int, ...], static: dict[str, Any], kind: Type
+) -> Expr | None:
+    if len(axes) == rank(x.type):
+        scalar = Scalar(kind.dtype)  # type: ignore[union-attr]
+        everywhere = _OVER_ALL.get(fn, fn) if static else fn
+        return _apply(np.mean if fn is np.average else everywhere, (x,), scalar, **static)
+    if len(axes) > 1 and fn in _NO_NESTING:
+        return None
+    result: Expr = x
+    for k in reversed(axes):
+        reduced = _without(result.type, k)
+        along = Array(kind.dtype, reduced.dims, "C")  # type: ignore[union-attr]
+        result = _apply(_ALONG[fn], (result,), along, axis=k, **static)
+    return result
+
+
+def _ptp(call: Apply) -> Expr | None:
+    if not call.static or not isinstance(call.args[0], Var):
+        return None
+    top = legal(Apply(np.max, call.args, call.type, call.static))
+    low = legal(Apply(np.min, call.args, call.type, call.static))
+    return _apply(np.subtract, (top, low), call.type)
+
+
+def _positional_axis(helper: Any) -> Rewrite:
+    def rewrite(call: Apply) -> Expr | None:
+        axis = dict(call.static).get("axis")
+        if axis is None:
+            return None
+        result = call.args[0]
+        for k in (axis,) if isinstance(axis, int) else axis:
+            result = _apply(helper, (result, *call.args[1:]), call.type, axis=k)
+        return result
+
+    return rewrite
+
+
+def _by_swapping(call: Apply) -> Expr | None:
+    static = dict(call.static)
+    x = call.args[0]
+    axis = static.pop("axis", -1)
+    if axis is None or not isinstance(x.type, Array):
+        return None
+    if axis % rank(x.type) == rank(x.type) - 1:
+        dense = x if x.type.layout == "C" else _dense(x, x.type)
+        return _apply(call.fn, (dense, *call.args[1:]), call.type, **static)
+    dims = list(x.type.dims)
+    dims[axis], dims[-1] = dims[-1], dims[axis]
+    kind = Array(x.type.dtype, tuple(dims))
+    inside = _apply(np.swapaxes, (x, _int(axis), _int(-1)), kind)
+    outside = _apply(call.fn, (_dense(inside, kind), *call.args[1:]), kind, **static)
+    return _apply(np.swapaxes, (outside, _int(axis), _int(-1)), call.type)
+
+
+def _dense(x: Expr, kind: Array) -> Expr:
+    return _apply(np.ascontiguousarray, (x,), Array(kind.dtype, kind.dims, "C"))
+
+
+def _argsort(call: Apply) -> Expr | None:
+    axis = dict(call.static).get("axis", -1)
+    if axis is None or rank(call.type) < 2:
+        return _apply(np.argsort, call.args, call.type) if axis in (0, -1) else None
+    return _apply(runtime.argsort_axis, call.args, call.type, axis=axis)
+
+
+def _swapaxes(call: Apply) -> Expr | None:
+    static = dict(call.static)
+    return _apply(call.fn, (*call.args, *(_int(k) for k in static.values())), call.type)
+
+
+def _moveaxis(call: Apply) -> Expr | None:
+    static = dict(call.static)
+    if all(isinstance(k, int) for k in static.values()):
+        return _swapaxes(call)
+    return None
+
+
+def _matmul(call: Apply) -> Expr | None:
+    a, b = call.args
+    m, n = rank(a.type), rank(b.type)
+    if m == 0 or n == 0:
+        return _apply(operator.mul, (a, b), call.type)
+    if m <= 2 and n <= 2:
+        return _apply(operator.matmul, (a, b), call.type)
+    if (call.fn is np.dot and n > 2) or m > 3 or n > 3 or not isinstance(call.type, Array):
+        return None
+    left = a if m == 3 else _expand(a, 0) if m == 2 else _expand(_expand(a, 0), 0)
+    right = b if n == 3 else _expand(b, 0) if n == 2 else _expand(_expand(b, 1), 0)
+    dims = list(call.type.dims)
+    if m == 1:
+        dims.insert(1, 1)
+    if n == 1:
+        dims.append(1)
+    full = _apply(runtime.matmul_batch, (left, right), Array(call.type.dtype, tuple(dims), "C"))
+    return _drop(full, {1} if m == 1 else {2} if n == 1 else set(), call.type)
+
+
+def _expand(x: Expr, axis: int) -> Expr:
+    return _apply(np.expand_dims, (x,), _with(x.type, axis), axis=axis)
+
+
+def _drop(x: Expr, axes: set[int], kind: Type) -> Expr:
+    if not axes:
+        return x
+    everything = Slice(None, None, None)
+    return Index(x, tuple(_int(0) if k in axes else everything for k in range(rank(x.type))), kind)
+
+
+def _inner(call: Apply) -> Expr | None:
+    a, b = call.args
+    match rank(a.type), rank(b.type):
+        case 1, 1:
+            return _apply(operator.matmul, (a, b), call.type)
+        case 2, 1:
+            return _apply(operator.matmul, (a, b), call.type)
+        case 1, 2:
+            return _apply(operator.matmul, (b, a), call.type)
+        case 2, 2:
+            assert isinstance(b.type, Array)
+            turned = Array(b.type.dtype, b.type.dims[::-1])
+            return _apply(operator.matmul, (a, _apply(ops.transpose, (b,), turned)), call.type)
+        case _:
+            return None
+
+
+def _vdot(call: Apply) -> Expr | None:
+    a, b = call.args
+    same = rank(a.type) == rank(b.type) > 1
+    return _apply(runtime.vdot_flat, (a, b), call.type) if same else None
+
+
+def _batched(helper: Any) -> Rewrite:
+    def rewrite(call: Apply) -> Expr | None:
+        batch = all(rank(x.type) == 3 for x in call.args)
+        return _apply(helper, call.args, call.type) if batch else None
+
+    return rewrite
+
+
+def _norm(call: Apply) -> Expr | None:
+    static = dict(call.static)
+    order, axis, keepdims = static.get("ord"), static.get("axis"), static.get("keepdims", False)
+    x = call.args[0]
+    if axis is None:
+        flat = (order is None and rank(x.type) > 2) or order == "fro"
+        return _apply(runtime.norm_all, (x,), call.type) if flat and not keepdims else None
+    if not isinstance(axis, int) or rank(x.type) == 1:
+        return None
+    axis %= rank(x.type)
+    kind = _without(x.type, axis)
+    size = _apply(np.absolute, (x,), x.type)
+    if order is None or order == 2:
+        result = _apply(runtime.norm_axis, (x,), kind, axis=axis)
+    elif order == 1:
+        result = _apply(np.sum, (size,), kind, axis=axis)
+    elif order == math.inf:
+        result = _apply(runtime.max_axis, (size,), kind, axis=axis)
+    else:
+        return None
+    return _apply(np.expand_dims, (result,), call.type, axis=axis) if keepdims else result
+
+
+def _expand_dims(call: Apply) -> Expr | None:
+    axis = dict(call.static).get("axis")
+    if not isinstance(axis, tuple):
+        return None
+    result = call.args[0]
+    for k in sorted(k % rank(call.type) for k in axis):
+        result = _expand(result, k)
+    return result
+
+
+def _squeeze(call: Apply) -> Expr | None:
+    x = call.args[0]
+    axis = dict(call.static).get("axis")
+    if not isinstance(x.type, Array):
+        return None
+    n = rank(x.type)
+    if axis is None:
+        axes = {k for k, d in enumerate(x.type.dims) if d == 1}
+    else:
+        axes = {k % n for k in ((axis,) if isinstance(axis, int) else axis)}
+    return _drop(x, axes, call.type)
+
+
+def _join(call: Apply) -> Expr | None:
+    items = call.args[0]
+    if not isinstance(items, Pack):
+        return None
+    static = dict(call.static)
+    parts = items.items
+    if call.fn is np.concatenate and static.get("axis", 0) is None:
+        del static["axis"]
+        parts = tuple(_apply(np.ravel, (x,), x.type) for x in parts)
+    if call.fn in (np.stack, np.hstack) and all(rank(x.type) == 0 for x in parts):
+        return _apply(np.array, (Pack("list", parts, items.type),), call.type)
+    return _apply(call.fn, (Pack("tuple", parts, items.type),), call.type, **static)
+
+
+def _array(call: Apply) -> Expr | None:
+    x = call.args[0]
+    if isinstance(x.type, Array) and call.fn is np.array and not call.static:
+        return _apply(np.copy, (x,), call.type)
+    if isinstance(x, Pack) and x.items and all(isinstance(i.type, Array) for i in x.items):
+        return _apply(np.stack, (Pack("tuple", x.items, x.type),), call.type)
+    return None
+
+
+def _clip(call: Apply) -> Expr | None:
+    if rank(call.type) or len(call.args) != 3:
+        return None
+    x, low, high = call.args
+    if not (isinstance(low, Const) and low.value is None):
+        x = _apply(builtins.max, (x, low), call.type)
+    if not (isinstance(high, Const) and high.value is None):
+        x = _apply(builtins.min, (x, high), call.type)
+    return x
+
+
+def _tile(call: Apply) -> Expr | None:
+    x, reps = call.args
+    counts = reps.items if isinstance(reps, Pack) else (reps,)
+    if rank(x.type) == 1 and len(counts) == 1:
+        return _apply(runtime.tile_vector, (x, counts[0]), call.type)
+    if rank(x.type) > 2 or len(counts) > 2:
+        return None
+    matrix = x if rank(x.type) == 2 else _expand(x, 0)
+    both = counts if len(counts) == 2 else (_int(1), *counts)
+    return _apply(runtime.tile_matrix, (matrix, *both), call.type)
+
+
+def _repeat(call: Apply) -> Expr | None:
+    axis = dict(call.static).get("axis")
+    x, repeats = call.args
+    if axis is None or not isinstance(x, Var):
+        return None
+    if rank(x.type) == 1:
+        return _apply(np.repeat, (x, repeats), call.type)
+    line = Array("int64", ("n",), "C")  # type: ignore[arg-type]
+    count = _apply(ops.dim, (x, _int(axis % rank(x.type))), _INT)
+    index = _apply(np.repeat, (_apply(np.arange, (count,), line), repeats), line)
+    return _apply(np.take, (x, index), call.type, axis=axis)
+
+
+def _pad(call: Apply) -> Expr | None:
+    static = dict(call.static)
+    x, value = call.args[0], static.get("constant_values", 0.0)
+    if static.get("mode", "constant") != "constant" or "pad_width" not in static:
+        return None
+    if rank(x.type) not in (1, 2) or not isinstance(value, int | float):
+        return None
+    pairs = np.broadcast_to(np.asarray(static["pad_width"]), (rank(x.type), 2))
+    widths = tuple(_int(int(k)) for k in pairs.ravel())
+    helper = runtime.pad_vector if rank(x.type) == 1 else runtime.pad_matrix
+    return _apply(helper, (x, *widths, Const(value, Scalar("float64", weak=True))), call.type)
+
+
+def _diagonal(call: Apply) -> Expr | None:
+    offset = dict(call.static).get("offset", 0)
+    return _apply(np.diag, call.args, call.type, k=offset) if rank(call.args[0].type) == 2 else None
+
+
+def _unbroadcast(call: Apply) -> Expr | None:
+    g, x = call.args
+    if not isinstance(g.type, Array):
+        return g
+    if not isinstance(x.type, Array):
+        return _apply(np.sum, (g,), call.type)
+    return _apply(runtime.sum_to_shape, (g, x), call.type)
+
+
+def _renamed(fn: Any) -> Rewrite:
+    return lambda call: Apply(fn, call.args, call.type, call.static)
+
+
+def _folded(fn: Any) -> Rewrite:
+    def rewrite(call: Apply) -> Expr | None:
+        items = call.args[0].items if isinstance(call.args[0], Pack) else call.args
+        if len(items) < 2:
+            return items[0] if isinstance(call.args[0], Pack) and items else None
+        return functools.reduce(lambda x, y: _apply(fn, (x, y), call.type), items)
+
+    return rewrite
+
+
+def _dist(call: Apply) -> Expr | None:
+    p, q = call.args
+    if not (isinstance(p, Pack) and isinstance(q, Pack)):
+        return None
+    gaps = [_apply(operator.sub, pair, call.type) for pair in zip(p.items, q.items, strict=True)]
+    whole: Expr = gaps[0]
+    for gap in gaps[1:]:
+        whole = _apply(math.hypot, (whole, gap), call.type)
+    return _apply(builtins.abs, (whole,), call.type)
+
+
+_REWRITES: dict[Any, Rewrite] = {
+    **dict.fromkeys(_ALONG, _reduce),
+    **dict.fromkeys(_JOINS, _join),
+    **dict.fromkeys((np.matmul, operator.matmul, np.dot), _matmul),
+    **dict.fromkeys((np.array, np.asarray), _array),
+    **dict.fromkeys((ops.unbroadcast, runtime.unbroadcast), _unbroadcast),
+    **dict.fromkeys((np.diff, np.sort), _by_swapping),
+    np.ptp: _ptp,
+    np.argsort: _argsort,
+    np.cumprod: _positional_axis(runtime.cumprod_axis),
+    np.roll: _positional_axis(runtime.roll_axis),
+    np.flip: _positional_axis(runtime.flip_axis),
+    np.swapaxes: _swapaxes,
+    np.moveaxis: _moveaxis,
+    np.inner: _inner,
+    np.vdot: _vdot,
+    np.linalg.solve: _batched(runtime.solve_batch),
+    np.linalg.inv: _batched(runtime.inv_batch),
+    np.linalg.det: _batched(runtime.det_batch),
+    np.linalg.norm: _norm,
+    np.expand_dims: _expand_dims,
+    np.squeeze: _squeeze,
+    np.clip: _clip,
+    np.tile: _tile,
+    np.repeat: _repeat,
+    np.pad: _pad,
+    np.diagonal: _diagonal,
+    np.fix: _renamed(np.trunc),
+    math.cbrt: _renamed(np.cbrt),
+    math.fmod: _renamed(np.fmod),
+    math.hypot: _folded(math.hypot),
+    math.prod: _folded(operator.mul),
+    math.fsum: _folded(operator.add),
+    math.dist: _dist,
+}

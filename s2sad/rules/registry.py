@@ -1,0 +1,207 @@
+"""The rule of a function, found by the function object: never by its name."""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+Fn = Callable[..., Any]
+Interval = tuple[float, float]
+Domain = tuple[Interval, ...]
+
+REAL: Interval = (-2.0, 2.0)
+POSITIVE: Interval = (0.3, 3.0)
+UNIT: Interval = (-0.9, 0.9)
+ABOVE_ONE: Interval = (1.2, 3.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Elementwise:
+    """A function that acts element by element and broadcasts its arguments.
+
+    A partial is an expression in the argument names, `y` (the result), the names bound in
+    `where` and bare function names (see `resolve`). The tangent is the sum of
+    `partial * x_dot`; the adjoint is `x_bar += partial * y_bar`, summed by the engine over
+    the axes along which `x` was broadcast. A partial "0" means no derivative.
+
+    Complex numbers follow JAX: no conjugation. A function with complex arguments and a real
+    result takes the real part of its tangent; a real argument of a complex result takes the
+    real part of its contribution.
+
+    Attributes:
+        args: the argument names.
+        partials: one expression per argument.
+        where: `(name, expression)` pairs, bound in order before the partials.
+        domain: one interval per argument, where the tests sample.
+        complex_partials: the partials when an argument is complex; None: not allowed.
+    """
+
+    args: tuple[str, ...]
+    partials: tuple[str, ...]
+    where: tuple[tuple[str, str], ...] = ()
+    domain: Domain = ()
+    complex_partials: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Structured:
+    """A function whose derivative is written as two plain functions.
+
+    Attributes:
+        tangent: `(args…, y, arg_dots…, *, static)`, returns `y_dot`.
+        adjoint: `(args…, y, y_bar, arg_bars…, *, static)`, adds to the bars.
+        source: the paper or the reason, one sentence.
+        samples: `(args, kwargs)` pairs, on which the tests run the rule.
+        complex: whether the rule also holds for complex arguments.
+        only: the values allowed for a static keyword; any other has no rule.
+
+    A static keyword that the two functions do not name has no rule either. An optional
+    argument that was not given is None, and has no bar.
+    """
+
+    tangent: Fn
+    adjoint: Fn
+    source: str = ""
+    samples: tuple[tuple[tuple[Any, ...], dict[str, Any]], ...] = ()
+    complex: bool = False
+    only: tuple[tuple[str, tuple[Any, ...]], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A function whose result does not vary with its arguments, or carries no derivative."""
+
+
+Rule = Elementwise | Structured | Constant
+
+REGISTRY: dict[Fn, Rule] = {}
+
+MATH_NAMES = {
+    "absolute": "fabs",
+    "arccos": "acos",
+    "arccosh": "acosh",
+    "arcsin": "asin",
+    "arcsinh": "asinh",
+    "arctan": "atan",
+    "arctan2": "atan2",
+    "arctanh": "atanh",
+    "deg2rad": "radians",
+    "rad2deg": "degrees",
+    "power": "pow",
+}
+
+_TABLES = (
+    "elementwise", "constants", "reductions", "scans", "linalg", "decompositions", "shaping",
+    "diagonals", "joining", "helpers",
+)  # fmt: skip
+_loaded: list[bool] = []
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of a table: the rule and every callable that it serves."""
+
+    name: str
+    rule: Elementwise
+    also: tuple[Fn, ...] = ()
+
+    def functions(self) -> tuple[Fn, ...]:
+        """Return the callables: NumPy's and `math`'s of that name, and those named in `also`."""
+        candidates = (
+            getattr(np, self.name, None),
+            getattr(math, self.name, None),
+            getattr(math, MATH_NAMES.get(self.name, ""), None),
+        )
+        return tuple(dict.fromkeys(f for f in (*candidates, *self.also) if f is not None))
+
+
+def row(
+    call: str,
+    *partials: str,
+    where: str = "",
+    domain: Interval | Domain = REAL,
+    complex: bool | tuple[str, ...] = False,
+    also: tuple[Fn, ...] = (),
+) -> Row:
+    """Read one row: `row("arctan2(a, b)", "b / r", "-a / r", where="r = a*a + b*b")`.
+
+    `complex` is True when the partials also hold for complex arguments, or the partials that do.
+    """
+    name, _, inside = call.rstrip(")").partition("(")
+    args = tuple(part.strip() for part in inside.split(","))
+    bound = tuple(_binding(part) for part in where.split(";") if part.strip())
+    intervals = (domain,) * len(args) if isinstance(domain[0], float | int) else domain
+    complexes = partials if complex is True else complex or None
+    return Row(name, Elementwise(args, partials, bound, intervals, complexes), also)  # type: ignore[arg-type]
+
+
+def _binding(text: str) -> tuple[str, str]:
+    name, _, expression = text.partition("=")
+    return name.strip(), expression.strip()
+
+
+def add_row(line: Row) -> None:
+    """Register the rule of a row for each of its functions."""
+    for fn in line.functions():
+        REGISTRY[fn] = line.rule
+
+
+def rule(fn: Fn, *more: Fn) -> Callable[[type], Structured]:
+    """Register the decorated class, with its `tangent`, `adjoint` and `samples`, for the functions."""
+
+    def register(cls: type) -> Structured:
+        body = vars(cls)
+        made = Structured(
+            body["tangent"],
+            body["adjoint"],
+            (cls.__doc__ or "").strip(),
+            tuple(body.get("samples", ())),
+            body.get("complex", False),
+            tuple(body.get("only", ())),
+        )
+        for each in (fn, *more):
+            REGISTRY[each] = made
+        return made
+
+    return register
+
+
+def constant(*fns: Fn) -> None:
+    """Register functions that carry no derivative."""
+    for fn in fns:
+        REGISTRY[fn] = Constant()
+
+
+def find(fn: Any) -> Rule | None:
+    """Return the rule of `fn`, or None."""
+    _load()
+    try:
+        return REGISTRY.get(fn)
+    except TypeError:  # unhashable: surely no library function
+        return None
+
+
+def resolve(name: str, primal: Fn) -> Any:
+    """Return what a bare name in a partial means: `math`'s for a primal of `math`, else NumPy's."""
+    from s2sad import runtime
+
+    if hasattr(runtime, name):
+        return getattr(runtime, name)
+    if getattr(primal, "__module__", None) == "math":
+        found = getattr(math, name, None) or getattr(math, MATH_NAMES.get(name, ""), None)
+        if found is not None:
+            return found
+    return getattr(np, name)
+
+
+def _load() -> None:
+    if _loaded:
+        return
+    _loaded.append(True)
+    for table in _TABLES:
+        importlib.import_module(f"s2sad.rules.{table}")

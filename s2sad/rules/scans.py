@@ -1,0 +1,226 @@
+"""Running sums, products, differences and order statistics."""
+
+# pyright: reportSelfClsParameterName=false
+# ruff: noqa: D102
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from s2sad import runtime
+from s2sad.rules.registry import rule
+from s2sad.rules.sample import case, values
+
+_MATRIX = values(3, 4)
+_CUBE = values(2, 3, 2)
+_WITH_ZEROS = _MATRIX * (_MATRIX > -1.0)
+_SCANS = (case(values(4)), case(_MATRIX), case(_MATRIX, axis=0), case(_CUBE, axis=-2))
+
+
+@rule(np.prod)
+class prod:
+    """Each element's partial is the product of the others: no division, right at zeros."""
+
+    samples = (*_SCANS, case(_WITH_ZEROS, axis=1), case(_MATRIX, axis=1, keepdims=True))
+
+    def tangent(a: Any, y: Any, a_dot: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
+        if axis is None:
+            others = runtime.product_of_others(np.ravel(a), 0)
+            return np.sum(others * np.ravel(a_dot), axis=axis, keepdims=keepdims)
+        else:
+            others = runtime.product_of_others(a, axis)
+            return np.sum(others * a_dot, axis=axis, keepdims=keepdims)
+
+    def adjoint(
+        a: Any, y: Any, y_bar: Any, a_bar: Any, *, axis: Any = None, keepdims: bool = False
+    ) -> None:
+        if axis is None:
+            others = runtime.product_of_others(np.ravel(a), 0)
+            a_bar += y_bar * np.reshape(others, a.shape)
+        elif keepdims:
+            a_bar += y_bar * runtime.product_of_others(a, axis)
+        else:
+            a_bar += np.expand_dims(y_bar, axis) * runtime.product_of_others(a, axis)
+
+
+@rule(math.prod)
+class list_prod:
+    """The product of a list of numbers, as `prod` of their array."""
+
+    samples = (case([values(), 0.0, values(seed=2)]), case([values(), values(seed=1)]))
+
+    def tangent(items: Any, y: Any, items_dot: Any) -> Any:
+        others = runtime.product_of_others(np.array(items), 0)
+        return np.sum(others * np.array(items_dot))
+
+    def adjoint(items: Any, y: Any, y_bar: Any, items_bar: Any) -> None:
+        others = runtime.product_of_others(np.array(items), 0)
+        for k, item_bar in enumerate(items_bar):
+            item_bar += y_bar * others[k]
+
+
+@rule(np.cumsum)
+class cumsum:
+    """Linear: the transpose sums from the other end."""
+
+    samples = _SCANS
+
+    def tangent(a: Any, y: Any, a_dot: Any, *, axis: Any = None) -> Any:
+        return np.cumsum(a_dot, axis=axis)
+
+    def adjoint(a: Any, y: Any, y_bar: Any, a_bar: Any, *, axis: Any = None) -> None:
+        if a.ndim == 1:
+            a_bar += np.cumsum(y_bar[::-1])[::-1]
+        elif axis is None:
+            a_bar += np.reshape(np.cumsum(y_bar[::-1])[::-1], a.shape)
+        else:
+            a_bar += np.flip(np.cumsum(np.flip(y_bar, axis=axis), axis=axis), axis=axis)
+
+
+@rule(np.cumprod)
+class cumprod:
+    """The recurrence `y[k] = y[k - 1] * a[k]` and its transpose: no division, right at zeros."""
+
+    samples = (*_SCANS, case(_WITH_ZEROS, axis=1), case(_WITH_ZEROS))
+
+    def tangent(a: Any, y: Any, a_dot: Any, *, axis: Any = None) -> Any:
+        if axis is None:
+            return runtime.cumprod_tangent(np.ravel(a), y, np.ravel(a_dot), 0)
+        else:
+            return runtime.cumprod_tangent(a, y, a_dot, axis)
+
+    def adjoint(a: Any, y: Any, y_bar: Any, a_bar: Any, *, axis: Any = None) -> None:
+        if axis is None:
+            a_bar += np.reshape(runtime.cumprod_adjoint(np.ravel(a), y, y_bar, 0), a.shape)
+        else:
+            a_bar += runtime.cumprod_adjoint(a, y, y_bar, axis)
+
+
+@rule(np.diff)
+class diff:
+    """Linear: each difference adds to one element and subtracts from the one before."""
+
+    samples = (case(values(5)), case(_MATRIX), case(_MATRIX, axis=0), case(_CUBE, axis=1))
+    only = (("n", (1,)),)
+
+    def tangent(a: Any, y: Any, a_dot: Any, *, n: int = 1, axis: int = -1) -> Any:
+        return np.diff(a_dot, axis=axis)
+
+    def adjoint(a: Any, y: Any, y_bar: Any, a_bar: Any, *, n: int = 1, axis: int = -1) -> None:
+        if a.ndim == 1 or axis == 0:
+            a_bar[1:] += y_bar
+            a_bar[:-1] += -y_bar
+        elif axis == -1 or axis == a.ndim - 1:
+            a_bar[..., 1:] += y_bar
+            a_bar[..., :-1] += -y_bar
+        else:
+            moved = np.moveaxis(y_bar, axis, 0)
+            a_bar += np.moveaxis(
+                np.concatenate((-moved[:1], moved[:-1] - moved[1:], moved[-1:])), 0, axis
+            )
+
+
+@rule(np.trapezoid)
+class trapezoid:
+    """The trapezium rule over the last axis: half the sum of neighbours, times the step."""
+
+    samples = (
+        case(values(5)),
+        case(values(5), dx=0.5),
+        case(_MATRIX),
+        case(values(5), np.arange(5.0) ** 1.5),
+        case(_MATRIX, np.arange(4.0) ** 1.5),
+    )
+    only = (("axis", (-1,)),)
+
+    def tangent(
+        f: Any, x: Any, y: Any, f_dot: Any, x_dot: Any, *, dx: float = 1.0, axis: int = -1
+    ) -> Any:
+        if x is None:
+            return np.trapezoid(f_dot, dx=dx)
+        else:
+            mean = 0.5 * (f[..., 1:] + f[..., :-1])
+            return np.trapezoid(f_dot, x) + np.sum(mean * np.diff(x_dot), axis=-1)
+
+    def adjoint(
+        f: Any,
+        x: Any,
+        y: Any,
+        y_bar: Any,
+        f_bar: Any,
+        x_bar: Any,
+        *,
+        dx: float = 1.0,
+        axis: int = -1,
+    ) -> None:
+        if f.ndim == 1:
+            g = y_bar
+        else:
+            g = np.expand_dims(y_bar, -1)
+        if x is None:
+            f_bar[..., 1:] += 0.5 * dx * g
+            f_bar[..., :-1] += 0.5 * dx * g
+        else:
+            f_bar[..., 1:] += 0.5 * np.diff(x) * g
+            f_bar[..., :-1] += 0.5 * np.diff(x) * g
+            step_bar = 0.5 * (f[..., 1:] + f[..., :-1]) * g
+            x_bar[..., 1:] += runtime.unbroadcast(step_bar, x[..., 1:])
+            x_bar[..., :-1] += runtime.unbroadcast(-step_bar, x[..., 1:])
+
+
+@rule(np.nansum)
+class nansum:
+    """As `sum` over the elements that are not NaN."""
+
+    samples = (case(np.where(_MATRIX > 1.5, np.nan, _MATRIX)), case(_MATRIX, axis=0))
+
+    def tangent(a: Any, y: Any, a_dot: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
+        return np.sum(np.where(np.isnan(a), 0.0, a_dot), axis=axis, keepdims=keepdims)
+
+    def adjoint(
+        a: Any, y: Any, y_bar: Any, a_bar: Any, *, axis: Any = None, keepdims: bool = False
+    ) -> None:
+        if axis is None or keepdims:
+            a_bar += np.where(np.isnan(a), 0.0, y_bar)
+        else:
+            a_bar += np.where(np.isnan(a), 0.0, np.expand_dims(y_bar, axis))
+
+
+@rule(np.median)
+class median:
+    """The middle element, or the mean of the middle two."""
+
+    samples = (case(values(5)), case(values(4)), case(_MATRIX))
+
+    def tangent(a: Any, y: Any, a_dot: Any) -> Any:
+        order = np.argsort(np.ravel(a))
+        return np.mean(np.ravel(a_dot)[order[(a.size - 1) // 2 : a.size // 2 + 1]])
+
+    def adjoint(a: Any, y: Any, y_bar: Any, a_bar: Any) -> None:
+        order = np.argsort(np.ravel(a))
+        middle = order[(a.size - 1) // 2 : a.size // 2 + 1]
+        share = np.full(middle.size, y_bar / middle.size)
+        a_bar += np.reshape(runtime.scatter(share, middle, np.ravel(a), 0), a.shape)
+
+
+@rule(np.sort)
+class sort:
+    """A permutation; its transpose is the inverse permutation."""
+
+    samples = (case(values(5)), case(_MATRIX), case(_MATRIX, axis=0))
+
+    def tangent(a: Any, y: Any, a_dot: Any, *, axis: int = -1) -> Any:
+        if a.ndim == 1:
+            return a_dot[np.argsort(a)]
+        else:
+            return np.take_along_axis(a_dot, np.argsort(a, axis=axis), axis=axis)
+
+    def adjoint(a: Any, y: Any, y_bar: Any, a_bar: Any, *, axis: int = -1) -> None:
+        if a.ndim == 1:
+            a_bar += y_bar[np.argsort(np.argsort(a))]
+        else:
+            back = np.argsort(np.argsort(a, axis=axis), axis=axis)
+            a_bar += np.take_along_axis(y_bar, back, axis=axis)

@@ -1,0 +1,60 @@
+"""Matrix operations that Numba lacks: batches, norms along an axis, inner products."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def matmul_batch(a: Any, b: Any) -> Any:
+    """Return `a @ b` for two three-dimensional arrays; a batch of one is broadcast."""
+    n = max(a.shape[0], b.shape[0])
+    out = np.zeros((n, a.shape[1], b.shape[2]), (a[:1, :1, :1] * b[:1, :1, :1]).dtype)
+    for batch in range(n):
+        left = a[batch if a.shape[0] > 1 else 0]
+        right = b[batch if b.shape[0] > 1 else 0]
+        for i in range(a.shape[1]):
+            for k in range(a.shape[2]):
+                for j in range(b.shape[2]):
+                    out[batch, i, j] += left[i, k] * right[k, j]
+    return out
+
+
+def norm_axis(x: Any, axis: int) -> Any:
+    """Return `np.linalg.norm(x, axis=axis)`."""
+    return np.sqrt(np.sum(x * x, axis))
+
+
+def norm_all(x: Any) -> Any:
+    """Return the root of the sum of squares of every element."""
+    return np.sqrt(np.sum(x * x))
+
+
+def vdot_flat(a: Any, b: Any) -> Any:
+    """Return the sum of `a * b` over two real arrays of one shape."""
+    return np.sum(a * b)
+
+
+def solve_batch(a: Any, b: Any) -> Any:
+    """Return `np.linalg.solve(a, b)` for two three-dimensional arrays of one batch."""
+    out = np.empty(b.shape, b.dtype)
+    for k in range(a.shape[0]):
+        out[k] = np.linalg.solve(np.ascontiguousarray(a[k]), np.ascontiguousarray(b[k]))
+    return out
+
+
+def inv_batch(a: Any) -> Any:
+    """Return `np.linalg.inv(a)` for a three-dimensional array."""
+    out = np.empty(a.shape, a.dtype)
+    for k in range(a.shape[0]):
+        out[k] = np.linalg.inv(np.ascontiguousarray(a[k]))
+    return out
+
+
+def det_batch(a: Any) -> Any:
+    """Return `np.linalg.det(a)` for a three-dimensional array."""
+    out = np.empty(a.shape[0], a.dtype)
+    for k in range(a.shape[0]):
+        out[k] = np.linalg.det(np.ascontiguousarray(a[k]))
+    return out

@@ -1,0 +1,187 @@
+"""Reductions along one axis that Numba lacks, and the transposes of products.
+
+Each works on the contiguous data as an `(outer, n, inner)` array, so that any rank and axis share
+one loop. `without(a, axis)` has the result's shape.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def without(a: Any, axis: int) -> Any:
+    """Return a view of `a` that has every axis but `axis`: its shape is a reduction's."""
+    return np.moveaxis(a, axis, 0)[0]
+
+
+def inner_size(a: Any, axis: int) -> int:
+    """Return the product of the lengths after `axis`, which may be negative."""
+    inner = 1
+    for k in range(axis % a.ndim + 1, a.ndim):
+        inner *= a.shape[k]
+    return inner
+
+
+def mean_axis(a: Any, axis: int) -> Any:
+    """Return `np.mean(a, axis=axis)` of an array of rank 2 or more."""
+    flat, n, inner = np.ravel(a), a.shape[axis], inner_size(a, axis)
+    outer = flat.size // (n * inner)
+    out = np.zeros(outer * inner, a.dtype)
+    for o in range(outer):
+        for k in range(n):
+            for i in range(inner):
+                out[o * inner + i] += flat[(o * n + k) * inner + i]
+        for i in range(inner):
+            out[o * inner + i] /= n
+    return out.reshape(without(a, axis).shape)
+
+
+def var_axis(a: Any, axis: int, ddof: int = 0) -> Any:
+    """Return `np.var(a, axis=axis, ddof=ddof)` of a real array of rank 2 or more, in two passes."""
+    flat, n, inner = np.ravel(a), a.shape[axis], inner_size(a, axis)
+    outer = flat.size // (n * inner)
+    out = np.zeros(outer * inner, a.dtype)
+    for o in range(outer):
+        for i in range(inner):
+            middle = out[0] * 0
+            for k in range(n):
+                middle += flat[(o * n + k) * inner + i]
+            middle /= n
+            for k in range(n):
+                deviation = flat[(o * n + k) * inner + i] - middle
+                out[o * inner + i] += deviation * deviation
+            out[o * inner + i] /= n - ddof
+    return out.reshape(without(a, axis).shape)
+
+
+def std_axis(a: Any, axis: int, ddof: int = 0) -> Any:
+    """Return `np.std(a, axis=axis, ddof=ddof)` of a real array of rank 2 or more."""
+    return np.sqrt(var_axis(a, axis, ddof))
+
+
+def var_all(a: Any, ddof: int = 0) -> Any:
+    """Return `np.var(a, ddof=ddof)` of a whole real array, in two passes."""
+    flat = np.ravel(a)
+    middle = np.sum(flat) / flat.size
+    total = middle * 0
+    for i in range(flat.size):
+        deviation = flat[i] - middle
+        total += deviation * deviation
+    return total / (flat.size - ddof)
+
+
+def std_all(a: Any, ddof: int = 0) -> Any:
+    """Return `np.std(a, ddof=ddof)` of a whole real array."""
+    return np.sqrt(var_all(a, ddof))
+
+
+def max_axis(a: Any, axis: int) -> Any:
+    """Return `np.max(a, axis=axis)` of an array of rank 2 or more; NaN wins."""
+    flat, n, inner = np.ravel(a), a.shape[axis], inner_size(a, axis)
+    outer = flat.size // (n * inner)
+    out = np.empty(outer * inner, a.dtype)
+    for o in range(outer):
+        for i in range(inner):
+            best = flat[o * n * inner + i]
+            for k in range(1, n):
+                item = flat[(o * n + k) * inner + i]
+                if item > best or item != item:
+                    best = item
+            out[o * inner + i] = best
+    return out.reshape(without(a, axis).shape)
+
+
+def min_axis(a: Any, axis: int) -> Any:
+    """Return `np.min(a, axis=axis)` of an array of rank 2 or more; NaN wins."""
+    flat, n, inner = np.ravel(a), a.shape[axis], inner_size(a, axis)
+    outer = flat.size // (n * inner)
+    out = np.empty(outer * inner, a.dtype)
+    for o in range(outer):
+        for i in range(inner):
+            best = flat[o * n * inner + i]
+            for k in range(1, n):
+                item = flat[(o * n + k) * inner + i]
+                if item < best or item != item:
+                    best = item
+            out[o * inner + i] = best
+    return out.reshape(without(a, axis).shape)
+
+
+def prod_axis(a: Any, axis: int) -> Any:
+    """Return `np.prod(a, axis=axis)` of an array of rank 2 or more."""
+    flat, n, inner = np.ravel(a), a.shape[axis], inner_size(a, axis)
+    outer = flat.size // (n * inner)
+    out = np.ones(outer * inner, a.dtype)
+    for o in range(outer):
+        for k in range(n):
+            for i in range(inner):
+                out[o * inner + i] *= flat[(o * n + k) * inner + i]
+    return out.reshape(without(a, axis).shape)
+
+
+def any_axis(a: Any, axis: int) -> Any:
+    """Return `np.any(a, axis=axis)` of a truth array of rank 2 or more."""
+    return np.sum(a, axis) > 0
+
+
+def all_axis(a: Any, axis: int) -> Any:
+    """Return `np.all(a, axis=axis)` of a truth array of rank 2 or more."""
+    return np.sum(a, axis) == a.shape[axis]
+
+
+def product_of_others(a: Any, axis: int) -> Any:
+    """Return, for each element, the product of the other elements along `axis`.
+
+    Products from both sides, no division: right where elements are zero.
+    Source: Griewank & Walther 2008, section 3.3 (Speelpenning's product).
+    """
+    flat, n, inner = np.ravel(a), a.shape[axis], inner_size(a, axis)
+    out = np.ones_like(flat)
+    for start in range(flat.size // max(n, 1)):
+        first = start // inner * n * inner + start % inner
+        before = out[first] * 0 + 1
+        for k in range(n):
+            out[first + k * inner] = before
+            before = before * flat[first + k * inner]
+        after = before * 0 + 1
+        for k in range(n - 1, -1, -1):
+            out[first + k * inner] = out[first + k * inner] * after
+            after = after * flat[first + k * inner]
+    return out.reshape(a.shape)
+
+
+def cumprod_axis(a: Any, axis: int) -> Any:
+    """Return `np.cumprod(a, axis=axis)`."""
+    out, n, inner = a.flatten(), a.shape[axis], inner_size(a, axis)
+    for start in range(out.size // max(n, 1)):
+        first = start // inner * n * inner + start % inner
+        for k in range(1, n):
+            out[first + k * inner] *= out[first + (k - 1) * inner]
+    return out.reshape(a.shape)
+
+
+def cumprod_tangent(a: Any, y: Any, a_dot: Any, axis: int) -> Any:
+    """Return the tangent of `y = cumprod(a, axis)`, by its recurrence: right at zeros."""
+    flat, value, n, inner = np.ravel(a), np.ravel(y), a.shape[axis], inner_size(a, axis)
+    out = a_dot.flatten()
+    for start in range(out.size // max(n, 1)):
+        first = start // inner * n * inner + start % inner
+        for k in range(1, n):
+            here = first + k * inner
+            out[here] = out[here] * value[here - inner] + out[here - inner] * flat[here]
+    return out.reshape(a.shape)
+
+
+def cumprod_adjoint(a: Any, y: Any, y_bar: Any, axis: int) -> Any:
+    """Return the contribution to `a_bar` of `y = cumprod(a, axis)`: the recurrence transposed."""
+    flat, value, n, inner = np.ravel(a), np.ravel(y), a.shape[axis], inner_size(a, axis)
+    out = y_bar.flatten()
+    for start in range(out.size // max(n, 1)):
+        first = start // inner * n * inner + start % inner
+        for k in range(n - 1, 0, -1):
+            here = first + k * inner
+            out[here - inner] += out[here] * flat[here]
+            out[here] = out[here] * value[here - inner]
+    return out.reshape(a.shape)

@@ -1,0 +1,198 @@
+"""Transposes of gathers, tiles, pads and diagonals, and the shape operations that Numba lacks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def scatter(g: Any, index: Any, x: Any, axis: int) -> Any:
+    """Return zeros like `x` with `g` added at `index` along `axis`: the transpose of `np.take`."""
+    n = x.shape[axis]
+    inner = 1
+    for k in range(axis % x.ndim + 1, x.ndim):
+        inner *= x.shape[k]
+    flat, places = np.ravel(g), np.ravel(index)
+    count = places.size
+    out = np.zeros(x.size, g.dtype)
+    for o in range(x.size // max(n * inner, 1)):
+        for k in range(count):
+            at = places[k] % n
+            for i in range(inner):
+                out[(o * n + at) * inner + i] += flat[(o * count + k) * inner + i]
+    return out.reshape(x.shape)
+
+
+def scatter_along(g: Any, indices: Any, x: Any, axis: int) -> Any:
+    """Return zeros like `x` with `g` added: the transpose of `np.take_along_axis(x, indices, axis)`."""
+    n, count = x.shape[axis], indices.shape[axis]
+    inner = 1
+    for k in range(axis % x.ndim + 1, x.ndim):
+        inner *= x.shape[k]
+    flat, places = np.ravel(g), np.ravel(indices)
+    out = np.zeros(x.size, g.dtype)
+    for i in range(places.size):
+        outer = i // (count * inner)
+        out[(outer * n + places[i] % n) * inner + i % inner] += flat[i]
+    return out.reshape(x.shape)
+
+
+def tile_like(x: Any, g: Any) -> Any:
+    """Return `x` tiled to the shape of `g`."""
+    flat = np.ravel(x)
+    out = np.empty(g.size, x.dtype)
+    for i in range(g.size):
+        out[i] = flat[tiled_from(i, g, x)]
+    return out.reshape(g.shape)
+
+
+def untile(g: Any, x: Any) -> Any:
+    """Sum `g`, which has the shape of `x` tiled, over the tiles."""
+    flat = np.ravel(g)
+    out = np.zeros(x.size, g.dtype)
+    for i in range(g.size):
+        out[tiled_from(i, g, x)] += flat[i]
+    return out.reshape(x.shape)
+
+
+def tiled_from(i: int, g: Any, x: Any) -> int:
+    """Return the place in the flat `x` that element `i` of the flat tiled `g` was copied from."""
+    place, stride = 0, 1
+    for k in range(x.ndim - 1, -1, -1):
+        n = g.shape[g.ndim - x.ndim + k]
+        place += i % n % x.shape[k] * stride
+        i //= n
+        stride *= x.shape[k]
+    return place
+
+
+def put_diagonal(g: Any, x: Any, k: int) -> Any:
+    """Return zeros like the matrix `x` with `g` on its `k`-th diagonal."""
+    out = np.zeros(x.shape, g.dtype)
+    for i in range(g.size):
+        out[i + max(-k, 0), i + max(k, 0)] = g[i]
+    return out
+
+
+def unpad(g: Any, x: Any, before: tuple[int, ...]) -> Any:
+    """Return the part of `g` that starts at `before` and has the shape of `x`."""
+    flat = np.ravel(g)
+    out = np.empty(x.size, g.dtype)
+    for i in range(x.size):
+        out[i] = flat[padded_to(i, g, x, before)]
+    return out.reshape(x.shape)
+
+
+def pad_like(x: Any, g: Any, before: tuple[int, ...]) -> Any:
+    """Return zeros of the shape of `g` with `x` placed at `before`."""
+    flat = np.ravel(x)
+    out = np.zeros(g.size, x.dtype)
+    for i in range(x.size):
+        out[padded_to(i, g, x, before)] = flat[i]
+    return out.reshape(g.shape)
+
+
+def padded_to(i: int, g: Any, x: Any, before: tuple[int, ...]) -> int:
+    """Return the place in the flat padded `g` of element `i` of the flat `x`."""
+    place, stride = 0, 1
+    for k in range(x.ndim - 1, -1, -1):
+        place += (i % x.shape[k] + before[k]) * stride
+        i //= x.shape[k]
+        stride *= g.shape[k]
+    return place
+
+
+def pad_before(pad_width: Any, ndim: int) -> tuple[int, ...]:
+    """Return how many elements `np.pad(x, pad_width)` puts before each axis."""
+    pairs = np.broadcast_to(np.asarray(pad_width), (ndim, 2))
+    return tuple(int(pair[0]) for pair in pairs)
+
+
+def inverse_axes(axes: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the permutation that undoes `np.transpose(x, axes)`."""
+    return tuple(int(k) for k in np.argsort([axis % len(axes) for axis in axes]))
+
+
+def roll_axis(a: Any, shift: int, axis: int) -> Any:
+    """Return `np.roll(a, shift, axis=axis)`."""
+    n = a.shape[axis]
+    inner = 1
+    for k in range(axis % a.ndim + 1, a.ndim):
+        inner *= a.shape[k]
+    flat = np.ravel(a)
+    out = np.empty_like(flat)
+    for i in range(flat.size):
+        k = i // inner % n
+        out[i + ((k + shift) % n - k) * inner] = flat[i]
+    return out.reshape(a.shape)
+
+
+def flip_axis(a: Any, axis: int) -> Any:
+    """Return a copy of `np.flip(a, axis=axis)`."""
+    n = a.shape[axis]
+    inner = 1
+    for k in range(axis % a.ndim + 1, a.ndim):
+        inner *= a.shape[k]
+    flat = np.ravel(a)
+    out = np.empty_like(flat)
+    for i in range(flat.size):
+        k = i // inner % n
+        out[i + (n - 1 - 2 * k) * inner] = flat[i]
+    return out.reshape(a.shape)
+
+
+def argsort_axis(a: Any, axis: int) -> Any:
+    """Return `np.argsort(a, axis=axis)`."""
+    n = a.shape[axis]
+    inner = 1
+    for k in range(axis % a.ndim + 1, a.ndim):
+        inner *= a.shape[k]
+    flat, line = np.ravel(a), np.empty(n, a.dtype)
+    out = np.empty(a.size, np.int64)
+    for start in range(a.size // max(n, 1)):
+        first = start // inner * n * inner + start % inner
+        for k in range(n):
+            line[k] = flat[first + k * inner]
+        order = np.argsort(line)
+        for k in range(n):
+            out[first + k * inner] = order[k]
+    return out.reshape(a.shape)
+
+
+def tile_vector(x: Any, reps: int) -> Any:
+    """Return `np.tile(x, reps)` of a vector."""
+    out = np.empty(x.size * reps, x.dtype)
+    for i in range(out.size):
+        out[i] = x[i % x.size]
+    return out
+
+
+def tile_matrix(x: Any, down: int, across: int) -> Any:
+    """Return `np.tile(x, (down, across))` of a matrix."""
+    rows, columns = x.shape
+    out = np.empty((rows * down, columns * across), x.dtype)
+    for i in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            out[i, j] = x[i % rows, j % columns]
+    return out
+
+
+def pad_vector(x: Any, before: int, after: int, value: float) -> Any:
+    """Return `np.pad(x, (before, after), constant_values=value)` of a vector."""
+    out = np.empty(before + x.size + after, x.dtype)
+    out[:] = value
+    for i in range(x.size):
+        out[before + i] = x[i]
+    return out
+
+
+def pad_matrix(x: Any, above: int, below: int, left: int, right: int, value: float) -> Any:
+    """Return `np.pad(x, ((above, below), (left, right)), constant_values=value)` of a matrix."""
+    rows, columns = x.shape
+    out = np.empty((above + rows + below, left + columns + right), x.dtype)
+    out[:, :] = value
+    for i in range(rows):
+        for j in range(columns):
+            out[above + i, left + j] = x[i, j]
+    return out

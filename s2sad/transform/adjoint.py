@@ -1,0 +1,644 @@
+"""The adjoint of a function: a forward sweep that saves, then the statements in reverse.
+
+Statement by statement: `y[i] = e` reverses to *read, zero, accumulate*; an overwritten value that
+a partial reads was saved and is put back; a view's shadow is the same view of its root's shadow.
+Source: Griewank and Walther, *Evaluating Derivatives*, 2nd edition, chapters 3, 4 and 6.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from s2sad.analysis import alias as alias_analysis
+from s2sad.analysis.activity import active_names, sources
+from s2sad.analysis.alias import exact_aliases
+from s2sad.analysis.facts import Facts
+from s2sad.analysis.saved import TOP, Block, Layout, Plan, SavedValues
+from s2sad.errors import Span
+from s2sad.frontend.operators import BY_SYMBOL, build
+from s2sad.frontend.values import literal
+from s2sad.ir import ops
+from s2sad.ir.nodes import (
+    Append,
+    Apply,
+    Assign,
+    Break,
+    CallStmt,
+    Comment,
+    Const,
+    Effect,
+    Expr,
+    For,
+    Function,
+    If,
+    Index,
+    Param,
+    Return,
+    Slice,
+    Stmt,
+    Store,
+    Swap,
+    Var,
+    While,
+)
+from s2sad.ir.types import Array, Dim, ListOf, Scalar, Type, is_inexact
+from s2sad.ir.walk import bound, names_in, reads, root_of, statements
+from s2sad.transform.algebra import negative, zero
+from s2sad.transform.cotangents import Cotangents
+from s2sad.transform.naming import Namer, noun
+from s2sad.transform.prepare import Prepared, prepare, without_scalar_stores
+from s2sad.transform.structure import structured, values_of
+from s2sad.transform.tapes import Slot, Tapes
+from s2sad.transform.webs import renamed
+
+CalleeAdjoint = Callable[[str, tuple[bool, ...], tuple[bool, ...]], str]
+"""From a callee, its active arguments and active results, the name of its adjoint function."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sweeps:
+    """The two halves of an adjoint, from which the emitted functions are put together."""
+
+    primal: Function
+    """The prepared primal: structured, every web named."""
+    forward: tuple[Stmt, ...]
+    reverse: tuple[Stmt, ...]
+    values: tuple[Expr, ...]
+    seeds: tuple[Var, ...]
+    """The adjoint of each active result, a parameter of the reverse sweep."""
+    bars: tuple[Expr, ...]
+    """The adjoints of the differentiated parameters, in their order."""
+
+
+def sweeps(
+    fn: Function, wrt: tuple[int, ...], facts: Facts, callee_adjoint: CalleeAdjoint,
+    own_bars: bool, active_results: tuple[bool, ...] | None = None, seed: float | None = None,
+) -> Sweeps:  # fmt: skip
+    """Return the forward and reverse sweeps of `fn` for the parameters at positions `wrt`.
+
+    `own_bars`: array adjoints start at zero here; otherwise they are parameters, added to.
+    `seed`: the cotangent of a scalar result when it is known, else the results' adjoints are parameters.
+    """
+    return _Adjoint(fn, wrt, facts, callee_adjoint, own_bars, active_results, seed).run()
+
+
+class _Adjoint:
+    def __init__(
+        self, fn: Function, wrt: tuple[int, ...], facts: Facts, callee_adjoint: CalleeAdjoint,
+        own_bars: bool, active_results: tuple[bool, ...] | None, seed: float | None,
+    ) -> None:  # fmt: skip
+        self.facts, self.callee_adjoint, self.own_bars, self.seed = facts, callee_adjoint, own_bars, seed
+        self.namer = Namer({p.name for p in fn.params} | names_in(fn.body))
+        fn = renamed(structured(without_scalar_stores(fn), self.namer), self.namer)
+        alias_analysis.check(fn, facts)
+        self.results_active = active_results or tuple(is_inexact(k) for k in fn.results)
+        self.inputs = {fn.params[i].name for i in wrt}
+        self.active = self._activity(fn)
+        self.prepared: Prepared = prepare(fn, self.active, self.namer, facts)
+        self.fn = self.prepared.fn
+        self.aliases = exact_aliases(self.fn)
+        self.layout = Layout(self.fn)
+        self.wrt = wrt
+        self.bar_names: dict[str, str] = {}
+        self.kinds = self._kinds()
+        self.seeds = self._seed_vars()
+        self.adjoint_code: dict[int, list[Stmt]] = {}
+        self.after_loop: dict[int, list[Stmt]] = {}
+
+    def _activity(self, fn: Function) -> set[str]:
+        values = values_of(fn)
+        outputs = {
+            name for value, on in zip(values, self.results_active, strict=False) if on for name in sources(value)
+        }
+        if not self.own_bars:
+            outputs |= {p.name for p in fn.params if isinstance(p.type, Array | ListOf) and p.name in self.inputs}
+        kept = tuple(v for v, on in zip(values, self.results_active, strict=False) if on)
+        body = (*fn.body[:-1], Return(kept)) if values else fn.body
+        active = active_names(replace(fn, body=body), self.inputs, outputs, self.facts.flow)
+        return active | (set() if self.own_bars else {n for n in self.inputs})
+
+    def _kinds(self) -> dict[str, Type]:
+        """The type of each name, and None for arrays whose definitions differ in shape."""
+        kinds: dict[str, Type] = {p.name: p.type for p in self.fn.params}
+        for stmt in statements(self.fn.body):
+            targets: list[Var] = []
+            match stmt:
+                case Assign(target):
+                    targets = [target]
+                case CallStmt(made):
+                    targets = list(made)
+                case _:
+                    pass
+            for target in targets:
+                kinds[target.name] = target.type
+        return kinds
+
+    def _seed_vars(self) -> tuple[Var, ...]:
+        if self.seed is not None:
+            return ()
+        seeds: list[Var] = []
+        on = [i for i, active in enumerate(self.results_active) if active]
+        for i in on:
+            hint = "result_bar" if len(self.results_active) == 1 else f"result_{i}_bar"
+            seeds.append(Var(self.namer.fresh(hint), self.fn.results[i]))
+        return tuple(seeds)
+
+    # ---- adjoint variables ----
+
+    def bar(self, name: Var) -> Var:
+        """Return the adjoint variable of a name."""
+        if name.name not in self.bar_names:
+            self.bar_names[name.name] = self.namer.fresh(f"{name.name}_bar")
+        kind = name.type
+        if isinstance(kind, Scalar):
+            kind = Scalar(kind.dtype, kind.weak)
+        return Var(self.bar_names[name.name], kind)
+
+    def _cotangents(self, span: Span) -> Cotangents:
+        made = Cotangents(self.active, self.bar, self.namer, span)
+        made.shape_source = self._shape_source
+        return made
+
+    def _shape_source(self, dims: tuple[Dim, ...]) -> Expr | None:
+        """Return a name whose array has these dims and is surely still there."""
+        for name, kind in self.kinds.items():
+            if isinstance(kind, Array) and kind.dims == dims and self.layout.home.get(name) == TOP:
+                if len(self.layout.defs.get(name, ())) + (name in {p.name for p in self.fn.params}) == 1:
+                    return Var(name, kind)
+        return None
+
+    # ---- running ----
+
+    def run(self) -> Sweeps:
+        self._write_adjoints(self.fn.body)
+        needs = dict(self.adjoint_code)
+        self._control_needs(self.fn.body, needs)
+        names = names_in(self.fn.body) | {p.name for p in self.fn.params}
+        self.plan: Plan = SavedValues(
+            self.fn, needs, self.aliases, self.facts, self.layout, names, self.after_loop
+        ).run()
+        self.tapes = Tapes(self.layout, self.prepared, self.namer)
+        self.slots = self._all_slots()
+        body = self.fn.body
+        values = values_of(self.fn)
+        forward = self._forward(body[:-1] if values or (body and isinstance(body[-1], Return)) else body, TOP)
+        reverse = self._reverse(body, TOP)
+        bars = tuple(self._result_bar(i) for i in self.wrt)
+        return Sweeps(self.fn, tuple(forward), tuple(reverse), values, self.seeds, bars)
+
+    def _result_bar(self, position: int) -> Expr:
+        param = self.fn.params[position]
+        var = Var(param.name, param.type)
+        return self.bar(var)
+
+    def _control_needs(self, body: tuple[Stmt, ...], needs: dict[int, list[Stmt]]) -> None:
+        """Tests, bounds and trip counts are read by the reverse of their statement."""
+        for stmt in statements(body):
+            match stmt:
+                case If(test) if self._active_inside(stmt):
+                    needs[id(stmt)] = [Effect(test)]
+                case For() | While() if self._active_inside(stmt):
+                    count = self.prepared.counts.get(id(stmt))
+                    if isinstance(stmt, For):
+                        needs[id(stmt)] = [Effect(stmt.start), Effect(stmt.stop), Effect(stmt.step)]
+                    if count is not None:
+                        self.after_loop[id(stmt)] = [Effect(count)]
+                case _:
+                    pass
+
+    def _active_inside(self, stmt: Stmt) -> bool:
+        return any(self.adjoint_code.get(id(s)) for s in statements((stmt,)))
+
+    # ---- adjoint code of simple statements ----
+
+    def _write_adjoints(self, body: tuple[Stmt, ...]) -> None:
+        for stmt in statements(body):
+            match stmt:
+                case Assign():
+                    code = self._assign(stmt)
+                case Store():
+                    code = self._store(stmt)
+                case Append():
+                    code = self._append(stmt)
+                case CallStmt():
+                    code = self._call(stmt)
+                case Swap(first, second) if first.name in self.active or second.name in self.active:
+                    code: list[Stmt] = [Swap(self.bar(first), self.bar(second), stmt.span)]
+                case Return():
+                    code = self._return(stmt)
+                case _:
+                    code = []
+            if code:
+                self.adjoint_code[id(stmt)] = code
+
+    def _is_local(self, name: str) -> bool:
+        """Say whether one adjoint variable per execution of its block suffices, never set back to zero."""
+        made = self.layout.defs.get(name, [])
+        home = self.layout.home[name]
+        if any(p.name == name for p in self.fn.params) or len(made) != 1:
+            return False
+        return self.layout.block_of[id(made[0])] == home
+
+    def _assign(self, stmt: Assign) -> list[Stmt]:
+        target = stmt.target
+        if target.name not in self.active or target.name in self.aliases:
+            return []
+        ct = self._cotangents(stmt.span)
+        bar = self.bar(target)
+        if isinstance(target.type, ListOf):
+            return []
+        if self._is_local(target.name):
+            ct.push(stmt.value, bar)
+            return ct.code
+        if target.name in sources(stmt.value):
+            old = Var(self.namer.fresh(f"{target.name}_new_bar"), bar.type)
+            ct.code.append(Assign(old, bar, stmt.span))
+            ct.code.append(self._zero(target, old, stmt.span))
+            ct.push(stmt.value, old)
+            return ct.code
+        ct.push(stmt.value, bar)
+        ct.code.append(self._zero(target, bar, stmt.span))
+        return ct.code
+
+    def _zero(self, target: Var, like: Var, span: Span) -> Stmt:
+        """Set the adjoint of a rebound name back to zero, in the shape of its older value."""
+        bar = self.bar(target)
+        if isinstance(target.type, Array):
+            steady = {
+                s.target.type for s in self.layout.defs.get(target.name, ()) if isinstance(s, Assign)
+            }
+            kinds = {k.dims for k in (*steady, self.kinds[target.name]) if isinstance(k, Array)}
+            param = next((p for p in self.fn.params if p.name == target.name), None)
+            if param is not None and isinstance(param.type, Array):
+                kinds.add(param.type.dims)
+            source = like if len(kinds) == 1 else target
+            return Assign(bar, build(np.zeros_like, source), span)
+        return Assign(bar, zero(target.type), span)
+
+    def _store(self, stmt: Store) -> list[Stmt]:
+        root = root_of(stmt.place)
+        if root is None or not is_inexact(stmt.place.type) or self._root(root.name) not in self.active:
+            return []
+        ct = self._cotangents(stmt.span)
+        place = ct.shadow(stmt.place)
+        assert place is not None
+        if stmt.op in ("+", "-"):
+            if ct.is_active(stmt.value):
+                g = place
+                if self._reads_root(stmt.value, root.name):
+                    g = self._taken(ct, stmt.place, place)
+                elif isinstance(place, Index) and isinstance(place.type, Scalar) and _reads_many(stmt.value, self.active):
+                    g = ct.name(place, f"{noun(stmt.place)}_bar")
+                ct.push(stmt.value, negative(g) if stmt.op == "-" else g)
+            return ct.code
+        value = stmt.value if not stmt.op else build(BY_SYMBOL[stmt.op], stmt.place, stmt.value)
+        whole = _zero_place(place)
+        cleared = Store(whole, "", zero(stmt.place.type), stmt.span)
+        if not ct.is_active(value):
+            return [cleared]
+        if self._reads_root(value, root.name):
+            g = self._taken(ct, stmt.place, place)
+            ct.code.append(cleared)
+            ct.push(value, g)
+            return ct.code
+        g = place
+        if isinstance(place.type, Scalar) and _reads_many(value, self.active):
+            g = ct.name(place, f"{noun(stmt.place)}_bar")
+        ct.push(value, g)
+        ct.code.append(cleared)
+        return ct.code
+
+    def _taken(self, ct: Cotangents, primal: Expr, place: Expr) -> Expr:
+        """Read the cotangent of a place before anything is added to it."""
+        name = Var(self.namer.fresh(f"{noun(primal)}_bar"), place.type)
+        value = place if isinstance(place.type, Scalar) else build(np.copy, place)
+        ct.code.append(Assign(name, value, ct.span))
+        return name
+
+    def _root(self, name: str) -> str:
+        return self.aliases[name].root if name in self.aliases else name
+
+    def _reads_root(self, expr: Expr, name: str) -> bool:
+        root = self._root(name)
+        return any(self._root(n) == root for n in sources(expr))
+
+    def _append(self, stmt: Append) -> list[Stmt]:
+        if self._root(stmt.list.name) not in self.active:
+            return []
+        ct = self._cotangents(stmt.span)
+        bar = self.bar(stmt.list)
+        g = Var(self.namer.fresh(f"{noun(stmt.value)}_bar"), stmt.value.type)
+        ct.code.append(Assign(g, Apply(ops.pop, (bar,), stmt.value.type), stmt.span))
+        ct.push(stmt.value, g)
+        return ct.code
+
+    def _return(self, stmt: Return) -> list[Stmt]:
+        ct = self._cotangents(stmt.span)
+        seeds = iter(self.seeds)
+        for value, on in zip(stmt.values, self.results_active, strict=True):
+            if not on:
+                continue
+            g: Expr = literal(self.seed) if self.seed is not None else next(seeds)
+            ct.push(value, g)
+        return ct.code
+
+    def _call(self, stmt: CallStmt) -> list[Stmt]:
+        """A callee's adjoint runs its own forward sweep again from the arguments before the call."""
+        flow = self.facts.flow(stmt.callee)
+        ct = self._cotangents(stmt.span)
+        on = tuple(ct.is_active(a) and is_inexact(a.type) for a in stmt.args)
+        if not any(on):
+            return self._clear_targets(stmt, ct)
+        results = tuple(
+            t.name in self.active and any(on[i] for i in origin)
+            for t, origin in zip(stmt.targets, flow.results, strict=True)
+        )
+        written = [i for i in flow.writes if on[i]]
+        if not any(results) and not written:
+            return self._clear_targets(stmt, ct)
+        name = self.callee_adjoint(stmt.callee, on, results)
+        args: list[Expr] = list(stmt.args)
+        args += [self.bar(t) for t, active in zip(stmt.targets, results, strict=True) if active]
+        outs: list[tuple[Expr, Var]] = []
+        for arg, active in zip(stmt.args, on, strict=True):
+            if not active:
+                continue
+            if isinstance(arg.type, Array | ListOf):
+                shadow = ct.shadow(arg)
+                if shadow is None:
+                    shadow = ct.name(build(np.zeros_like, arg), f"{noun(arg)}_bar")
+                args.append(shadow)
+            else:
+                outs.append((arg, Var(self.namer.fresh(f"{noun(arg)}_bar"), arg.type)))
+        ct.code.append(CallStmt(tuple(v for _, v in outs), name, tuple(args), stmt.span))
+        for target, active in zip(stmt.targets, results, strict=True):
+            if active and not self._is_local(target.name):
+                ct.code.append(self._zero(target, self.bar(target), stmt.span))
+        for arg, increment in outs:
+            ct.push(arg, increment)
+        return ct.code
+
+    def _clear_targets(self, stmt: CallStmt, ct: Cotangents) -> list[Stmt]:
+        for target in stmt.targets:
+            if target.name in self.active and not self._is_local(target.name):
+                ct.code.append(self._zero(target, self.bar(target), stmt.span))
+        return ct.code
+
+    # ---- saving ----
+
+    def _all_slots(self) -> dict[Any, list[Slot]]:
+        slots: dict[Any, list[Slot]] = {}
+        order = {id(s): s for s in statements(self.fn.body)}
+        for key, places in self.plan.overwrites.items():
+            stmt = order[key]
+            block = self.layout.block_of[key]
+            for place in places:
+                rebinds = isinstance(stmt, Assign | CallStmt) and isinstance(place, Var) and place.name in bound(stmt)
+                slots.setdefault(key, []).append(self.tapes.slot(place, stmt, block, rebinds))
+        for block, targets in self.plan.taped.items():
+            for target in targets:
+                slots.setdefault(("end", block), []).append(
+                    self.tapes.slot(target, self.layout.owner[block], block, True)
+                )
+        return slots
+
+    def _creations(self, loop: Stmt) -> list[Stmt]:
+        return [c for group in self.slots.values() for slot in group if slot.before is loop for c in slot.create]
+
+    # ---- the forward sweep ----
+
+    def _forward(self, body: tuple[Stmt, ...], block: Block, ends: tuple[Stmt, ...] = ()) -> list[Stmt]:
+        result: list[Stmt] = []
+        for missing in self.plan.undefined.get(block, ()):
+            result.append(Assign(missing, _dummy(missing.type)))
+        own = tuple(s for slot in self.slots.get(("end", block), ()) for s in slot.save)
+        early: dict[int, list[Stmt]] = {}
+        for stmt in body:
+            if isinstance(stmt, Break):
+                result.extend((*own, *ends, stmt))
+                return result
+            result.extend(s for slot in self.slots.get(id(stmt), ()) for s in slot.save)
+            result.extend(self._creations(stmt))
+            result.append(self._forward_stmt(stmt, (*own, *ends)))
+        result.extend(own)
+        del early
+        return result
+
+    def _forward_stmt(self, stmt: Stmt, ends: tuple[Stmt, ...]) -> Stmt:
+        match stmt:
+            case If():
+                body = self._forward(stmt.body, (id(stmt), 0), ends)
+                orelse = self._forward(stmt.orelse, (id(stmt), 1), ends)
+                return replace(stmt, body=tuple(body), orelse=tuple(orelse))
+            case For() | While():
+                return replace(stmt, body=tuple(self._forward(stmt.body, (id(stmt), 0))))
+            case _:
+                return stmt
+
+    # ---- the reverse sweep ----
+
+    def _reverse(self, body: tuple[Stmt, ...], block: Block) -> list[Stmt]:
+        code: list[Stmt] = []
+        last: Span | None = None
+        for stmt in reversed(body):
+            part = self._reverse_stmt(stmt)
+            if part and not isinstance(stmt, If | For | While) and stmt.span != last:
+                text = stmt.span.text().strip()
+                if text and not text.startswith(("def ", "@")):
+                    code.append(Comment(text, stmt.span))
+            if part:
+                last = stmt.span
+            code.extend(part)
+        start = self._opening(block)
+        if not code and block != TOP:
+            return []
+        return [*start, *code]
+
+    def _opening(self, block: Block) -> list[Stmt]:
+        """What the reverse of a block starts with: values brought back, adjoints at zero, shadows of views."""
+        code: list[Stmt] = []
+        bindings: list[Stmt] = list(self.plan.recomputed.get(block, ()))
+        code.extend(s for slot in self.slots.get(("end", block), ()) for s in slot.restore)
+        code.extend(bindings)
+        code.extend(self._zero_bars(block))
+        for item in self.aliases.values():
+            if self.layout.block_of[id(item.binding)] == block and item.root in self.active and item.name in self.active:
+                target = item.binding.target
+                ct = self._cotangents(item.binding.span)
+                code.append(Assign(self.bar(target), _shadow(ct, item.binding.value), item.binding.span))
+        return code
+
+    def _zero_bars(self, block: Block) -> list[Stmt]:
+        code: list[Stmt] = []
+        params = {p.name for p in self.fn.params}
+        seen: set[str] = set()
+        for name in [*(p.name for p in self.fn.params), *self.layout.uses]:
+            if name in seen or name not in self.active or name in self.aliases:
+                continue
+            seen.add(name)
+            if self.layout.home[name] != block:
+                continue
+            kind = self.kinds.get(name)
+            if kind is None:
+                continue
+            if name in params and not self.own_bars and isinstance(kind, Array | ListOf):
+                continue
+            code.append(self._zero_bar(Var(name, kind)))
+        for i in self.wrt if block == TOP else ():
+            param = self.fn.params[i]
+            if param.name not in seen and (self.own_bars or isinstance(param.type, Scalar)):
+                seen.add(param.name)
+                code.append(self._zero_bar(Var(param.name, param.type)))
+        return code
+
+    def _zero_bar(self, name: Var) -> Stmt:
+        bar = self.bar(name)
+        span = self.fn.span
+        match name.type:
+            case Array():
+                return Assign(bar, build(np.zeros_like, name), span)
+            case ListOf():
+                return Assign(bar, Apply(ops.zeros_like_list, (name,), name.type), span)
+            case _:
+                return Assign(bar, zero(name.type), span)
+
+    def _reverse_stmt(self, stmt: Stmt) -> list[Stmt]:
+        slots = self.slots.get(id(stmt), ())
+        restore = [s for slot in slots for s in slot.restore]
+        match stmt:
+            case If():
+                body = self._reverse(stmt.body, (id(stmt), 0))
+                orelse = self._reverse(stmt.orelse, (id(stmt), 1))
+                if not body and not orelse:
+                    return []
+                if not body:
+                    from s2sad.frontend.operators import negate
+
+                    return [If(negate(stmt.test), tuple(orelse), (), stmt.span)]
+                return [If(stmt.test, tuple(body), tuple(orelse), stmt.span)]
+            case For() | While():
+                body = self._reverse(stmt.body, (id(stmt), 0))
+                return [self._reverse_loop(stmt, tuple(body))] if body else []
+            case Swap(first, second):
+                return [Swap(first, second, stmt.span), *self.adjoint_code.get(id(stmt), [])]
+            case CallStmt():
+                return self._reverse_call(stmt, restore)
+            case _:
+                return [*restore, *self.adjoint_code.get(id(stmt), [])]
+
+    def _reverse_call(self, stmt: CallStmt, restore: list[Stmt]) -> list[Stmt]:
+        """The callee's adjoint overwrites what the callee writes: put it back before and after."""
+        code = self.adjoint_code.get(id(stmt), [])
+        if not code or not restore:
+            return [*restore, *code]
+        again: list[Stmt] = []
+        fixed: list[Stmt] = []
+        for put in restore:
+            value = put.value if isinstance(put, Assign | Store) else None
+            if isinstance(value, Apply) and value.fn is ops.pop:
+                name = Var(self.namer.fresh("earlier"), value.type)
+                fixed.append(Assign(name, value, stmt.span))
+                put = replace(put, value=name)  # type: ignore[type-var]
+            fixed.append(put)
+            again.append(put)
+        return [*fixed, *code, *again]
+
+    def _reverse_loop(self, stmt: For | While, body: tuple[Stmt, ...]) -> Stmt:
+        count = self.prepared.counts.get(id(stmt))
+        one = literal(1)
+        if isinstance(stmt, While):
+            assert count is not None
+            step = Var(self.namer.fresh("_"), Scalar("int64", True)) if False else Var("_", Scalar("int64", True))
+            return For(step, literal(0), count, one, body, stmt.span)
+        if count is not None:
+            last = build(operator.sub, count, one)
+            if not (isinstance(stmt.step, Const) and stmt.step.value == 1):
+                last = build(operator.mul, last, stmt.step)
+            if not (isinstance(stmt.start, Const) and stmt.start.value == 0):
+                last = build(operator.add, stmt.start, last)
+            stop = build(operator.sub, stmt.start, stmt.step)
+            return For(stmt.var, last, _folded(stop), _folded(build(operator.neg, stmt.step)), body, stmt.span)
+        return self._reversed_range(stmt, body)
+
+    def _reversed_range(self, stmt: For, body: tuple[Stmt, ...]) -> For:
+        one = literal(1)
+        step = stmt.step.value if isinstance(stmt.step, Const) else None
+        if step == 1:
+            return For(stmt.var, _minus(stmt.stop, 1), _folded(_minus(stmt.start, 1)), literal(-1), body, stmt.span)
+        if step == -1:
+            return For(stmt.var, _folded(_minus(stmt.stop, -1)), _folded(_minus(stmt.start, -1)), one, body, stmt.span)
+        kind = Scalar("int64", True)
+        length = Apply(ops.length, (Apply(range, (stmt.start, stmt.stop, stmt.step), kind),), kind)
+        last = build(operator.mul, build(operator.sub, length, one), stmt.step)
+        if not (isinstance(stmt.start, Const) and stmt.start.value == 0):
+            last = build(operator.add, stmt.start, last)
+        stop = _folded(build(operator.sub, stmt.start, stmt.step))
+        return For(stmt.var, last, stop, _folded(build(operator.neg, stmt.step)), body, stmt.span)
+
+
+def _shadow(ct: Cotangents, value: Expr) -> Expr:
+    """Return the view expression with its root replaced by the root's adjoint."""
+    match value:
+        case Var():
+            return ct.bar(value)
+        case Index(base, index, kind):
+            return Index(_shadow(ct, base), index, kind)
+        case Apply(fn, (base, *rest), kind, static):
+            return Apply(fn, (_shadow(ct, base), *rest), kind, static)
+        case _:
+            return value
+
+
+def _minus(expr: Expr, amount: int) -> Expr:
+    """Return `expr - amount`, folding what is there already."""
+    if isinstance(expr, Const):
+        return literal(expr.value - amount)
+    if isinstance(expr, Apply) and expr.fn in (operator.add, operator.sub) and isinstance(expr.args[1], Const):
+        sign = 1 if expr.fn is operator.add else -1
+        total = sign * expr.args[1].value - amount
+        if total == 0:
+            return expr.args[0]
+        fn = operator.add if total > 0 else operator.sub
+        return build(fn, expr.args[0], literal(abs(total)))
+    return build(operator.sub, expr, literal(amount)) if amount > 0 else build(operator.add, expr, literal(-amount))
+
+
+def _folded(expr: Expr) -> Expr:
+    from s2sad.transform.algebra import fold
+
+    return fold(expr)
+
+
+def _dummy(kind: Type) -> Expr:
+    match kind:
+        case Scalar(dtype):
+            return literal(False) if dtype == "bool" else literal(0) if "int" in dtype else zero(kind)
+        case Array(dtype, dims):
+            static = () if dtype == "float64" else (("dtype", np.dtype(dtype).type),)
+            from s2sad.frontend.values import pack
+
+            shape = literal(0) if len(dims) == 1 else pack("tuple", [literal(0)] * len(dims))
+            return Apply(np.zeros, (shape,), kind, static)
+        case _:
+            return Apply(ops.new_list, (), kind)
+
+
+def _zero_place(place: Expr) -> Expr:
+    if isinstance(place, Var):
+        return Index(place, (Slice(None, None, None),), place.type)
+    return place
+
+
+def _reads_many(expr: Expr, active: set[str]) -> bool:
+    from s2sad.ir.walk import subexpressions
+
+    found = [p for p in subexpressions(expr) if isinstance(p, Var) and p.name in active]
+    return len(found) > 1
+
+
+__all__ = ["Param", "Sweeps", "reads", "sweeps"]

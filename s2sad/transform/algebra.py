@@ -1,0 +1,123 @@
+"""Building derivative expressions: products and sums that leave out ones, zeros and double signs."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from s2sad.frontend.operators import build
+from s2sad.frontend.values import literal
+from s2sad.ir.nodes import Apply, Const, Expr
+from s2sad.ir.types import Array, Scalar, Type
+from s2sad.ir.walk import is_const, map_children
+
+_NEG = (operator.neg, np.negative)
+
+
+def is_neg(expr: Expr) -> bool:
+    """Say whether `expr` is a negation."""
+    return isinstance(expr, Apply) and expr.fn in _NEG
+
+
+def negative(expr: Expr) -> Expr:
+    """Return `-expr`."""
+    if is_neg(expr):
+        assert isinstance(expr, Apply)
+        return expr.args[0]
+    if isinstance(expr, Const) and not isinstance(expr.value, bool):
+        return literal(-expr.value)
+    if isinstance(expr, Apply) and expr.fn is operator.mul and isinstance(expr.args[0], Const):
+        return times(literal(-expr.args[0].value), expr.args[1])
+    return build(operator.neg, expr)
+
+
+def times(a: Expr, b: Expr) -> Expr:
+    """Return `a * b`, a cotangent and a partial in either order."""
+    if is_const(a, 1):
+        return b
+    if is_const(b, 1):
+        return a
+    if is_const(b, -1):
+        return negative(a)
+    if is_const(a, -1):
+        return negative(b)
+    if is_neg(b):
+        return negative(times(a, b.args[0]))  # type: ignore[union-attr]
+    if is_neg(a):
+        return negative(times(a.args[0], b))  # type: ignore[union-attr]
+    if isinstance(b, Apply) and b.fn is operator.truediv and is_const(b.args[0], 1):
+        return build(operator.truediv, a, b.args[1])
+    if isinstance(b, Apply) and b.fn is operator.truediv and is_const(b.args[0], -1):
+        return negative(build(operator.truediv, a, b.args[1]))
+    if isinstance(a, Const) and isinstance(b, Const) and not _boolean(a, b):
+        return literal(a.value * b.value)
+    if isinstance(b, Const):
+        return build(operator.mul, b, a)
+    if isinstance(b, Apply) and b.fn is operator.mul and isinstance(b.args[0], Const) and not _boolean(b.args[0]):
+        return times(b.args[0], times(a, b.args[1])) if not isinstance(a, Const) else times(times(a, b.args[0]), b.args[1])
+    if isinstance(a, Apply) and a.fn is operator.mul and isinstance(a.args[0], Const) and not _boolean(a.args[0]):
+        return build(operator.mul, a.args[0], times(a.args[1], b))
+    return build(operator.mul, a, b)
+
+
+def _boolean(*exprs: Expr) -> bool:
+    return any(isinstance(e, Const) and isinstance(e.value, bool | np.bool_) for e in exprs)
+
+
+def plus(a: Expr | None, b: Expr | None) -> Expr | None:
+    """Return `a + b`; None is zero."""
+    if a is None:
+        return b
+    if b is None:
+        return a
+    if is_neg(b):
+        return build(operator.sub, a, b.args[0])  # type: ignore[union-attr]
+    if isinstance(b, Apply) and b.fn is operator.mul and isinstance(b.args[0], Const) and _is_negative(b.args[0]):
+        return build(operator.sub, a, times(literal(-b.args[0].value), b.args[1]))
+    if is_neg(a):
+        return build(operator.sub, b, a.args[0])  # type: ignore[union-attr]
+    return build(operator.add, a, b)
+
+
+def _is_negative(expr: Const) -> bool:
+    return isinstance(expr.value, float | int) and not isinstance(expr.value, bool) and expr.value < 0
+
+
+def zero(kind: Type) -> Const:
+    """Return the scalar zero of a type."""
+    dtype = kind.dtype if isinstance(kind, Scalar | Array) else "float64"
+    weak = isinstance(kind, Scalar) and kind.weak
+    if dtype == "float64" or (weak and dtype == "float64"):
+        return literal(0.0)
+    if dtype == "complex128":
+        return literal(0j)
+    if dtype in ("int64", "bool"):
+        return literal(0.0)
+    return literal(np.dtype(dtype).type(0))
+
+
+_FOLDED = {operator.add, operator.sub, operator.mul, operator.ne, operator.eq, operator.gt, operator.lt, operator.neg}
+
+
+def fold(expr: Any) -> Any:
+    """Fold constants in a partial: `b - (b != 0)` of a literal b, `a**1`, `1*x`, `x - 0`."""
+    expr = map_children(expr, fold)
+    if not isinstance(expr, Apply):
+        return expr
+    args = expr.args
+    if expr.fn in _FOLDED and all(isinstance(a, Const) and isinstance(a.value, int | float) for a in args):
+        value = expr.fn(*(a.value for a in args))  # type: ignore[union-attr]
+        return literal(value) if abs(value) < 1e15 or isinstance(value, bool) else expr
+    if expr.fn is operator.pow and len(args) == 2:
+        if is_const(args[1], 1):
+            return args[0]
+        if is_const(args[1], 0):
+            return literal(1.0)
+    if expr.fn is operator.mul:
+        if is_const(args[0], 1):
+            return args[1]
+        if is_const(args[1], 1):
+            return args[0]
+    return expr

@@ -1,0 +1,406 @@
+"""Adjoint of one expression: a cotangent is pushed from the root of the tree down to its names.
+
+Where a partial needs the value of a subexpression, the value is recomputed from the tree; whatever
+is used twice gets a name by meaning. A cotangent may have fewer dimensions than its value, if it
+broadcasts to it: `np.sum(u**2)` pushes a scalar.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from s2sad.analysis.activity import sources
+from s2sad.errors import NotDifferentiableError, Span
+from s2sad.frontend.expressions import same_dims
+from s2sad.frontend.operators import build
+from s2sad.frontend.values import BarV, StaticV, StructV, V, literal
+from s2sad.ir import ops
+from s2sad.ir.nodes import Apply, Assign, Const, Expr, If, Index, Pack, Slice, Stmt, Store, Var
+from s2sad.ir.types import Array, Dim, ListOf, Scalar, Type, is_complex, is_inexact, not_one
+from s2sad.ir.walk import subexpressions
+from s2sad.rules.registry import Constant, Elementwise, Structured
+from s2sad.transform.algebra import negative, times
+from s2sad.transform.naming import Namer, noun
+from s2sad.transform.partials import (
+    bind_rule,
+    operand_value,
+    partial_uses,
+    partials,
+    rule_for,
+    rule_parameters,
+    run_adjoint,
+)
+
+_CHEAP = frozenset({
+    operator.add, operator.sub, operator.mul, operator.neg, ops.dim, ops.size, operator.truediv,
+})  # fmt: skip
+
+
+class Cotangents:
+    """Writes the adjoint statements of one primal statement."""
+
+    def __init__(
+        self, active: set[str], bar: Callable[[Var], Expr], namer: Namer, span: Span
+    ) -> None:
+        """`bar` gives the adjoint variable of a name."""
+        self.active, self.bar, self.namer, self.span = active, bar, namer, span
+        self.code: list[Stmt] = []
+        self.values: dict[int, Expr] = {}
+
+    def is_active(self, expr: Any) -> bool:
+        """Say whether a derivative flows through `expr`."""
+        return not isinstance(expr, Slice) and bool(sources(expr) & self.active)
+
+    # ---- values of the primal that partials read ----
+
+    def value(self, expr: Expr, uses: int) -> Expr:
+        """Return `expr` for `uses` readings: itself when that costs nothing, else a name for it."""
+        if uses == 0 or isinstance(expr, Var | Const):
+            return expr
+        if isinstance(expr, Pack):
+            return expr
+        if id(expr) in self.values:
+            return self.values[id(expr)]
+        if isinstance(expr, Index) and isinstance(expr.type, Scalar) and _plain_index(expr):
+            return expr
+        if uses == 1 and (_is_cheap(expr) or isinstance(expr, Index)):
+            return expr
+        name = Var(self.namer.fresh(noun(expr)), expr.type)
+        self.code.append(Assign(name, self._known(expr), self.span))
+        self.values[id(expr)] = name
+        return name
+
+    def _known(self, expr: Any) -> Any:
+        """Use the names already given to parts of `expr`."""
+        from s2sad.ir.walk import map_children
+
+        if id(expr) in self.values:
+            return self.values[id(expr)]
+        return map_children(expr, self._known)
+
+    def name(self, expr: Expr, hint: str) -> Expr:
+        """Bind `expr` to a new name unless it is an atom already."""
+        if isinstance(expr, Var | Const):
+            return expr
+        target = Var(self.namer.fresh(hint), expr.type)
+        self.code.append(Assign(target, expr, self.span))
+        return target
+
+    # ---- pushing ----
+
+    def push(self, expr: Expr, g: Expr) -> None:
+        """Add the cotangent `g` of `expr` to the adjoints of the names in it."""
+        if not self.is_active(expr):
+            return
+        match expr:
+            case Var():
+                self.accumulate(expr, self.bar(expr), g)
+            case Index():
+                self._push_index(expr, g)
+            case Apply(ops.ifexp, (test, then, other)):
+                self._push_ifexp(test, then, other, g)
+            case Apply():
+                self._push_apply(expr, g)
+            case Pack():
+                raise NotDifferentiableError(
+                    "a list or tuple takes no derivative here", self.span, "Make it an array first."
+                )
+            case _:
+                return
+
+    def _push_index(self, expr: Index, g: Expr) -> None:
+        place = self.shadow(expr)
+        if place is not None:
+            self.accumulate(expr, place, g)
+            return
+        base = self.value(expr.base, 2)
+        base_bar = Var(self.namer.fresh(f"{noun(base)}_bar"), expr.base.type)
+        self.code.append(Assign(base_bar, build(np.zeros_like, base), self.span))
+        self.accumulate(expr, Index(base_bar, expr.index, expr.type), g)
+        self.push(expr.base, base_bar)
+
+    def shadow(self, place: Expr) -> Expr | None:
+        """Return the same view of the adjoint, or None if `place` is not a view of a name."""
+        match place:
+            case Var():
+                return self.bar(place)
+            case Index(base, index, kind):
+                inner = self.shadow(base)
+                return None if inner is None else Index(inner, index, kind)
+            case Apply(ops.transpose, (base,), kind):
+                inner = self.shadow(base)
+                return None if inner is None else Apply(ops.transpose, (inner,), kind)
+            case _:
+                return None
+
+    def _push_ifexp(self, test: Expr, then: Expr, other: Expr, g: Expr) -> None:
+        g = self.name(g, "chosen_bar")
+        outer = self.code
+        blocks: list[tuple[Stmt, ...]] = []
+        for side in (then, other):
+            self.code, saved = [], dict(self.values)
+            self.push(side, g)
+            blocks.append(tuple(self.code))
+            self.values = saved
+        self.code = outer
+        if any(blocks):
+            body, orelse = blocks
+            if not body:
+                from s2sad.frontend.operators import negate
+
+                test, body, orelse = negate(test), orelse, ()
+            self.code.append(If(test, body, orelse, self.span))
+
+    def _push_apply(self, expr: Apply, g: Expr) -> None:
+        if expr.fn is ops.transpose:
+            self.push(expr.args[0], build(ops.transpose, g) if isinstance(g.type, Array) else g)
+            return
+        rule = rule_for(expr, self.span)
+        match rule:
+            case Elementwise():
+                self._push_elementwise(rule, expr, g)
+            case Structured():
+                self._push_structured(rule, expr, g)
+            case Constant():
+                return
+
+    def _push_elementwise(self, rule: Elementwise, expr: Apply, g: Expr) -> None:
+        wanted = [
+            i for i, arg in enumerate(expr.args)
+            if self.is_active(arg) and i < len(rule.partials) and rule.partials[i] != "0"
+        ]  # fmt: skip
+        if not wanted:
+            return
+        if any(is_complex(a.type) for a in expr.args) and rule.complex_partials is None:
+            name = getattr(expr.fn, "__name__", str(expr.fn))
+            raise NotDifferentiableError(f"`{name}` has no derivative for complex numbers here", self.span)
+        counts = partial_uses(rule, wanted)
+        args = tuple(
+            self.value(arg, counts.get(name, 0))
+            for name, arg in zip(rule.args, expr.args, strict=False)
+        )
+        result = self.value(expr, 2) if counts.get("y", 0) else None
+        parts = partials(rule, expr, args, result, self.span, wanted)
+        if len(wanted) > 1:
+            g = self.name(g, f"{noun(expr)}_bar") if not _is_place(g) else g
+        for i in wanted:
+            arg = expr.args[i]
+            contribution = self._fit(times(g, parts[i]), expr.type, arg)
+            if len(wanted) > 1 and _is_cheap(arg) and not isinstance(arg, Var | Index):
+                contribution = self._shared(arg, contribution)
+            self.push(arg, contribution)
+
+    def _shared(self, arg: Expr, g: Expr) -> Expr:
+        """Name a cotangent that the operand below will read more than once."""
+        active = [a for a in subexpressions(arg) if isinstance(a, Var | Index) and self.is_active(a)]
+        if len(active) > 1 and not _is_place(g) and not isinstance(g, Var | Const):
+            return self.name(g, f"{noun(arg)}_bar")
+        return g
+
+    def _fit(self, g: Expr, result: Type, arg: Expr) -> Expr:
+        """Sum a cotangent over the axes along which the operand was broadcast to the result."""
+        wide = result.dims if isinstance(result, Array) else ()
+        narrow = arg.type.dims if isinstance(arg.type, Array) else ()
+        if same_dims(wide, narrow):
+            return self._dtype(g, arg.type)
+        if not isinstance(g.type, Array) or not same_dims(g.type.dims, wide):
+            g = self._materialise(g, wide)
+        return self._dtype(self._unbroadcast(g, wide, narrow, arg), arg.type)
+
+    def _materialise(self, g: Expr, dims: tuple[Dim, ...]) -> Expr:
+        """A scalar cotangent that must be summed is multiplied out first."""
+        shape = self.shape_source(dims)
+        if shape is None:
+            return g
+        if isinstance(g.type, Array):
+            return build(operator.add, g, build(np.zeros_like, shape))
+        return build(np.full_like, shape, g)
+
+    shape_source: Callable[[tuple[Dim, ...]], Expr | None] = staticmethod(lambda dims: None)
+
+    def _unbroadcast(self, g: Expr, wide: tuple[Dim, ...], narrow: tuple[Dim, ...], arg: Expr) -> Expr:
+        if not narrow:
+            return build(np.sum, g)
+        lead = len(wide) - len(narrow)
+        ones = tuple(
+            lead + i for i, (w, n) in enumerate(zip(wide[lead:], narrow, strict=True)) if n == 1 and w != 1
+        )
+        known = all(
+            w == n or n == 1 or (not_one(w) and not_one(n))
+            for w, n in zip(wide[lead:], narrow, strict=True)
+        )
+        if not known:
+            return Apply(ops.unbroadcast, (g, self.value(arg, 1)), arg.type)
+        if ones:
+            g = build(np.sum, g, axis=ones[0] if len(ones) == 1 else ones, keepdims=True)
+        if lead:
+            g = build(np.sum, g, axis=0 if lead == 1 else tuple(range(lead)))
+        return g
+
+    def _dtype(self, g: Expr, kind: Type) -> Expr:
+        """A real operand of a complex operation takes the real part."""
+        if is_complex(g.type) and is_inexact(kind) and not is_complex(kind):
+            return build(np.real, g)
+        return g
+
+    def _push_structured(self, rule: Structured, expr: Apply, g: Expr) -> None:
+        names = rule_parameters(rule.adjoint)
+        at = names.index("y")
+        operands, bars = names[:at], names[at + 2 :]
+        env: dict[str, Any] = {}
+        used = _content_uses(rule)
+        for name, arg in zip(operands, expr.args, strict=False):
+            count = used.get(name, 0)
+            env[name] = operand_value(self.value(arg, count) if count or not isinstance(arg, Pack) else arg)
+        if used.get("y", 0):
+            env["y"] = V(self.value(expr, 2))
+        else:
+            env["y"] = V(expr)
+        full = self._full(g, expr.type)
+        env["y_bar"] = V(self.name(full, f"{noun(expr)}_bar") if used.get("y_bar", 0) > 1 and not _is_place(full) else full)
+        for name, arg in zip(operands, expr.args, strict=False):
+            if f"{name}_bar" in bars:
+                env[f"{name}_bar"] = _bar_value(arg, ())
+        for name in bars:
+            env.setdefault(name, BarV(None))
+        env = bind_rule(rule.adjoint, expr, env)
+        statements, contributions = run_adjoint(rule, env, self.namer, self.span)
+        self.code.extend(statements)
+        self._scatter(contributions)
+
+    def _full(self, g: Expr, kind: Type) -> Expr:
+        """A structured rule sees a cotangent of the result's full shape."""
+        if not isinstance(kind, Array):
+            return g
+        if isinstance(g.type, Array) and same_dims(g.type.dims, kind.dims):
+            return g
+        return self._materialise(g, kind.dims)
+
+    def _scatter(self, contributions: list[tuple[Any, Expr]]) -> None:
+        """Push what a structured rule added to its bars."""
+        for (arg, index), value in contributions:
+            if arg is None or not self.is_active(arg):
+                continue
+            if index is None:
+                self.push(arg, self._dtype(value, arg.type))
+                continue
+            place = self.shadow(arg)
+            if place is None:
+                base = self.value(arg, 2)
+                part = Var(self.namer.fresh(f"{noun(arg)}_bar"), arg.type)
+                self.code.append(Assign(part, build(np.zeros_like, base), self.span))
+                self._add(Index(part, index, value.type), value)
+                self.push(arg, part)
+            else:
+                self._add(Index(place, index, value.type), value)
+
+    # ---- accumulating ----
+
+    def accumulate(self, target: Expr, place: Expr, g: Expr) -> None:
+        """Add `g` to the adjoint at `place`, which belongs to the primal `target`."""
+        kind = target.type
+        wide = g.type.dims if isinstance(g.type, Array) else ()
+        narrow = kind.dims if isinstance(kind, Array) else ()
+        if len(wide) > len(narrow):
+            g = self._unbroadcast(g, wide, narrow, target)
+        self._add(place, self._dtype(g, kind))
+
+    def _add(self, place: Expr, g: Expr) -> None:
+        op = "+"
+        positive = negative(g)
+        if _simpler(positive, g):
+            op, g = "-", positive
+        if isinstance(place, Var) and isinstance(place.type, Scalar):
+            fn = operator.add if op == "+" else operator.sub
+            self.code.append(Assign(place, build(fn, place, g), self.span))
+        else:
+            self.code.append(Store(place, op, g, self.span, accumulate=True))
+
+
+def _simpler(a: Expr, b: Expr) -> bool:
+    """Say whether `-= a` reads better than `+= b`."""
+    if isinstance(b, Apply) and b.fn in (operator.neg, np.negative):
+        return True
+    return (
+        isinstance(b, Apply) and b.fn is operator.mul and isinstance(b.args[0], Const)
+        and isinstance(b.args[0].value, float | int) and b.args[0].value < 0
+    )  # fmt: skip
+
+
+def _bar_value(arg: Expr, path: tuple[int, ...]) -> Any:
+    if isinstance(arg, Pack):
+        parts = tuple(_bar_value(item, (*path, i)) for i, item in enumerate(arg.items))
+        return StructV(arg.kind, tuple(range(len(parts))), parts)
+    if isinstance(arg, Const):
+        return BarV(None)
+    return BarV(arg)
+
+
+def _is_place(expr: Expr) -> bool:
+    """Say whether reading `expr` again costs nothing."""
+    return isinstance(expr, Var | Const) or (isinstance(expr, Index) and _plain_index(expr) and isinstance(expr.type, Scalar))
+
+
+def _plain_index(expr: Index) -> bool:
+    if not isinstance(expr.base, Var):
+        return False
+    return all(
+        isinstance(i, Var | Const)
+        or (isinstance(i, Apply) and i.fn in (operator.add, operator.sub) and all(isinstance(a, Var | Const) for a in i.args))
+        for i in expr.index
+    )  # fmt: skip
+
+
+def _is_cheap(expr: Expr) -> bool:
+    """Say whether recomputing `expr` costs at most a few arithmetic operations."""
+    match expr:
+        case Var() | Const():
+            return True
+        case Index(base, index):
+            return _is_cheap(base) and all(isinstance(i, Slice) or _is_cheap(i) for i in index)
+        case Apply(fn, args, kind):
+            return fn in _CHEAP and all(_is_cheap(a) for a in args)
+        case _:
+            return False
+
+
+_USES: dict[int, dict[str, int]] = {}
+_SHAPE_ATTRIBUTES = frozenset({"shape", "size", "ndim", "dtype"})
+_SHAPE_CALLS = frozenset({"zeros_like", "empty_like", "ones_like", "full_like", "shape", "size", "ndim", "len"})
+
+
+def _content_uses(rule: Structured) -> dict[str, int]:
+    """Count how often an adjoint reads the content of each parameter, shapes aside."""
+    if id(rule) not in _USES:
+        import gast
+
+        from s2sad.frontend.source import source_of
+
+        counts: dict[str, int] = {}
+
+        def walk(node: Any) -> None:
+            if isinstance(node, gast.Attribute) and node.attr in _SHAPE_ATTRIBUTES:
+                return
+            if isinstance(node, gast.Call):
+                fn = node.func
+                name = fn.attr if isinstance(fn, gast.Attribute) else getattr(fn, "id", "")
+                if name in _SHAPE_CALLS:
+                    for arg in node.args[1:]:
+                        walk(arg)
+                    return
+            if isinstance(node, gast.Name) and isinstance(node.ctx, gast.Load):
+                counts[node.id] = counts.get(node.id, 0) + 1
+            for child in gast.iter_child_nodes(node):
+                walk(child)
+
+        for stmt in source_of(rule.adjoint).node.body:
+            walk(stmt)
+        _USES[id(rule)] = counts
+    return _USES[id(rule)]
+
+
+__all__ = ["Cotangents", "ListOf", "StaticV", "literal"]

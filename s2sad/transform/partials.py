@@ -1,0 +1,188 @@
+"""Applying a rule: its source is lowered like any function, with the operands in place of its names.
+
+An elementwise rule is a handful of partial derivatives; a structured rule is two Python functions.
+Both go through the frontend, so a rule body is emitted as it is written.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import gast
+
+from s2sad.errors import MissingRuleError, Span
+from s2sad.frontend.calls import missing_rule_help
+from s2sad.frontend.expressions import as_expr, lower_expr
+from s2sad.frontend.functions import parameter_names
+from s2sad.frontend.lowerer import Context, Lowerer
+from s2sad.frontend.source import Source, source_of
+from s2sad.frontend.statements import lower_block
+from s2sad.frontend.values import BarV, StaticV, StructV, V, Value, pack
+from s2sad.ir.nodes import Apply, Expr, Pack, Stmt
+from s2sad.ir.types import Struct
+from s2sad.rules.registry import Constant, Elementwise, Structured, find, resolve
+from s2sad.transform.algebra import fold
+from s2sad.transform.naming import Namer
+
+
+class _Names(dict[str, Any]):
+    """Globals of a partial: bare function names, resolved beside the primal function."""
+
+    def __init__(self, primal: Callable[..., Any]) -> None:
+        super().__init__()
+        self.primal = primal
+
+    def __contains__(self, name: object) -> bool:
+        try:
+            resolve(str(name), self.primal)
+        except AttributeError:
+            return False
+        return True
+
+    def __getitem__(self, name: str) -> Any:
+        return resolve(name, self.primal)
+
+
+@functools.lru_cache(maxsize=1024)
+def _parsed(text: str) -> Any:
+    return gast.ast_to_gast(ast.parse(text)).body[0].value
+
+
+def rule_for(expr: Apply, span: Span) -> Elementwise | Structured | Constant:
+    """Return the rule of an application, or raise MissingRuleError at the user's statement."""
+    found = find(expr.fn)
+    if found is None:
+        name = getattr(expr.fn, "__name__", str(expr.fn))
+        raise MissingRuleError(f"`{name}` has no derivative rule", span, missing_rule_help(expr.fn))
+    return found
+
+
+def partials(
+    rule: Elementwise, expr: Apply, args: tuple[Expr, ...], result: Expr | None, span: Span, wanted: list[int]
+) -> dict[int, Expr]:
+    """Return the partial derivatives of an elementwise function by the wanted arguments."""
+    source = Source("rule", None, span.file, span.line, 0, _Names(expr.fn), {})
+    env: dict[str, Value] = {name: V(arg) for name, arg in zip(rule.args, args, strict=False)}
+    if result is not None:
+        env["y"] = V(result)
+    lw = Lowerer(Context(), source, env, [], set())
+    for name, text in rule.where:
+        lw.env[name] = lower_expr(lw, _parsed(text))
+    texts = rule.partials
+    from s2sad.ir.types import is_complex
+
+    if rule.complex_partials is not None and any(is_complex(a.type) for a in args):
+        texts = rule.complex_partials
+    return {i: fold(as_expr(lw, lower_expr(lw, _parsed(texts[i])), None)) for i in wanted}
+
+
+def uses_result(rule: Elementwise) -> bool:
+    """Say whether a partial reads the function's own result."""
+    texts = [*rule.partials, *(text for _, text in rule.where)]
+    return any("y" in _words(text) for text in texts)
+
+
+@functools.lru_cache(maxsize=1024)
+def _words(text: str) -> frozenset[str]:
+    return frozenset(n.id for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Name))
+
+
+def partial_uses(rule: Elementwise, wanted: list[int]) -> dict[str, int]:
+    """Count how often the partials by the wanted arguments read each name of the rule."""
+    counts: dict[str, int] = {}
+    texts = [rule.partials[i] for i in wanted if i < len(rule.partials)]
+    for text in [*texts, *(t for _, t in rule.where)]:
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.Name):
+                counts[node.id] = counts.get(node.id, 0) + 1
+    return counts
+
+
+@functools.lru_cache(maxsize=512)
+def _rule_source(fn: Callable[..., Any]) -> Source:
+    return source_of(fn)
+
+
+def rule_parameters(fn: Callable[..., Any]) -> tuple[str, ...]:
+    """Return the positional parameter names of a rule's function."""
+    return tuple(
+        p.name for p in inspect.signature(fn).parameters.values() if p.kind is not p.KEYWORD_ONLY
+    )
+
+
+def bind_rule(fn: Callable[..., Any], expr: Apply, values: dict[str, Value]) -> dict[str, Value]:
+    """Bind a structured rule's names: operands, result, tangents or bars, static settings."""
+    env = dict(values)
+    static = dict(expr.static)
+    for parameter in inspect.signature(fn).parameters.values():
+        if parameter.kind is parameter.KEYWORD_ONLY:
+            value = static.get(parameter.name, parameter.default)
+            env[parameter.name] = _static_value(value)
+        elif parameter.name not in env and parameter.default is not parameter.empty:
+            env[parameter.name] = _static_value(parameter.default)
+    return env
+
+
+def _static_value(value: Any) -> Value:
+    from s2sad.frontend.values import const
+
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        if isinstance(value, tuple):
+            return StructV("tuple", tuple(range(len(value))), tuple(_static_value(v) for v in value))
+        return StaticV(value)
+    return const(value)
+
+
+def operand_value(arg: Expr) -> Value:
+    """Return an operand as the rule sees it: displays as containers."""
+    if isinstance(arg, Pack):
+        assert isinstance(arg.type, Struct)
+        return StructV(arg.kind, tuple(range(len(arg.items))), tuple(operand_value(i) for i in arg.items))
+    from s2sad.ir.nodes import Const
+
+    if isinstance(arg, Const) and (arg.value is None or isinstance(arg.value, str)):
+        return StaticV(arg.value)
+    return V(arg)
+
+
+def run_adjoint(
+    rule: Structured, env: dict[str, Value], namer: Namer, span: Span
+) -> tuple[list[Stmt], list[tuple[Any, Expr]]]:
+    """Lower a structured adjoint; return its statements and its contributions `((slot, index), expr)`."""
+    lw = _rule_lowerer(rule.adjoint, env, namer)
+    lw.contributions = []
+    lower_block(lw, lw.source.node.body)
+    namer.taken |= lw.names
+    return [_at(stmt, span) for stmt in lw.block], lw.contributions
+
+
+def run_tangent(rule: Structured, env: dict[str, Value], namer: Namer, span: Span) -> tuple[list[Stmt], Expr]:
+    """Lower a structured tangent; return its statements and the tangent of the result."""
+    from s2sad.ir.nodes import Return
+
+    lw = _rule_lowerer(rule.tangent, env, namer)
+    lower_block(lw, lw.source.node.body)
+    namer.taken |= lw.names
+    *before, last = lw.block
+    assert isinstance(last, Return)
+    return [_at(stmt, span) for stmt in before], last.values[0]
+
+
+def _rule_lowerer(fn: Callable[..., Any], env: dict[str, Value], namer: Namer) -> Lowerer:
+    source = _rule_source(fn)
+    missing = [n for n in parameter_names(source.node) if n not in env]
+    assert not missing, f"rule {fn.__qualname__} lacks {missing}"
+    return Lowerer(Context(), source, dict(env), [], namer.taken, rename={})
+
+
+def _at(stmt: Stmt, span: Span) -> Stmt:
+    from dataclasses import replace
+
+    return replace(stmt, span=span)
+
+
+__all__ = ["BarV", "pack", "partials", "rule_for", "run_adjoint", "run_tangent", "uses_result"]

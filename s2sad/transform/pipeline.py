@@ -1,0 +1,247 @@
+"""The way from a function's instance to the program of its derivative, pass by pass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from s2sad.analysis.facts import Facts
+from s2sad.errors import NotDifferentiableError, Span
+from s2sad.frontend.functions import instantiate
+from s2sad.frontend.lowerer import Context, Instance
+from s2sad.frontend.operators import build
+from s2sad.ir.nodes import Assign, CallStmt, Comment, Const, Expr, Function, Param, Return, Stmt, Store, Var
+from s2sad.ir.types import Array, ListOf, Scalar, Type, is_inexact
+from s2sad.ir.walk import bound, root_of, statements
+from s2sad.transform.adjoint import Sweeps, sweeps
+from s2sad.transform.tangent import tangent
+from s2sad.transform.tidy import tidy
+
+MODES = ("primal", "jvp", "vjp", "grad", "value_and_grad", "fwd", "bwd")
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """A program whose entry is the derivative asked for."""
+
+    entry: str
+    functions: dict[str, Function]
+    instance: Instance
+    residuals: int = 0
+
+
+class Deriver:
+    """Derives functions of one program, each once per activity of its arguments."""
+
+    def __init__(self, ctx: Context) -> None:
+        """Work on the functions of `ctx`."""
+        self.ctx = ctx
+        self.functions: dict[str, Function] = dict(ctx.functions())
+        self.facts = Facts(self.functions)
+        self.adjoints: dict[Any, str] = {}
+        self.tangents: dict[Any, str] = {}
+        self.finished: dict[str, Function] = {}
+
+    # ---- reverse ----
+
+    def callee_adjoint(self, callee: str, on: tuple[bool, ...], results: tuple[bool, ...]) -> str:
+        """Return the name of the adjoint of a callee that adds into the adjoints of its arrays."""
+        key = (callee, on, results)
+        if key in self.adjoints:
+            return self.adjoints[key]
+        name = self.ctx.unique(f"{callee}_bwd")
+        self.adjoints[key] = name
+        fn = self.functions[callee]
+        wrt = tuple(i for i, active in enumerate(on) if active)
+        self.functions[name] = _signature_only(fn, name, wrt, results)
+        made = sweeps(fn, wrt, self.facts, self.callee_adjoint, False, results)
+        shadows = [
+            bar for i, bar in zip(wrt, made.bars, strict=True) if isinstance(fn.params[i].type, Array | ListOf)
+        ]
+        scalars = [
+            bar for i, bar in zip(wrt, made.bars, strict=True) if not isinstance(fn.params[i].type, Array | ListOf)
+        ]
+        params = (
+            *made.primal.params,
+            *(Param(s.name, s.type) for s in made.seeds),
+            *(Param(s.name, s.type) for s in shadows if isinstance(s, Var)),
+        )
+        body = (*made.forward, *made.reverse, Return(tuple(scalars), fn.span))
+        doc = f"Add the adjoint of `{callee}` to the adjoints of its arguments."
+        whole = Function(name, params, body, tuple(s.type for s in scalars), doc, fn.span)
+        self.functions[name] = tidy(whole, self.facts)
+        self.facts.forget(name)
+        return name
+
+    def reverse(self, instance: Instance, mode: str, wrt: tuple[int, ...], aux: bool) -> Derived:
+        """Return the program of a reverse-mode derivative."""
+        fn = self._main(instance)
+        seed = 1.0 if mode in ("grad", "value_and_grad") else None
+        active = tuple(is_inexact(k) for k in fn.results)
+        if aux:
+            active = tuple(i == 0 for i in range(len(fn.results)))
+        made = sweeps(fn, wrt, self.facts, self.callee_adjoint, True, active, seed)
+        base = instance.name
+        if mode in ("fwd", "bwd"):
+            return self._split(instance, made, base)
+        name = self.ctx.unique(f"{base}_{mode}")
+        sections, values = self._with_values(made, mode != "grad")
+        outputs = (*values, *made.bars) if mode != "grad" else made.bars
+        params = (*made.primal.params, *(Param(s.name, s.type) for s in made.seeds))
+        body = (*_private_copies(made.primal, self.facts), *sections, Return(outputs, fn.span))
+        whole = Function(name, params, body, tuple(o.type for o in outputs), _doc(instance, mode, wrt), fn.span)
+        return self._done(name, tidy(whole, self.facts), instance)
+
+    def _with_values(self, made: Sweeps, wanted: bool) -> tuple[list[Stmt], tuple[Expr, ...]]:
+        """Put the sweeps together; results are named before the reverse sweep may change what they read."""
+        forward: list[Stmt] = list(made.forward)
+        values: list[Expr] = []
+        changed = _changed_names(made.reverse)
+        for position, value in enumerate(made.values if wanted else ()):
+            if isinstance(value, Const) or (isinstance(value, Var) and value.name not in changed):
+                values.append(value)
+                continue
+            hint = "result" if len(made.values) == 1 else f"result_{position}"
+            name = Var(_unused(hint, made), value.type)
+            copied = isinstance(value.type, Array) and root_of(value) is not None
+            forward.append(Assign(name, build(np.copy, value) if copied else value, made.primal.span))
+            values.append(name)
+        return [
+            Comment("---- primal sweep ----"), *forward, Comment(""), Comment("---- adjoint sweep ----"), *made.reverse,
+        ], tuple(values)  # fmt: skip
+
+    def _split(self, instance: Instance, made: Sweeps, base: str) -> Derived:
+        raise NotImplementedError
+
+    # ---- forward ----
+
+    def forward(self, instance: Instance, wrt: tuple[int, ...]) -> Derived:
+        """Return the program of a forward-mode derivative."""
+        fn = self._main(instance)
+        name = self.ctx.unique(f"{instance.name}_jvp")
+        whole = tangent(fn, name, wrt, self.facts, self.callee_tangent)
+        whole = replace(whole, body=(*_private_copies(fn, self.facts), *whole.body), doc=_doc(instance, "jvp", wrt))
+        return self._done(name, tidy(whole, self.facts), instance)
+
+    def callee_tangent(self, callee: str, on: tuple[bool, ...]) -> str:
+        """Return the name of the tangent of a callee, given which arguments carry a tangent."""
+        key = (callee, on)
+        if key not in self.tangents:
+            name = self.ctx.unique(f"{callee}_jvp")
+            self.tangents[key] = name
+            fn = self.functions[callee]
+            wrt = tuple(i for i, active in enumerate(on) if active)
+            self.functions[name] = _signature_only(fn, name, wrt, ())
+            made = tangent(fn, name, wrt, self.facts, self.callee_tangent)
+            self.functions[name] = tidy(made, self.facts)
+            self.facts.forget(name)
+        return self.tangents[key]
+
+    # ---- primal ----
+
+    def primal(self, instance: Instance) -> Derived:
+        """Return the program of the function itself."""
+        return self._done(instance.name, self._main(instance), instance)
+
+    def _main(self, instance: Instance) -> Function:
+        assert instance.function is not None
+        return instance.function
+
+    def _done(self, name: str, fn: Function, instance: Instance) -> Derived:
+        self.functions[name] = fn
+        order: dict[str, Function] = {}
+        self._collect(name, order)
+        return Derived(name, order, instance)
+
+    def _collect(self, name: str, order: dict[str, Function]) -> None:
+        """Gather what the entry calls, callees first."""
+        if name in order or name in self.finished:
+            return
+        self.finished[name] = self.functions[name]
+        for stmt in statements(self.functions[name].body):
+            if isinstance(stmt, CallStmt):
+                self._collect(stmt.callee, order)
+        order[name] = self.functions[name]
+
+
+def derive_program(
+    fun: Any, mode: str, types: tuple[Type, ...], wrt: tuple[int, ...], aux: bool = False, ctx: Context | None = None
+) -> Derived:
+    """Return the program of the derivative of `fun` for these argument types."""
+    ctx = ctx or Context()
+    instance = instantiate(ctx, fun, types, Span("<call>", 0, 0, 0, 0, getattr(fun, "__name__", "")))
+    deriver = Deriver(ctx)
+    if mode == "primal":
+        return deriver.primal(instance)
+    assert instance.function is not None
+    for i in wrt:
+        param = instance.function.params[i]
+        if not is_inexact(param.type):
+            raise NotDifferentiableError(f"argument `{param.name}` is not a real or complex number")
+    if mode == "jvp":
+        return deriver.forward(instance, wrt)
+    return deriver.reverse(instance, mode, wrt, aux)
+
+
+def _signature_only(fn: Function, name: str, wrt: tuple[int, ...], results: tuple[bool, ...]) -> Function:
+    """Stand in for a derivative that is being written: recursion sees its parameters."""
+    return Function(name, fn.params, (), (), "", fn.span)
+
+
+def _private_copies(fn: Function, facts: Facts) -> list[Stmt]:
+    """Arguments that the function writes are copied first: the caller's arrays are never touched."""
+    from s2sad.analysis.facts import written_names
+
+    written = written_names(fn, facts)
+    copies: list[Stmt] = []
+    for param in fn.params:
+        if isinstance(param.type, Array) and param.name in written:
+            var = Var(param.name, param.type)
+            copies.append(Assign(var, build(np.copy, var), fn.span))
+    return copies
+
+
+def _changed_names(body: tuple[Stmt, ...]) -> set[str]:
+    changed: set[str] = set()
+    for stmt in statements(body):
+        changed.update(bound(stmt))
+        if isinstance(stmt, Store):
+            root = root_of(stmt.place)
+            if root is not None:
+                changed.add(root.name)
+        if isinstance(stmt, CallStmt):
+            for arg in stmt.args:
+                root = root_of(arg)
+                if root is not None and isinstance(root.type, Array):
+                    changed.add(root.name)
+    return changed
+
+
+def _unused(hint: str, made: Sweeps) -> str:
+    from s2sad.ir.walk import names_in
+
+    taken = names_in((*made.forward, *made.reverse)) | {p.name for p in made.primal.params}
+    candidate, count = hint, 1
+    while candidate in taken:
+        count += 1
+        candidate = f"{hint}_{count}"
+    return candidate
+
+
+def _doc(instance: Instance, mode: str, wrt: tuple[int, ...]) -> str:
+    what = {
+        "jvp": "Value and tangent", "vjp": "Value and adjoint", "grad": "Gradient",
+        "value_and_grad": "Value and gradient", "fwd": "Forward sweep", "bwd": "Adjoint sweep",
+    }[mode]  # fmt: skip
+    assert instance.function is not None
+    names = ", ".join(f"`{instance.function.params[i].name}`" for i in wrt)
+    span = instance.function.span
+    import os
+
+    place = f" ({os.path.basename(span.file)}:{span.line})" if span.line else ""
+    return f"{what} of `{instance.name}`{place} for {names}."
+
+
+__all__ = ["Derived", "Deriver", "Scalar", "derive_program"]

@@ -1,0 +1,173 @@
+"""Before the adjoint: conditions and bounds that would change are given names, loops are counted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from s2sad.analysis.facts import Facts, written_by
+from s2sad.frontend.operators import build
+from s2sad.frontend.values import literal
+from s2sad.ir.nodes import (
+    Apply,
+    Assign,
+    Break,
+    Const,
+    Effect,
+    Expr,
+    For,
+    Function,
+    If,
+    Index,
+    Raise,
+    Stmt,
+    Store,
+    Var,
+    While,
+)
+from s2sad.ir.types import Scalar
+from s2sad.ir.walk import bound, exprs_of, map_blocks, reads, statements, subexpressions
+from s2sad.transform.naming import Namer, noun
+
+
+class Prepared:
+    """A function ready to be reversed: `counts` gives the trip counter of each counted loop."""
+
+    def __init__(self, fn: Function, counts: dict[int, Var]) -> None:
+        """Keep the function and its counters by loop."""
+        self.fn, self.counts = fn, counts
+
+
+def without_scalar_stores(fn: Function) -> Function:
+    """`x += e` on a scalar name rebinds it: write it as an assignment."""
+    from s2sad.frontend.operators import BY_SYMBOL
+
+    def each(stmt: Stmt) -> Stmt:
+        if isinstance(stmt, Store) and isinstance(stmt.place, Var) and isinstance(stmt.place.type, Scalar):
+            value = build(BY_SYMBOL[stmt.op], stmt.place, stmt.value) if stmt.op else stmt.value
+            return Assign(stmt.place, value, stmt.span)
+        return map_blocks(stmt, lambda body: tuple(each(s) for s in body))
+
+    return replace(fn, body=tuple(each(s) for s in fn.body))
+
+
+def prepare(fn: Function, active: set[str], namer: Namer, facts: Facts) -> Prepared:
+    """Name what a reverse sweep could not evaluate again, and count the loops that need it."""
+    return _Prepare(active, namer, facts).run(fn)
+
+
+class _Prepare:
+    def __init__(self, active: set[str], namer: Namer, facts: Facts) -> None:
+        self.active, self.namer, self.facts = active, namer, facts
+        self.counts: dict[int, Var] = {}
+
+    def run(self, fn: Function) -> Prepared:
+        return Prepared(replace(fn, body=self._block(fn.body)), self.counts)
+
+    def _block(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        result: list[Stmt] = []
+        for stmt in body:
+            match stmt:
+                case If():
+                    result.extend(self._if(stmt))
+                case For() | While():
+                    result.extend(self._loop(stmt))
+                case _:
+                    result.append(stmt)
+        return tuple(result)
+
+    def _matters(self, body: tuple[Stmt, ...]) -> bool:
+        """Say whether the reverse of these statements does anything."""
+        for stmt in statements(body):
+            names = set(bound(stmt)) | set(written_by(stmt, self.facts))
+            if names & self.active:
+                return True
+        return False
+
+    def _changed(self, body: tuple[Stmt, ...]) -> set[str]:
+        found: set[str] = set()
+        for stmt in statements(body):
+            found.update(bound(stmt))
+            found.update(written_by(stmt, self.facts))
+        return found
+
+    def _if(self, stmt: If) -> list[Stmt]:
+        changed = self._changed((*stmt.body, *stmt.orelse))
+        matters = self._matters((*stmt.body, *stmt.orelse))
+        new = replace(stmt, body=self._block(stmt.body), orelse=self._block(stmt.orelse))
+        if not matters or isinstance(stmt.test, Var) or not (_roots(stmt.test) & changed or _costly(stmt.test)):
+            return [new]
+        flag = Var(self.namer.fresh(_condition(stmt.test)), stmt.test.type)
+        return [Assign(flag, stmt.test, stmt.span), replace(new, test=flag)]
+
+    def _loop(self, stmt: For | While) -> list[Stmt]:
+        before: list[Stmt] = []
+        matters = self._matters(stmt.body)
+        if isinstance(stmt, For) and matters:
+            stmt, before = self._fixed_bounds(stmt)
+        inner = replace(stmt, body=self._block(stmt.body))
+        if not matters or not (isinstance(stmt, While) or _breaks(stmt.body)):
+            return [*before, inner]
+        count = Var(self.namer.fresh("steps"), Scalar("int64", True))
+        step = Assign(count, build_add(count), stmt.span)
+        counted = replace(inner, body=(step, *inner.body))
+        self.counts[id(counted)] = count
+        return [*before, Assign(count, literal(0), stmt.span), counted]
+
+    def _fixed_bounds(self, stmt: For) -> tuple[For, list[Stmt]]:
+        changed = self._changed(stmt.body)
+        before: list[Stmt] = []
+        bounds: list[Expr] = []
+        for expr, hint in ((stmt.start, "start"), (stmt.stop, "stop"), (stmt.step, "step")):
+            if _roots(expr) & changed:
+                name = Var(self.namer.fresh(hint), expr.type)
+                before.append(Assign(name, expr, stmt.span))
+                expr = name
+            bounds.append(expr)
+        return replace(stmt, start=bounds[0], stop=bounds[1], step=bounds[2]), before
+
+
+def build_add(count: Var) -> Expr:
+    """Return `count + 1`."""
+    import operator
+
+    return Apply(operator.add, (count, literal(1)), count.type)
+
+
+def _roots(expr: Expr) -> set[str]:
+    """Names whose value the expression depends on; a shape does not depend on the content."""
+    from s2sad.ir import ops
+
+    if isinstance(expr, Apply) and expr.fn in (ops.dim, ops.size):
+        return set()
+    if isinstance(expr, Const):
+        return set()
+    if isinstance(expr, Var):
+        return {expr.name}
+    from s2sad.ir.walk import children
+
+    return {name for child in children(expr) for name in _roots(child)}  # type: ignore[arg-type]
+
+
+def _costly(expr: Expr) -> bool:
+    from s2sad.analysis.saved import is_pure
+
+    return not is_pure(expr)
+
+
+def _condition(test: Expr) -> str:
+    for part in subexpressions(test):
+        if isinstance(part, Var | Index):
+            return f"{noun(part)}_holds"
+    return "holds"
+
+
+def _breaks(body: tuple[Stmt, ...]) -> bool:
+    for stmt in body:
+        if isinstance(stmt, Break):
+            return True
+        if isinstance(stmt, If) and (_breaks(stmt.body) or _breaks(stmt.orelse)):
+            return True
+    return False
+
+
+__all__ = ["Effect", "Prepared", "Raise", "exprs_of", "prepare", "reads", "without_scalar_stores"]

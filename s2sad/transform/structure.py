@@ -1,0 +1,214 @@
+"""One way out: every jump is moved to the end of its path, and a function returns once, at its end.
+
+`if c: return a` followed by `rest` becomes `if c: result = a` / `else: rest`. A `continue` at the
+end of a path is nothing; a `break` stays, but only where nothing follows it. What cannot be moved
+sets a flag. Afterwards a body read backwards is a body.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from s2sad.frontend.operators import BOOL
+from s2sad.frontend.values import literal
+from s2sad.ir.nodes import (
+    Assign,
+    Break,
+    Continue,
+    Expr,
+    For,
+    Function,
+    If,
+    Raise,
+    Return,
+    Stmt,
+    Var,
+    While,
+)
+from s2sad.ir.walk import map_blocks, statements
+from s2sad.transform.naming import Namer
+
+_SMALL = 4
+
+
+def structured(fn: Function, namer: Namer) -> Function:
+    """Return `fn` with one `return` at the end and no jump but `break` at the end of a path."""
+    return _Structure(fn, namer).run()
+
+
+class _Structure:
+    def __init__(self, fn: Function, namer: Namer) -> None:
+        self.fn, self.namer = fn, namer
+        self.results: tuple[Var, ...] = ()
+        self.returned: Var | None = None
+
+    def run(self) -> Function:
+        body = self.fn.body
+        returns = [s for s in statements(body) if isinstance(s, Return)]
+        simple = len(returns) == (1 if body and isinstance(body[-1], Return) else 0)
+        if not simple and returns:
+            hint = ["result"] if len(self.fn.results) == 1 else [f"result_{i}" for i in range(len(self.fn.results))]
+            self.results = tuple(
+                Var(self.namer.fresh(h), kind) for h, kind in zip(hint, self.fn.results, strict=True)
+            )
+        body = self._block(body)
+        if self.results:
+            body = (*self._leaves(body), Return(self.results, self.fn.span))
+        elif not simple:
+            body = self._leaves(body)
+        if self.returned is not None:
+            body = (Assign(self.returned, literal(False), self.fn.span), *body)
+        return replace(self.fn, body=body)
+
+    def _block(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        """Tidy the loops inside first, then move this block's own jumps to the ends."""
+        inner: list[Stmt] = []
+        for stmt in body:
+            if isinstance(stmt, For | While):
+                inner.extend(self._loop(stmt))
+            else:
+                inner.append(map_blocks(stmt, self._loops_inside))
+        return self._tail(tuple(inner))
+
+    def _loops_inside(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        result: list[Stmt] = []
+        for stmt in body:
+            if isinstance(stmt, For | While):
+                result.extend(self._loop(stmt))
+            else:
+                result.append(map_blocks(stmt, self._loops_inside))
+        return tuple(result)
+
+    def _loop(self, stmt: For | While) -> list[Stmt]:
+        has_return = any(isinstance(s, Return) for s in statements(stmt.body))
+        body = self._loops_inside(stmt.body)
+        if has_return:
+            body = self._returns_to_breaks(body)
+        body = _without_continue(self._tail(body))
+        loop = replace(stmt, body=body)
+        if not has_return:
+            return [loop]
+        assert self.returned is not None
+        return [loop, If(self.returned, (Return(self.results, stmt.span),), (), stmt.span)]
+
+    def _returns_to_breaks(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        if self.returned is None:
+            self.returned = Var(self.namer.fresh("returned"), BOOL)
+        result: list[Stmt] = []
+        for stmt in body:
+            if isinstance(stmt, Return):
+                result.extend(self._assign_results(stmt))
+                result.append(Assign(self.returned, literal(True), stmt.span))
+                result.append(Break(stmt.span))
+            elif isinstance(stmt, For | While):
+                result.append(stmt)
+            else:
+                result.append(map_blocks(stmt, self._returns_to_breaks))
+        return tuple(result)
+
+    def _assign_results(self, stmt: Return) -> list[Stmt]:
+        pairs = zip(self.results, stmt.values, strict=True)
+        return [Assign(target, value, stmt.span) for target, value in pairs if target != value]
+
+    def _tail(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        done: list[Stmt] = []
+        for position, stmt in enumerate(body):
+            if isinstance(stmt, Return | Break | Continue | Raise):
+                return (*done, stmt)
+            if not (isinstance(stmt, If) and _has_jump((stmt,))):
+                done.append(map_blocks(stmt, self._tail) if isinstance(stmt, If) else stmt)
+                continue
+            return (*done, *self._branch(stmt, body[position + 1 :]))
+        return tuple(done)
+
+    def _branch(self, stmt: If, rest: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        then, other = always_jumps(stmt.body), always_jumps(stmt.orelse)
+        if then or other or not rest or _is_small(rest):
+            body = stmt.body if then else (*stmt.body, *rest)
+            orelse = stmt.orelse if other else (*stmt.orelse, *rest)
+            return (replace(stmt, body=self._tail(body), orelse=self._tail(orelse)),)
+        return self._flagged(stmt, rest)
+
+    def _flagged(self, stmt: If, rest: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        """A jump deep inside: remember that it was taken, and skip the rest."""
+        flags: dict[type, tuple[Var, Stmt]] = {}
+        inits: list[Stmt] = []
+
+        def mark(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+            result: list[Stmt] = []
+            for inner in body:
+                if isinstance(inner, Return | Break | Continue):
+                    kind = type(inner)
+                    if kind not in flags:
+                        word = {Return: "returned", Break: "stopped", Continue: "skipped"}[kind]
+                        flag = Var(self.namer.fresh(word), BOOL)
+                        jump = Return(self.results, inner.span) if isinstance(inner, Return) else inner
+                        flags[kind] = (flag, jump)
+                        inits.append(Assign(flag, literal(False), stmt.span))
+                    if isinstance(inner, Return):
+                        result.extend(self._assign_results(inner))
+                    result.append(Assign(flags[kind][0], literal(True), inner.span))
+                elif isinstance(inner, For | While):
+                    result.append(inner)
+                else:
+                    result.append(map_blocks(inner, mark))
+            return tuple(result)
+
+        marked = replace(stmt, body=mark(self._tail(stmt.body)), orelse=mark(self._tail(stmt.orelse)))
+        tail = self._tail(rest)
+        for flag, jump in reversed(list(flags.values())):
+            tail = (If(flag, (jump,), tail, stmt.span),)
+        return (*inits, marked, *tail)
+
+    def _leaves(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        """Turn each remaining `return` into an assignment of the result."""
+        result: list[Stmt] = []
+        for stmt in body:
+            if isinstance(stmt, Return):
+                result.extend(self._assign_results(stmt))
+            elif isinstance(stmt, If):
+                result.append(map_blocks(stmt, self._leaves))
+            else:
+                result.append(stmt)
+        return tuple(result)
+
+
+def always_jumps(body: tuple[Stmt, ...]) -> bool:
+    """Say whether control never falls off the end of `body`."""
+    if not body:
+        return False
+    last = body[-1]
+    if isinstance(last, Return | Break | Continue | Raise):
+        return True
+    return isinstance(last, If) and always_jumps(last.body) and always_jumps(last.orelse)
+
+
+def _has_jump(body: tuple[Stmt, ...]) -> bool:
+    for stmt in body:
+        if isinstance(stmt, Return | Break | Continue):
+            return True
+        if isinstance(stmt, If) and (_has_jump(stmt.body) or _has_jump(stmt.orelse)):
+            return True
+    return False
+
+
+def _is_small(body: tuple[Stmt, ...]) -> bool:
+    every = list(statements(body))
+    return len(every) <= _SMALL and not any(isinstance(s, For | While) for s in every)
+
+
+def _without_continue(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    if not body:
+        return body
+    last = body[-1]
+    if isinstance(last, Continue):
+        return body[:-1]
+    if isinstance(last, If):
+        return (*body[:-1], map_blocks(last, _without_continue))
+    return body
+
+
+def values_of(fn: Function) -> tuple[Expr, ...]:
+    """Return what the single `return` at the end of a structured function returns."""
+    last = fn.body[-1] if fn.body else None
+    return last.values if isinstance(last, Return) else ()

@@ -1,0 +1,2 @@
+"""placeholder"""
+def tangent(*a): raise NotImplementedError

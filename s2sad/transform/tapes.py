@@ -1,0 +1,196 @@
+"""Tapes: where a saved value is kept. Arrays indexed by loop counters if the sizes are known, else lists."""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from s2sad.analysis.saved import Layout
+from s2sad.frontend.infer import fresh_dim
+from s2sad.frontend.operators import build
+from s2sad.frontend.values import literal, pack
+from s2sad.ir import ops
+from s2sad.ir.nodes import Append, Apply, Assign, Const, Expr, For, Index, Slice, Stmt, Store, Var
+from s2sad.ir.types import Array, ListOf, Scalar, Type
+from s2sad.ir.walk import reads, root_of
+from s2sad.transform.naming import Namer, noun
+from s2sad.transform.prepare import Prepared
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """How one value is saved and read back."""
+
+    create: tuple[Stmt, ...]
+    before: Any
+    """The loop in front of which the tape is created, or None: the statement itself."""
+    save: tuple[Stmt, ...]
+    restore: tuple[Stmt, ...]
+
+
+class Tapes:
+    """Chooses a slot for every save, cheapest first."""
+
+    def __init__(self, layout: Layout, prepared: Prepared, namer: Namer) -> None:
+        """Tapes of one function."""
+        self.layout, self.prepared, self.namer = layout, prepared, namer
+
+    def slot(self, place: Expr, stmt: Stmt, block: Any, rebinds: bool) -> Slot:
+        """Return the slot of `place`, saved at `stmt` in `block`; `rebinds`: the name gets a new array."""
+        loops = self.layout.loops(block)
+        hint = noun(place)
+        if not loops:
+            return self._variable(place, hint, rebinds)
+        if all(isinstance(loop, For) and id(loop) not in self.prepared.counts for loop in loops):
+            indexed = self._indexed(place, [s for s in loops if isinstance(s, For)], hint, rebinds)
+            if indexed is not None:
+                return indexed
+        return self._list(place, loops[0], hint, rebinds)
+
+    def _variable(self, place: Expr, hint: str, rebinds: bool) -> Slot:
+        saved = Var(self.namer.fresh(f"{hint}_saved"), _fresh_type(place.type))
+        value = place if rebinds or isinstance(place.type, Scalar) else build(np.copy, place)
+        return Slot((), None, (Assign(saved, value),), (_put_back(place, saved, rebinds),))
+
+    def _list(self, place: Expr, loop: Any, hint: str, rebinds: bool) -> Slot:
+        kind = _fresh_type(place.type)
+        tape = Var(self.namer.fresh(f"{hint}_tape"), ListOf(kind))
+        value = place if rebinds or not isinstance(place.type, Array) else build(np.copy, place)
+        create = Assign(tape, Apply(ops.new_list, (), tape.type))
+        popped = Apply(ops.pop, (tape,), kind)
+        return Slot((create,), loop, (Append(tape, value),), (_put_back(place, popped, rebinds),))
+
+    def _indexed(self, place: Expr, loops: list[For], hint: str, rebinds: bool) -> Slot | None:
+        outer = loops[0]
+        extents: list[Expr] = []
+        positions: list[Expr] = []
+        for loop in loops:
+            found = self._extent(loop, outer)
+            if found is None:
+                return None
+            extents.append(found[0])
+            positions.append(found[1])
+        shape: list[Expr] = []
+        if isinstance(place.type, ListOf):
+            return None
+        if isinstance(place.type, Array):
+            if rebinds:
+                return None
+            known = self._shape(place, outer)
+            if known is None:
+                return None
+            shape = known
+        dims = tuple(fresh_dim() for _ in (*extents, *shape))
+        dtype = place.type.dtype
+        tape = Var(self.namer.fresh(f"{hint}_tape"), Array(dtype, dims, "C"))
+        sizes = [*extents, *shape]
+        size = sizes[0] if len(sizes) == 1 else pack("tuple", sizes)
+        static = () if dtype == "float64" else (("dtype", np.dtype(dtype).type),)
+        create = Assign(tape, Apply(np.empty, (size,), tape.type, static))
+        cell = Index(tape, tuple(positions), _cell_type(place.type))
+        return Slot((create,), outer, (Store(cell, "", place),), (_put_back(place, cell, rebinds),))
+
+    def _extent(self, loop: For, outer: For) -> tuple[Expr, Expr] | None:
+        """Return the length of the tape's axis for a loop and the position in it."""
+        if not (self._steady(loop.start, outer) and self._steady(loop.stop, outer)):
+            return None
+        if not isinstance(loop.step, Const):
+            return None
+        step = loop.step.value
+        start = loop.start.value if isinstance(loop.start, Const) else None
+        if step == 1 and isinstance(start, int) and 0 <= start <= 64:
+            return loop.stop, loop.var
+        if step == 1:
+            length = build(operator.sub, loop.stop, loop.start)
+            return Apply(max, (length, literal(0)), length.type), build(operator.sub, loop.var, loop.start)
+        if step == -1 and isinstance(loop.stop, Const) and loop.stop.value in (-1, 0):
+            return Apply(max, (build(operator.add, loop.start, literal(1)), literal(0)), Scalar("int64", True)), loop.var
+        count = Apply(ops.length, (Apply(range, (loop.start, loop.stop, loop.step), Scalar("int64", True)),), Scalar("int64", True))
+        offset = build(operator.sub, loop.var, loop.start)
+        return count, build(operator.floordiv, offset, loop.step)
+
+    def _steady(self, expr: Expr, outer: For) -> bool:
+        """Say whether a bound has its value already before the outermost loop."""
+        for part in reads(expr):
+            if not self._fixed(part, outer):
+                return False
+        return not any(isinstance(p, Index) for p in _parts(expr))
+
+    def _fixed(self, name: str, outer: For) -> bool:
+        made = self.layout.defs.get(name, [])
+        params = {p.name for p in self.layout.fn.params}
+        if name in params:
+            return not made
+        if len(made) != 1:
+            return False
+        top = self.layout.fn.body
+        owner = self._top_statement(made[0])
+        if owner not in top or owner is not made[0]:
+            return False
+        outermost = self._top_statement(outer)
+        return _position(top, owner) < _position(top, outermost)
+
+    def _top_statement(self, stmt: Stmt) -> Stmt:
+        block = self.layout.block_of[id(stmt)]
+        chain = self.layout.chain(block)
+        return stmt if len(chain) == 1 else self.layout.owner[chain[1]]
+
+    def _shape(self, place: Expr, outer: For) -> list[Expr] | None:
+        """Return the lengths of an array place that are known before the loops: whole arrays only."""
+        root = root_of(place)
+        if root is None or not self._fixed(root.name, outer) or not isinstance(root.type, Array):
+            return None
+        if place is root:
+            return [build(ops.dim, root, literal(i)) for i in range(len(root.type.dims))]
+        if not isinstance(place, Index) or place.base is not root:
+            return None
+        shape: list[Expr] = []
+        for axis in range(len(root.type.dims)):
+            item = place.index[axis] if axis < len(place.index) else Slice(None, None, None)
+            if isinstance(item, Slice):
+                if item != Slice(None, None, None):
+                    return None
+                shape.append(build(ops.dim, root, literal(axis)))
+            elif not isinstance(item.type, Scalar):
+                return None
+        return shape
+
+
+def _position(body: tuple[Stmt, ...], stmt: Stmt) -> int:
+    return next(i for i, s in enumerate(body) if s is stmt)
+
+
+def _parts(expr: Expr) -> Any:
+    from s2sad.ir.walk import subexpressions
+
+    return subexpressions(expr)
+
+
+def _put_back(place: Expr, value: Expr, rebinds: bool) -> Stmt:
+    if isinstance(place, Var) and (rebinds or isinstance(place.type, Scalar)):
+        return Assign(place, value)
+    return Store(_whole(place), "", value)
+
+
+def _whole(place: Expr) -> Expr:
+    """A whole array is written back through `[:]`, keeping its buffer and its aliases."""
+    if isinstance(place, Index):
+        return place
+    return Index(place, (Slice(None, None, None),), place.type)
+
+
+def _cell_type(kind: Type) -> Type:
+    if isinstance(kind, Scalar):
+        return Scalar(kind.dtype)
+    return kind
+
+
+def _fresh_type(kind: Type) -> Type:
+    if isinstance(kind, Array):
+        return Array(kind.dtype, kind.dims, "C")
+    if isinstance(kind, Scalar):
+        return Scalar(kind.dtype, kind.weak)
+    return kind

@@ -1,0 +1,1 @@
+"""Loading and caching, for every target."""

@@ -1,0 +1,147 @@
+"""What Numba refuses is rewritten into what it compiles, with the value and type unchanged."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+
+from s2sad.backends.numba_cpu import jitted
+from s2sad.emit.names import Names
+from s2sad.emit.printer import print_expr
+from s2sad.frontend.infer import infer
+from s2sad.ir import ops
+from s2sad.ir.nodes import Apply, Const, Expr, Pack, Var
+from s2sad.ir.typeof import typeof
+from s2sad.ir.types import Static, Struct
+from s2sad.rules.legal import legal
+from s2sad.rules.sample import definite, values
+
+V, M, S, C = values(4), values(3, 4), definite(3, 3), values(2, 3, 4)
+ONE = values(1, 3, 1)
+
+CASES: list[tuple[Any, tuple[Any, ...], dict[str, Any]]] = [
+    (np.mean, (M,), {"axis": 0}),
+    (np.mean, (C,), {"axis": (0, 2)}),
+    (np.mean, (M,), {"axis": -1, "keepdims": True}),
+    (np.mean, (M,), {"keepdims": True}),
+    (np.mean, (V,), {"axis": 0}),
+    (np.average, (M,), {"axis": 0}),
+    (np.sum, (M,), {"axis": 0, "keepdims": True}),
+    (np.sum, (C,), {"axis": (0, 1), "keepdims": True}),
+    (np.var, (M,), {"axis": 1}),
+    (np.var, (V,), {"ddof": 1}),
+    (np.std, (M,), {"axis": 0, "ddof": 1, "keepdims": True}),
+    (np.max, (C,), {"axis": 1}),
+    (np.max, (C,), {"axis": (0, 2), "keepdims": True}),
+    (np.amin, (M,), {"axis": 0}),
+    (np.prod, (M,), {"axis": 0}),
+    (np.ptp, (M,), {"axis": 0}),
+    (np.any, (M > 1.0,), {"axis": 0}),
+    (np.all, (M > -1.0,), {"axis": -1}),
+    (np.cumprod, (M,), {"axis": 0}),
+    (np.diff, (M,), {"axis": 0}),
+    (np.diff, (np.asfortranarray(M),), {}),
+    (np.sort, (M,), {"axis": 0}),
+    (np.argsort, (V,), {"axis": 0}),
+    (np.argsort, (M,), {}),
+    (np.argsort, (M,), {"axis": 0}),
+    (np.matmul, (M, V), {}),
+    (operator.matmul, (C, values(2, 4, 3)), {}),
+    (operator.matmul, (C, values(4, 2)), {}),
+    (operator.matmul, (C, V), {}),
+    (operator.matmul, (values(3), C), {}),
+    (np.dot, (V, 2.0), {}),
+    (np.inner, (V, V), {}),
+    (np.inner, (M, M), {}),
+    (np.vdot, (M, M), {}),
+    (np.linalg.solve, (definite(2, 3, 3), values(2, 3, 2)), {}),
+    (np.linalg.inv, (definite(2, 3, 3),), {}),
+    (np.linalg.det, (definite(2, 3, 3),), {}),
+    (np.linalg.norm, (M,), {"axis": 1}),
+    (np.linalg.norm, (M,), {"ord": 1, "axis": 0, "keepdims": True}),
+    (np.linalg.norm, (M,), {"ord": np.inf, "axis": 0}),
+    (np.linalg.norm, (M,), {"ord": "fro"}),
+    (np.linalg.norm, (C,), {}),
+    (np.expand_dims, (M,), {"axis": (0, -1)}),
+    (np.squeeze, (ONE,), {}),
+    (np.squeeze, (ONE,), {"axis": 0}),
+    (np.swapaxes, (C,), {"axis1": 0, "axis2": -1}),
+    (np.moveaxis, (C,), {"source": 0, "destination": 2}),
+    (np.tile, (V, 2), {}),
+    (np.tile, (V, (2, 1)), {}),
+    (np.tile, (M, 2), {}),
+    (np.tile, (M, (2, 3)), {}),
+    (np.repeat, (M, 2), {"axis": 0}),
+    (np.roll, (M, 1), {"axis": 0}),
+    (np.flip, (M,), {"axis": 0}),
+    (np.flip, (C,), {"axis": (0, 2)}),
+    (np.pad, (V,), {"pad_width": (1, 2)}),
+    (np.pad, (M,), {"pad_width": ((0, 1), (2, 0)), "constant_values": 0.5}),
+    (np.concatenate, ([V, V],), {}),
+    (np.concatenate, ((M, M),), {"axis": None}),
+    (np.stack, ([V, V],), {"axis": 1}),
+    (np.hstack, ([V, V],), {}),
+    (np.vstack, ([V, V],), {}),
+    (np.column_stack, ([V, V],), {}),
+    (np.array, ([V, V],), {}),
+    (np.array, (V,), {}),
+    (np.diagonal, (M,), {"offset": 1}),
+    (np.clip, (0.5, 0.0, 0.25), {}),
+    (np.clip, (V, 0.0, 0.25), {}),
+    (np.fix, (V,), {}),
+    (ops.unbroadcast, (C, V), {}),
+    (ops.unbroadcast, (C, values(3, 1)), {}),
+    (ops.unbroadcast, (C, 1.0), {}),
+    (math.cbrt, (2.0,), {}),
+    (math.fmod, (5.0, 3.0), {}),
+    (math.hypot, (1.0, 2.0, 3.0), {}),
+    (math.prod, ([1.0, 2.0, 3.0],), {}),
+    (math.fsum, ([1.0, 2.0, 3.0],), {}),
+    (math.dist, ([1.0, 2.0], [3.0, 5.0]), {}),
+    (np.cumsum, (M,), {"axis": -1}),
+    (np.take_along_axis, (M, np.argsort(M, axis=1)), {"axis": 1}),
+]
+
+
+def expression(value: Any, name: str, variables: dict[str, Any]) -> Expr:
+    if isinstance(value, list | tuple):
+        items = tuple(expression(item, f"{name}{k}", variables) for k, item in enumerate(value))
+        kind = "list" if isinstance(value, list) else "tuple"
+        keys = tuple(range(len(items)))
+        return Pack(kind, items, Struct(kind, keys, tuple(i.type for i in items)))
+    if isinstance(value, int | None):
+        return Const(value, Static(None) if value is None else typeof(value))
+    variables[name] = value
+    return Var(name, typeof(value, name))
+
+
+def compiled(call: Expr, variables: dict[str, Any]) -> Any:
+    names = Names({})
+    text = print_expr(call, names)
+    scope: dict[str, Any] = {"np": np, "math": math}
+    scope.update({name: jitted(fn, cache=False) for name, fn in names.runtime.items()})
+    scope.update(names.externals)
+    exec(f"def f({', '.join(variables)}):\n    return {text}", scope)
+    return numba.njit(scope["f"])(*variables.values())
+
+
+@pytest.mark.parametrize(("fn", "args", "static"), CASES, ids=lambda v: getattr(v, "__name__", ""))
+def test_legal_call_compiles_to_the_same_value(fn: Any, args: Any, static: Any) -> None:
+    variables: dict[str, Any] = {}
+    operands = tuple(expression(arg, "abc"[k], variables) for k, arg in enumerate(args))
+    kind = infer(fn, operands, static)
+    got = compiled(legal(Apply(fn, operands, kind, tuple(static.items()))), variables)
+    expected = fn(*args, **static)
+    assert np.shape(got) == np.shape(expected)
+    assert np.result_type(got) == np.result_type(expected)
+    np.testing.assert_allclose(got, expected, rtol=1e-13)
+
+
+def test_a_call_that_numba_takes_is_left_alone() -> None:
+    call = Apply(np.tanh, (Var("x", typeof(V)),), typeof(V))
+    assert legal(call) is call

@@ -1,0 +1,171 @@
+"""The runtime helpers: the same value in CPython, under Numba and by NumPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.special
+
+from s2sad import runtime
+from s2sad.backends.numba_cpu import jitted
+from s2sad.rules.sample import definite, values
+
+CUBE = values(2, 3, 4)
+LAYOUTS = [CUBE, CUBE.transpose(2, 0, 1), CUBE[:, ::2], CUBE[0], CUBE.astype(np.float32)]
+ALONG = {
+    runtime.mean_axis: np.mean,
+    runtime.var_axis: np.var,
+    runtime.std_axis: np.std,
+    runtime.max_axis: np.max,
+    runtime.min_axis: np.min,
+    runtime.prod_axis: np.prod,
+    runtime.cumprod_axis: np.cumprod,
+    runtime.norm_axis: np.linalg.norm,
+    runtime.flip_axis: np.flip,
+}
+
+
+def both(helper: Any, *args: Any) -> list[Any]:
+    return [helper(*args), jitted(helper, cache=False)(*args)]
+
+
+def same(got: Any, expected: Any) -> None:
+    assert np.shape(got) == np.shape(expected)
+    assert np.result_type(got) == np.result_type(expected)
+    rtol = 1e-5 if np.result_type(got) == np.float32 else 1e-12
+    np.testing.assert_allclose(got, expected, rtol=rtol, atol=1e-6 * rtol)
+
+
+@pytest.mark.parametrize("helper", ALONG, ids=lambda h: h.__name__)
+def test_along_an_axis(helper: Any) -> None:
+    for x in LAYOUTS:
+        for axis in (0, 1, -1):
+            for got in both(helper, x, axis):
+                same(got, ALONG[helper](x, axis=axis))
+
+
+@pytest.mark.parametrize("helper", [runtime.max_axis, runtime.min_axis], ids=lambda h: h.__name__)
+def test_nan_wins(helper: Any) -> None:
+    x = np.array([[1.0, np.nan], [np.nan, 2.0], [3.0, 4.0]])
+    for got in both(helper, x, 0):
+        assert np.isnan(got).all()
+
+
+@pytest.mark.parametrize("shape", [(4,), (1, 4), (3, 1), (1, 1), (1,), (2, 1, 4), (2, 3, 4)])
+def test_unbroadcast(shape: tuple[int, ...]) -> None:
+    x = np.zeros(shape)
+    axes = tuple(range(3 - len(shape)))
+    summed = np.sum(CUBE, axis=axes)
+    for k, n in enumerate(shape):
+        if n == 1:
+            summed = np.sum(summed, axis=k, keepdims=True)
+    same(runtime.unbroadcast(CUBE, x), summed)
+    for got in both(runtime.sum_to_shape, CUBE, x):
+        same(got, summed)
+
+
+def test_unbroadcast_to_a_number() -> None:
+    assert runtime.unbroadcast(CUBE, 1.0) == np.sum(CUBE)
+    assert runtime.unbroadcast(2.0, 1.0) == 2.0
+
+
+@pytest.mark.parametrize("helper", [runtime.add_at, runtime.add_at_any], ids=lambda h: h.__name__)
+def test_add_at_accumulates_duplicates(helper: Any) -> None:
+    index = np.array([0, 2, 2, -1])
+    for shape in ((3,), (3, 2)):
+        g, expected = values(4, *shape[1:]), np.ones(shape)
+        np.add.at(expected, index, g)
+        for run in (helper, *([jitted(helper, cache=False)] if helper is runtime.add_at else [])):
+            x_bar = np.ones(shape)
+            run(x_bar, index, g)
+            same(x_bar, expected)
+
+
+def test_product_of_others_with_zeros() -> None:
+    x = np.array([[2.0, 0.0, 3.0], [0.0, 0.0, 5.0]])
+    for got in both(runtime.product_of_others, x, 1):
+        same(got, np.array([[0.0, 6.0, 0.0], [0.0, 0.0, 0.0]]))
+    for got in both(runtime.product_of_others, x, 0):
+        same(got, np.array([[0.0, 0.0, 5.0], [2.0, 0.0, 3.0]]))
+
+
+def test_scatter_is_the_transpose_of_take() -> None:
+    index, x = np.array([[1, 1], [0, -1]]), CUBE
+    for axis in (0, 1, -1):
+        g = values(*np.take(x, index, axis=axis).shape, seed=3)
+        for got in both(runtime.scatter, g, index, x, axis):
+            assert np.isclose(np.sum(got * x), np.sum(g * np.take(x, index, axis=axis)))
+
+
+def test_tiles() -> None:
+    for x, reps in ((values(3), 2), (values(3), (2, 2)), (values(2, 3), (3, 2)), (values(2, 3), 2)):
+        tiled = np.tile(x, reps)
+        for got in both(runtime.tile_like, x, tiled):
+            same(got, tiled)
+        g = values(*tiled.shape, seed=2)
+        for got in both(runtime.untile, g, x):
+            assert np.isclose(np.sum(got * x), np.sum(g * tiled))
+    for got in both(runtime.tile_vector, values(3), 4):
+        same(got, np.tile(values(3), 4))
+    for got in both(runtime.tile_matrix, values(2, 3), 2, 3):
+        same(got, np.tile(values(2, 3), (2, 3)))
+
+
+def test_pads() -> None:
+    x = values(2, 3)
+    padded = np.pad(x, ((1, 0), (2, 1)))
+    before = runtime.pad_before(((1, 0), (2, 1)), 2)
+    assert before == (1, 2)
+    for got in both(runtime.pad_like, x, padded, before):
+        same(got, padded)
+    for got in both(runtime.unpad, padded, x, before):
+        same(got, x)
+    for got in both(runtime.pad_matrix, x, 1, 0, 2, 1, 0.0):
+        same(got, padded)
+    for got in both(runtime.pad_vector, x[0], 1, 2, 0.5):
+        same(got, np.pad(x[0], (1, 2), constant_values=0.5))
+
+
+def test_roll() -> None:
+    for axis in (0, 1, -1):
+        for shift in (1, -2, 5):
+            for got in both(runtime.roll_axis, CUBE, shift, axis):
+                same(got, np.roll(CUBE, shift, axis=axis))
+
+
+def test_batches() -> None:
+    a, b = definite(2, 3, 3), values(2, 3, 2)
+    for got in both(runtime.matmul_batch, a, b):
+        same(got, a @ b)
+    for got in both(runtime.matmul_batch, a[:1], b):
+        same(got, a[:1] @ b)
+    for got in both(runtime.solve_batch, a, b):
+        same(got, np.linalg.solve(a, b))
+    for got in both(runtime.inv_batch, a):
+        same(got, np.linalg.inv(a))
+    for got in both(runtime.det_batch, a):
+        same(got, np.linalg.det(a))
+
+
+def test_inverse_axes() -> None:
+    for axes in ((1, 2, 0), (-1, 0, 1), (0, 1, 2)):
+        assert (
+            np.transpose(np.transpose(CUBE, axes), runtime.inverse_axes(axes)).shape == CUBE.shape
+        )
+
+
+@pytest.mark.parametrize("x", [0.01, 0.5, 2.3, 7.0, 41.0, -3.3, -20.4])
+def test_digamma_and_its_derivatives(x: float) -> None:
+    for got in both(runtime.digamma, x):
+        assert np.isclose(got, scipy.special.digamma(x), rtol=1e-13, atol=1e-13)
+    for n in (1, 2, 3, 6):
+        if x > 0:
+            for got in both(runtime.polygamma, n, x):
+                assert np.isclose(got, scipy.special.polygamma(n, x), rtol=1e-12)
+
+
+def test_digamma_at_its_poles() -> None:
+    assert np.isnan(runtime.digamma(-2.0))
+    assert np.isnan(runtime.polygamma(1, 0.0))
