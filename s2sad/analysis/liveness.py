@@ -35,6 +35,10 @@ class Liveness:
         """Return the names that an iteration of `loop` may read before it sets them."""
         return self._bodies.get(id(loop), frozenset())
 
+    def inside(self, stmt: If) -> frozenset[str]:
+        """Return the names that are read before they are set in the first branch of `stmt`."""
+        return self._block(stmt.body, frozenset())
+
     def _block(self, body: tuple[Stmt, ...], live: frozenset[str]) -> frozenset[str]:
         for stmt in reversed(body):
             self.after[id(stmt)] = self.after.get(id(stmt), frozenset()) | live

@@ -38,11 +38,14 @@ from s2sad.ir.nodes import (
     While,
 )
 from s2sad.ir.types import Array, ListOf, Scalar
+from s2sad.runtime.lists import zero_arrays, zero_scalars
 from s2sad.ir.walk import blocks_of, bound, children, exprs_of, reads, root_of, statements, subexpressions
 
 Block = tuple[int, int]
 TOP: Block = (0, 0)
-_SHAPES = frozenset({ops.dim, ops.size, np.zeros_like, np.empty_like, np.ones_like, ops.shape})
+_SHAPES = frozenset({
+    ops.dim, ops.size, np.zeros_like, np.empty_like, np.ones_like, np.full_like, ops.shape, zero_arrays, zero_scalars,
+})  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

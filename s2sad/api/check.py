@@ -140,7 +140,7 @@ class _Checker:
         self._compare(left, right, f"{which}vjp, <cotangent, direction>", name, direction)
 
     def _derivative(self, fun: Callable[..., Any], mode: str) -> Callable[..., Any]:
-        """Return the derivative that the next order differentiates: a gradient where there is one."""
+        """Return what the next order differentiates: a gradient where there is one."""
         argnums = tuple(i for i, tree in enumerate(self.trees) if inexact_leaves(tree))
         output = describe(fun(*self._copies()), "output")
         target = target_of(fun, self.target)

@@ -84,7 +84,7 @@ def entry(request: Request, mode: str, trees: Sequence[Tree], wrt: Sequence[Tree
         S2SADError: whatever the compiler or the backend finds wrong, as it is.
     """
     from s2sad import backends
-    from s2sad.transform import pipeline
+    from s2sad.api import derive as pipeline
 
     leaves = tuple(leaf for tree in trees for leaf in tree.leaves())
     position = {leaf: i for i, leaf in enumerate(leaves)}

@@ -7,6 +7,7 @@ file has changed; hashing the callees is what makes ours safe.
 from __future__ import annotations
 
 import hashlib
+import os
 import sys
 import types
 import uuid
@@ -15,13 +16,19 @@ from typing import Any, cast
 
 import numpy as np
 
-_LIBRARIES = frozenset({"numpy", "numba", "scipy", "llvmlite"}) | sys.stdlib_module_names
+_LIBRARIES = frozenset({"numpy", "numba", "scipy", "llvmlite"})
+_STANDARD = os.path.dirname(os.__file__) + os.sep
 
 
-def is_library(function: object) -> bool:
+def is_library(function: types.FunctionType) -> bool:
     """Say whether Numba knows the function itself, so that its source must not be compiled."""
-    module = getattr(function, "__module__", None) or "builtins"
-    return module != "__main__" and str(module).split(".")[0] in _LIBRARIES
+    root = (function.__module__ or "").split(".")[0]
+    if root in _LIBRARIES:
+        return True
+    # A user's test.py or code.py shares its name with a standard module, but not its place.
+    file = function.__code__.co_filename
+    standard = file.startswith((_STANDARD, "<frozen ")) and "site-packages" not in file
+    return standard and root in sys.stdlib_module_names
 
 
 def names_used(code: types.CodeType) -> set[str]:

@@ -27,6 +27,7 @@ from s2sad.frontend.values import (
     StructV,
     V,
     Value,
+    ZeroV,
     const,
     leaves_of,
     literal,
@@ -41,7 +42,7 @@ STATIC_NAMES: frozenset[str] = frozenset({
     "axis", "axes", "keepdims", "ddof", "dtype", "order", "n", "k", "ord", "mode", "indexing",
     "initial_static", "offset", "axis1", "axis2", "norm", "decimals", "copy", "full_matrices",
     "UPLO", "casting", "axisa", "axisb", "axisc", "nan", "posinf", "neginf", "optimize", "lower",
-    "kind", "side", "stable", "return_index", "endpoint", "num", "subok", "like", "device",
+    "kind", "side", "source", "destination", "pad_width", "constant_values", "stable", "return_index", "endpoint", "num", "subok", "like", "device",
 })  # fmt: skip
 
 
@@ -91,6 +92,8 @@ def call_value(lw: Lowerer, target: Value, args: list[Value], kwargs: dict[str, 
 
 def call_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
     """Call a function that is known now."""
+    if any(isinstance(a, ZeroV) for a in args):
+        return ZeroV()
     special = _SPECIAL.get(fn) if _hashable(fn) else None
     if special is not None:
         return special(lw, args, kwargs, node)
@@ -288,6 +291,9 @@ def _add_static(lw: Lowerer, fn: Any, static: dict[str, Any], name: str, value: 
     if known is _UNKNOWN:
         lw.fail(node, f"`{name}` of `{getattr(fn, '__name__', fn)}` must be known at transform time",
                 "Write it as a constant, or make it a default argument.")  # fmt: skip
+    if known is None and name == "axis" and fn in (np.concatenate, np.sort, np.argsort, np.append):
+        static[name] = known
+        return
     if known is None and name in ("axis", "out", "initial", "dtype", "order", "ord", "where"):
         return
     if name in ("copy", "subok", "like", "device") or (name == "keepdims" and known is False):

@@ -20,6 +20,7 @@ from s2sad.frontend.values import (
     StructV,
     V,
     Value,
+    ZeroV,
     const,
     literal,
     pack,
@@ -148,6 +149,8 @@ def _is_plain(found: Any) -> bool:
 def _bin_op(lw: Lowerer, node: Any) -> Value:
     left, right = lower_expr(lw, node.left), lower_expr(lw, node.right)
     fn = BINARY[type(node.op).__name__]
+    if isinstance(left, ZeroV) or isinstance(right, ZeroV):
+        return _with_zero(lw, fn, left, right, node)
     match left, right:
         case StructV(kind, _, xs), StructV(other, _, ys) if fn is operator.add and kind == other:
             return StructV(kind, tuple(range(len(xs) + len(ys))), (*xs, *ys))
@@ -162,6 +165,17 @@ def _bin_op(lw: Lowerer, node: Any) -> Value:
         case _:
             args = (as_expr(lw, left, node.left), as_expr(lw, right, node.right))
             return apply(lw, fn, args, {}, node)
+
+
+def _with_zero(lw: Lowerer, fn: Any, left: Value, right: Value, node: Any) -> Value:
+    """A sum keeps its other term, anything else that is linear in a zero is zero."""
+    if fn is operator.add:
+        return right if isinstance(left, ZeroV) else left
+    if fn is operator.sub:
+        if isinstance(right, ZeroV):
+            return left
+        return apply(lw, operator.neg, (as_expr(lw, right, node),), {}, node)
+    return ZeroV()
 
 
 def _repeat(lw: Lowerer, value: Value, count: Expr, node: Any) -> Value:
@@ -184,6 +198,8 @@ def _repeat(lw: Lowerer, value: Value, count: Expr, node: Any) -> Value:
 
 def _unary_op(lw: Lowerer, node: Any) -> Value:
     value = lower_expr(lw, node.operand)
+    if isinstance(value, ZeroV):
+        return value
     fn = UNARY[type(node.op).__name__]
     if fn is operator.not_:
         test = lower_test(lw, node.operand)
@@ -407,6 +423,8 @@ def _call(lw: Lowerer, node: Any) -> Value:
 def _subscript(lw: Lowerer, node: Any) -> Value:
     base = lower_expr(lw, node.value)
     match base:
+        case ZeroV():
+            return base
         case StructV():
             return _struct_item(lw, base, node)
         case StaticV(obj):

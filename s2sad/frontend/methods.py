@@ -9,7 +9,7 @@ import numpy as np
 from s2sad.frontend.expressions import as_expr
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.operators import apply, build
-from s2sad.frontend.values import MethodV, StaticV, StructV, V, Value, literal
+from s2sad.frontend.values import MethodV, StaticV, StructV, V, Value, ZeroV, literal
 from s2sad.ir import ops
 from s2sad.ir.nodes import Append, Apply, Index, Slice, Store
 from s2sad.ir.types import Array, ListOf, Scalar
@@ -28,6 +28,8 @@ _AS_FUNCTIONS: dict[str, Any] = {
 def attribute(lw: Lowerer, owner: Value, name: str, node: Any) -> Value:
     """Return `owner.name`."""
     match owner:
+        case ZeroV():
+            return MethodV(owner, name) if name not in ("T", "real", "imag") else owner
         case StaticV(obj):
             return _static_attribute(lw, obj, name, node)
         case StructV(kind, keys, items):
@@ -84,6 +86,8 @@ def _array_attribute(lw: Lowerer, owner: V, kind: Array | Scalar, name: str, nod
 def call_method(lw: Lowerer, method: MethodV, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
     """Return `owner.method(*args, **kwargs)`."""
     owner, name = method.owner, method.name
+    if isinstance(owner, ZeroV):
+        return owner
     if isinstance(owner, StructV):
         return _struct_method(lw, owner, name, args, node)
     assert isinstance(owner, V)

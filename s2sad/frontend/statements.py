@@ -23,6 +23,7 @@ from s2sad.frontend.values import (
     StructV,
     V,
     Value,
+    ZeroV,
     const,
     leaves_of,
     literal,
@@ -308,6 +309,9 @@ def _aug_assign(lw: Lowerer, node: Any) -> None:
     if not isinstance(target, gast.Name):
         lw.fail(target, "this cannot be assigned to in a differentiated function")
     current = lower_expr(lw, _as_load(target))
+    if isinstance(current, ZeroV) or isinstance(value, ZeroV):
+        lw.env[target.id] = value if isinstance(current, ZeroV) else current
+        return
     match current:
         case BarV(slot):
             if symbol not in ("+", "-"):

@@ -86,6 +86,11 @@ class BarV:
 
 
 @dataclass(frozen=True, slots=True)
+class ZeroV:
+    """A rule's `x_dot` that is zero: whatever is linear in it is zero too and is left out."""
+
+
+@dataclass(frozen=True, slots=True)
 class Poison:
     """A name whose meaning differs between paths; using it is an error with this reason."""
 
@@ -103,7 +108,7 @@ class Scope:
     unrolled: bool = False
 
 
-Value = V | StructV | StaticV | FuncV | RangeV | IterV | SliceV | MethodV | BarV | Poison
+Value = V | StructV | StaticV | FuncV | RangeV | IterV | SliceV | MethodV | BarV | ZeroV | Poison
 
 
 def type_of(value: Value) -> Type:

@@ -65,8 +65,10 @@ def unbroadcast(g: Any, x: Any) -> Any:
 
 
 def zeros_like_list(items: list[Any]) -> list[Any]:
-    """A list of zeros, each like the item at its place."""
-    return [np.zeros_like(item) if isinstance(item, np.ndarray) else item * 0 for item in items]
+    """A list of zeros, each like the item at its place; printed as the runtime helper."""
+    from s2sad.runtime.lists import zero_arrays, zero_scalars
+
+    return zero_arrays(items) if items and isinstance(items[0], np.ndarray) else zero_scalars(items)
 
 
 def astype(x: Any, *, dtype: Any) -> Any:

@@ -24,6 +24,7 @@ from s2sad.runtime.special import digamma, polygamma
 
 _BASES = ((0.3, 3.0), (-2.0, 2.0))
 _POWER = ("b * a**(b - (b != 0))", "y * log(where(a > 0, a, 1))")
+_POW = (operator.pow, builtins.pow)
 _COMPLEX_POWER = ("b * a**(b - (b != 0))", "y * log(where(a == 0, 1, a))")
 _LARGER = ("(a > b) + 0.5 * (a == b)", "(b > a) + 0.5 * (a == b)")
 _SMALLER = ("(a < b) + 0.5 * (a == b)", "(b < a) + 0.5 * (a == b)")
@@ -37,7 +38,7 @@ ARITHMETIC = (
         "divide(a, b)", "1 / b", "-y / b",
         complex=True, domain=_SECOND_NONZERO, also=(operator.truediv,),
     ),
-    row("power(a, b)", *_POWER, complex=_COMPLEX_POWER, domain=_BASES, also=(operator.pow, builtins.pow)),
+    row("power(a, b)", *_POWER, complex=_COMPLEX_POWER, domain=_BASES, also=_POW),
     row("float_power(a, b)", *_POWER, complex=_COMPLEX_POWER, domain=_BASES),
     row("mod(a, b)", "1", "-(a // b)", domain=_SECOND_NONZERO, also=(operator.mod,)),
     row("ieee(a, b)", "1", "(y - a) / b", domain=_SECOND_NONZERO, also=(math.remainder,)),

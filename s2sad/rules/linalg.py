@@ -242,7 +242,7 @@ class kron:
 
 @rule(np.cross)
 class cross:
-    """The cross product of 3-vectors along the last axis: a_bar . (a_dot x b) = a_dot . (b x a_bar)."""
+    """The cross product of 3-vectors along the last axis: `y_bar·(a_dot×b) = a_dot·(b×y_bar)`."""
 
     samples = (
         case(values(3), values(3, seed=1)),

@@ -152,7 +152,7 @@ def add_row(line: Row) -> None:
 
 
 def rule(fn: Fn, *more: Fn) -> Callable[[type], Structured]:
-    """Register the decorated class, with its `tangent`, `adjoint` and `samples`, for the functions."""
+    """Register the decorated class, its `tangent`, `adjoint` and `samples`, for the functions."""
 
     def register(cls: type) -> Structured:
         body = vars(cls)

@@ -25,7 +25,7 @@ def scatter(g: Any, index: Any, x: Any, axis: int) -> Any:
 
 
 def scatter_along(g: Any, indices: Any, x: Any, axis: int) -> Any:
-    """Return zeros like `x` with `g` added: the transpose of `np.take_along_axis(x, indices, axis)`."""
+    """Return zeros like `x` with `g` added at `indices` along `axis`, one line at a time."""
     n, count = x.shape[axis], indices.shape[axis]
     inner = 1
     for k in range(axis % x.ndim + 1, x.ndim):

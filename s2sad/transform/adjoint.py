@@ -48,6 +48,7 @@ from s2sad.ir.nodes import (
 )
 from s2sad.ir.types import Array, Dim, ListOf, Scalar, Type, is_inexact
 from s2sad.ir.walk import bound, names_in, reads, root_of, statements
+from s2sad.runtime.lists import zero_arrays, zero_scalars
 from s2sad.transform.algebra import negative, zero
 from s2sad.transform.cotangents import Cotangents
 from s2sad.transform.naming import Namer, noun
@@ -78,20 +79,23 @@ class Sweeps:
 def sweeps(
     fn: Function, wrt: tuple[int, ...], facts: Facts, callee_adjoint: CalleeAdjoint,
     own_bars: bool, active_results: tuple[bool, ...] | None = None, seed: float | None = None,
+    split: bool = False,
 ) -> Sweeps:  # fmt: skip
     """Return the forward and reverse sweeps of `fn` for the parameters at positions `wrt`.
 
     `own_bars`: array adjoints start at zero here; otherwise they are parameters, added to.
     `seed`: the cotangent of a scalar result when it is known, else the results' adjoints are parameters.
+    `split`: the sweeps will be functions of their own, so that the reverse binds its views itself.
     """
-    return _Adjoint(fn, wrt, facts, callee_adjoint, own_bars, active_results, seed).run()
+    return _Adjoint(fn, wrt, facts, callee_adjoint, own_bars, active_results, seed, split).run()
 
 
 class _Adjoint:
     def __init__(
         self, fn: Function, wrt: tuple[int, ...], facts: Facts, callee_adjoint: CalleeAdjoint,
-        own_bars: bool, active_results: tuple[bool, ...] | None, seed: float | None,
+        own_bars: bool, active_results: tuple[bool, ...] | None, seed: float | None, split: bool,
     ) -> None:  # fmt: skip
+        self.split = split
         self.facts, self.callee_adjoint, self.own_bars, self.seed = facts, callee_adjoint, own_bars, seed
         self.namer = Namer({p.name for p in fn.params} | names_in(fn.body))
         fn = renamed(structured(without_scalar_stores(fn), self.namer), self.namer)
@@ -106,6 +110,9 @@ class _Adjoint:
         self.wrt = wrt
         self.bar_names: dict[str, str] = {}
         self.kinds = self._kinds()
+        for name, kind in self.kinds.items():
+            if name in self.active or name in self.inputs:
+                self.bar(Var(name, kind))
         self.seeds = self._seed_vars()
         self.adjoint_code: dict[int, list[Stmt]] = {}
         self.after_loop: dict[int, list[Stmt]] = {}
@@ -415,7 +422,7 @@ class _Adjoint:
     def _forward(self, body: tuple[Stmt, ...], block: Block, ends: tuple[Stmt, ...] = ()) -> list[Stmt]:
         result: list[Stmt] = []
         for missing in self.plan.undefined.get(block, ()):
-            result.append(Assign(missing, _dummy(missing.type)))
+            result.append(Assign(missing, placeholder(missing.type)))
         own = tuple(s for slot in self.slots.get(("end", block), ()) for s in slot.save)
         early: dict[int, list[Stmt]] = {}
         for stmt in body:
@@ -465,6 +472,10 @@ class _Adjoint:
         bindings: list[Stmt] = list(self.plan.recomputed.get(block, ()))
         code.extend(s for slot in self.slots.get(("end", block), ()) for s in slot.restore)
         code.extend(bindings)
+        if self.split and not self.layout.loops(block):
+            code.extend(
+                a.binding for a in self.aliases.values() if self.layout.block_of[id(a.binding)] == block
+            )
         code.extend(self._zero_bars(block))
         for item in self.aliases.values():
             if self.layout.block_of[id(item.binding)] == block and item.root in self.active and item.name in self.active:
@@ -503,7 +514,8 @@ class _Adjoint:
             case Array():
                 return Assign(bar, build(np.zeros_like, name), span)
             case ListOf():
-                return Assign(bar, Apply(ops.zeros_like_list, (name,), name.type), span)
+                fn = zero_arrays if isinstance(name.type.item, Array) else zero_scalars
+                return Assign(bar, Apply(fn, (name,), name.type), span)
             case _:
                 return Assign(bar, zero(name.type), span)
 
@@ -614,7 +626,8 @@ def _folded(expr: Expr) -> Expr:
     return fold(expr)
 
 
-def _dummy(kind: Type) -> Expr:
+def placeholder(kind: Type) -> Expr:
+    """Return an empty value of a type, for a name that must exist before it is set."""
     match kind:
         case Scalar(dtype):
             return literal(False) if dtype == "bool" else literal(0) if "int" in dtype else zero(kind)

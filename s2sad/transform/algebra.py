@@ -9,7 +9,7 @@ import numpy as np
 
 from s2sad.frontend.operators import build
 from s2sad.frontend.values import literal
-from s2sad.ir.nodes import Apply, Const, Expr
+from s2sad.ir.nodes import Apply, Const, Expr, Index, Var
 from s2sad.ir.types import Array, Scalar, Type
 from s2sad.ir.walk import is_const, map_children
 
@@ -35,10 +35,10 @@ def negative(expr: Expr) -> Expr:
 
 def times(a: Expr, b: Expr) -> Expr:
     """Return `a * b`, a cotangent and a partial in either order."""
-    if is_const(a, 1):
-        return b
     if is_const(b, 1):
         return a
+    if is_const(a, 1):
+        return b
     if is_const(b, -1):
         return negative(a)
     if is_const(a, -1):
@@ -56,9 +56,20 @@ def times(a: Expr, b: Expr) -> Expr:
     if isinstance(b, Const):
         return build(operator.mul, b, a)
     if isinstance(b, Apply) and b.fn is operator.mul and isinstance(b.args[0], Const) and not _boolean(b.args[0]):
-        return times(b.args[0], times(a, b.args[1])) if not isinstance(a, Const) else times(times(a, b.args[0]), b.args[1])
+        if isinstance(a, Const):
+            return times(times(a, b.args[0]), b.args[1])
+        return _product(build(operator.mul, b.args[0], b.args[1]), a)
     if isinstance(a, Apply) and a.fn is operator.mul and isinstance(a.args[0], Const) and not _boolean(a.args[0]):
-        return build(operator.mul, a.args[0], times(a.args[1], b))
+        return times(a.args[0], times(a.args[1], b))
+    if isinstance(b, Var | Index) or (isinstance(b, Apply) and b.fn not in (operator.add, operator.sub)):
+        return _product(b, a)
+    return build(operator.mul, a, b)
+
+
+def _product(a: Expr, b: Expr) -> Expr:
+    """Return `a * b` as a chain without brackets: the order of a product is ours to choose."""
+    if isinstance(b, Apply) and b.fn is operator.mul and not isinstance(b.args[0], Const):
+        return build(operator.mul, _product(a, b.args[0]), b.args[1])
     return build(operator.mul, a, b)
 
 

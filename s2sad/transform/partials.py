@@ -160,8 +160,8 @@ def run_adjoint(
     return [_at(stmt, span) for stmt in lw.block], lw.contributions
 
 
-def run_tangent(rule: Structured, env: dict[str, Value], namer: Namer, span: Span) -> tuple[list[Stmt], Expr]:
-    """Lower a structured tangent; return its statements and the tangent of the result."""
+def run_tangent(rule: Structured, env: dict[str, Value], namer: Namer, span: Span) -> tuple[list[Stmt], Expr | None]:
+    """Lower a structured tangent; return its statements and the tangent of the result, None if zero."""
     from s2sad.ir.nodes import Return
 
     lw = _rule_lowerer(rule.tangent, env, namer)
@@ -169,7 +169,7 @@ def run_tangent(rule: Structured, env: dict[str, Value], namer: Namer, span: Spa
     namer.taken |= lw.names
     *before, last = lw.block
     assert isinstance(last, Return)
-    return [_at(stmt, span) for stmt in before], last.values[0]
+    return [_at(stmt, span) for stmt in before], last.values[0] if last.values else None
 
 
 def _rule_lowerer(fn: Callable[..., Any], env: dict[str, Value], namer: Namer) -> Lowerer:

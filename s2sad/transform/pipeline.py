@@ -14,8 +14,10 @@ from s2sad.frontend.lowerer import Context, Instance
 from s2sad.frontend.operators import build
 from s2sad.ir.nodes import Assign, CallStmt, Comment, Const, Expr, Function, Param, Return, Stmt, Store, Var
 from s2sad.ir.types import Array, ListOf, Scalar, Type, is_inexact
-from s2sad.ir.walk import bound, root_of, statements
-from s2sad.transform.adjoint import Sweeps, sweeps
+from s2sad.frontend.values import literal
+from s2sad.ir.nodes import For, If
+from s2sad.ir.walk import bound, exprs_of, root_of, statements, subexpressions
+from s2sad.transform.adjoint import Sweeps, placeholder, sweeps
 from s2sad.transform.tangent import tangent
 from s2sad.transform.tidy import tidy
 
@@ -71,7 +73,8 @@ class Deriver:
         body = (*made.forward, *made.reverse, Return(tuple(scalars), fn.span))
         doc = f"Add the adjoint of `{callee}` to the adjoints of its arguments."
         whole = Function(name, params, body, tuple(s.type for s in scalars), doc, fn.span)
-        self.functions[name] = tidy(whole, self.facts)
+        shared = frozenset(s.name for s in shadows if isinstance(s, Var))
+        self.functions[name] = tidy(whole, self.facts, _names_of(made.primal), shared, silent=True)
         self.facts.forget(name)
         return name
 
@@ -82,17 +85,18 @@ class Deriver:
         active = tuple(is_inexact(k) for k in fn.results)
         if aux:
             active = tuple(i == 0 for i in range(len(fn.results)))
-        made = sweeps(fn, wrt, self.facts, self.callee_adjoint, True, active, seed)
+        split = mode in ("fwd", "bwd")
+        made = sweeps(fn, wrt, self.facts, self.callee_adjoint, True, active, seed, split)
         base = instance.name
-        if mode in ("fwd", "bwd"):
-            return self._split(instance, made, base)
+        if split:
+            return self._split(instance, made, mode)
         name = self.ctx.unique(f"{base}_{mode}")
         sections, values = self._with_values(made, mode != "grad")
         outputs = (*values, *made.bars) if mode != "grad" else made.bars
         params = (*made.primal.params, *(Param(s.name, s.type) for s in made.seeds))
         body = (*_private_copies(made.primal, self.facts), *sections, Return(outputs, fn.span))
         whole = Function(name, params, body, tuple(o.type for o in outputs), _doc(instance, mode, wrt), fn.span)
-        return self._done(name, tidy(whole, self.facts), instance)
+        return self._done(name, tidy(whole, self.facts, _names_of(made.primal)), instance)
 
     def _with_values(self, made: Sweeps, wanted: bool) -> tuple[list[Stmt], tuple[Expr, ...]]:
         """Put the sweeps together; results are named before the reverse sweep may change what they read."""
@@ -112,8 +116,29 @@ class Deriver:
             Comment("---- primal sweep ----"), *forward, Comment(""), Comment("---- adjoint sweep ----"), *made.reverse,
         ], tuple(values)  # fmt: skip
 
-    def _split(self, instance: Instance, made: Sweeps, base: str) -> Derived:
-        raise NotImplementedError
+    def _split(self, instance: Instance, made: Sweeps, mode: str) -> Derived:
+        """Put each sweep in a function of its own: `fwd` gives what `bwd` still needs after the results."""
+        fn = made.primal
+        residuals = _residuals(made)
+        if mode == "bwd":
+            name = self.ctx.unique(f"{instance.name}_bwd")
+            params = (*(Param(r.name, r.type) for r in residuals), *(Param(s.name, s.type) for s in made.seeds))
+            body = (*made.reverse, Return(made.bars, fn.span))
+            doc = f"Adjoint sweep of `{instance.name}` from what `{instance.name}_fwd` kept."
+            whole = Function(name, params, body, tuple(b.type for b in made.bars), doc, fn.span)
+            return self._done(name, tidy(whole, self.facts, _names_of(fn)), instance, len(residuals))
+        name = self.ctx.unique(f"{instance.name}_fwd")
+        forward: list[Stmt] = [*_private_copies(fn, self.facts), *_placeholders(made, residuals), *made.forward]
+        values: list[Expr] = []
+        kept = {r.name for r in residuals}
+        for value in made.values:
+            root = root_of(value)
+            shared = isinstance(value.type, Array) and root is not None and root.name in kept
+            values.append(build(np.copy, value) if shared else value)
+        outputs = (*values, *residuals)
+        doc = f"Forward sweep of `{instance.name}`: its value, then what the adjoint sweep needs."
+        whole = Function(name, fn.params, (*forward, Return(outputs, fn.span)), tuple(o.type for o in outputs), doc, fn.span)
+        return self._done(name, tidy(whole, self.facts, _names_of(fn)), instance, len(residuals))
 
     # ---- forward ----
 
@@ -123,7 +148,7 @@ class Deriver:
         name = self.ctx.unique(f"{instance.name}_jvp")
         whole = tangent(fn, name, wrt, self.facts, self.callee_tangent)
         whole = replace(whole, body=(*_private_copies(fn, self.facts), *whole.body), doc=_doc(instance, "jvp", wrt))
-        return self._done(name, tidy(whole, self.facts), instance)
+        return self._done(name, tidy(whole, self.facts, _names_of(fn)), instance)
 
     def callee_tangent(self, callee: str, on: tuple[bool, ...]) -> str:
         """Return the name of the tangent of a callee, given which arguments carry a tangent."""
@@ -135,7 +160,8 @@ class Deriver:
             wrt = tuple(i for i, active in enumerate(on) if active)
             self.functions[name] = _signature_only(fn, name, wrt, ())
             made = tangent(fn, name, wrt, self.facts, self.callee_tangent)
-            self.functions[name] = tidy(made, self.facts)
+            outputs = frozenset(p.name for p in made.params if isinstance(p.type, Array | ListOf))
+            self.functions[name] = tidy(made, self.facts, _names_of(fn), outputs)
             self.facts.forget(name)
         return self.tangents[key]
 
@@ -149,11 +175,11 @@ class Deriver:
         assert instance.function is not None
         return instance.function
 
-    def _done(self, name: str, fn: Function, instance: Instance) -> Derived:
+    def _done(self, name: str, fn: Function, instance: Instance, residuals: int = 0) -> Derived:
         self.functions[name] = fn
         order: dict[str, Function] = {}
         self._collect(name, order)
-        return Derived(name, order, instance)
+        return Derived(name, order, instance, residuals)
 
     def _collect(self, name: str, order: dict[str, Function]) -> None:
         """Gather what the entry calls, callees first."""
@@ -183,6 +209,13 @@ def derive_program(
     if mode == "jvp":
         return deriver.forward(instance, wrt)
     return deriver.reverse(instance, mode, wrt, aux)
+
+
+def _names_of(fn: Function) -> frozenset[str]:
+    """The user's own names, as they stand in the prepared primal."""
+    from s2sad.ir.walk import names_in
+
+    return frozenset(names_in(fn.body) | {p.name for p in fn.params})
 
 
 def _signature_only(fn: Function, name: str, wrt: tuple[int, ...], results: tuple[bool, ...]) -> Function:
@@ -217,6 +250,29 @@ def _changed_names(body: tuple[Stmt, ...]) -> set[str]:
                 if root is not None and isinstance(root.type, Array):
                     changed.add(root.name)
     return changed
+
+
+def _residuals(made: Sweeps) -> tuple[Var, ...]:
+    """Return what the reverse sweep reads and does not make: arguments, primal values, tapes."""
+    from s2sad.analysis.liveness import Liveness
+
+    probe = If(literal(True), (*made.reverse, Return(made.bars)))
+    free = Liveness((probe, Return(()))).inside(probe) - {s.name for s in made.seeds}
+    kinds: dict[str, Var] = {}
+    for stmt in statements(made.reverse):
+        for expr in exprs_of(stmt):
+            for part in subexpressions(expr):
+                if isinstance(part, Var):
+                    kinds.setdefault(part.name, part)
+    return tuple(kinds[name] for name in sorted(free) if name in kinds)
+
+
+def _placeholders(made: Sweeps, residuals: tuple[Var, ...]) -> list[Stmt]:
+    """A residual that only some path sets must exist on the others."""
+    surely = {p.name for p in made.primal.params}
+    for stmt in made.forward:
+        surely.update(bound(stmt) if not isinstance(stmt, For) else ())
+    return [Assign(r, placeholder(r.type), made.primal.span) for r in residuals if r.name not in surely]
 
 
 def _unused(hint: str, made: Sweeps) -> str:

@@ -120,6 +120,10 @@ def test_edited_text_is_never_stale(cache):
     assert load(module(), "cpu").entry(x) == 32.0
 
 
+def scaled(k):
+    return lambda x: k * x
+
+
 def test_changed_external_and_helper_are_never_stale(cache):
     text = "def f(x):\n    return g(x) + c\n"
 
@@ -131,8 +135,17 @@ def test_changed_external_and_helper_are_never_stale(cache):
         assert value(target, lambda x: 2.0 * x, 1.0) == 7.0
         assert value(target, lambda x: 5.0 * x, 1.0) == 16.0
         assert value(target, lambda x: 5.0 * x, 2.0) == 17.0
-        first, second = (lambda x, k=k: k * x for k in (2.0, 3.0))
+        first, second = scaled(2.0), scaled(3.0)
         assert (value(target, first, 0.0), value(target, second, 0.0)) == (6.0, 9.0)
+
+
+def test_users_module_named_like_a_standard_one_is_still_compiled_and_hashed(cache):
+    text = "def f(x):\n    return g(x)\n"
+    for factor in ("2.0", "3.0"):
+        scope = {"__name__": "code"}
+        exec(f"def g(x):\n    return {factor} * x\n", scope)
+        given = module(text, functions=("f",), entry="f", runtime={}, externals={"g": scope["g"]})
+        assert load(given, "cpu").entry(1.0) == float(factor)
 
 
 def test_options_and_key_are_hashed():

@@ -91,7 +91,8 @@ def test_argnums_that_name_no_argument(argnums):
 VALUES = [
     1.0, 2, 1j, np.float32(1.0), np.arange(3.0), np.ones((2, 1), np.float32), np.ones(2)[::2],
     np.asfortranarray(np.ones((2, 3))), np.array(1.5), (1.0, [np.ones(2)]),
-    {"b": 1.0, "a": np.ones(2)}, Point(1.0, np.ones(2)), Layer(np.ones(2), 1.0), {"nested": [Point((1.0,), 2.0)]},
+    {"b": 1.0, "a": np.ones(2)},
+    Point(1.0, np.ones(2)), Layer(np.ones(2), 1.0), {"nested": [Point((1.0,), 2.0)]},
     None, True, "mean", OrderedDict(z=1.0, a=2.0), (), {}, np.arange(3, dtype=">f8"),
 ]  # fmt: skip
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import importlib
 import pickle
+import sys
 import threading
 from typing import Any, NamedTuple
 
@@ -170,7 +171,7 @@ def test_one_derivation_serves_equal_calls(compiler):
     assert len(compiler.requests) == 3
 
 
-def test_rebound_captures_are_noticed():
+def test_rebound_captures_are_derived_anew(compiler):
     k = 2.0
 
     def fun(x):
@@ -180,6 +181,28 @@ def test_rebound_captures_are_noticed():
     assert g(1.0) == 2.0
     k = 3.0
     assert g(1.0) == 3.0
+    assert len(compiler.requests) == 2
+    k = float("3.0")
+    assert g(1.0) == 3.0
+    assert len(compiler.requests) == 2
+
+
+def helper(x):
+    return CONSTANT * x * SETTINGS["factor"]
+
+
+CONSTANT, SETTINGS = 2.0, {"factor": 1.0}
+
+
+def test_captures_of_helpers_are_followed(compiler, monkeypatch):
+    g = s2sad.grad(lambda x: helper(x))
+    assert g(1.0) == 2.0
+    monkeypatch.setattr(sys.modules[__name__], "CONSTANT", 5.0)
+    assert g(1.0) == 5.0
+    monkeypatch.setitem(SETTINGS, "factor", 2.0)
+    assert g(1.0) == 10.0
+    assert g(1.0) == 10.0
+    assert len(compiler.requests) == 3
 
 
 def test_static_arguments_specialise_by_value():

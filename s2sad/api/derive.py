@@ -1,0 +1,111 @@
+"""From a function and its argument types to the module of a derivative: program, then text."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from s2sad.backends.base import Module
+from s2sad.emit.legal import legalised
+from s2sad.emit.names import Names
+from s2sad.emit.printer import print_function
+from s2sad.errors import Span
+from s2sad.frontend.lowerer import Captured
+from s2sad.frontend.source import has_source, unwrap
+from s2sad.ir.types import Type
+from s2sad.transform.pipeline import Derived, derive_program
+
+
+@dataclass(frozen=True)
+class Derivative:
+    """A derivative as text, and what its entry needs beside its arguments.
+
+    Attributes:
+        module: what the backend loads.
+        text: the readable source.
+        result: the type of the function's output, structure included.
+        residual_count: for the forward sweep, how many residuals follow the outputs.
+        captured: the arrays read from outer scopes at each call, passed after all other arguments.
+        derived: the program that was printed.
+    """
+
+    module: Module
+    text: str
+    result: Type
+    residual_count: int = 0
+    captured: tuple[Captured, ...] = ()
+    derived: Derived | None = None
+
+
+def derive(
+    fun: Callable[..., Any], mode: str, types: tuple[Type, ...], wrt: tuple[int, ...], target: str, options: Any
+) -> Derivative:
+    """Return the derivative of `fun` in `mode` for these argument types.
+
+    Raises:
+        S2SADError: the function, or something it calls, cannot be differentiated.
+    """
+    derived = derive_program(fun, mode, types, wrt, getattr(options, "aux", False))
+    names = Names(_aliases(fun))
+    functions = {name: legalised(fn, target) for name, fn in derived.functions.items()}
+    names.reserve(functions)
+    parts: list[str] = []
+    spans: list[list[Span]] = []
+    for fn in functions.values():
+        text, lines = print_function(fn, names)
+        parts.append(text.rstrip("\n"))
+        spans.append(lines)
+    imports = "\n".join(names.imports())
+    text = "\n\n\n".join([imports, *parts] if imports else parts) + "\n"
+    assert derived.instance.result is not None
+    module = Module(
+        name=derived.entry,
+        text=text,
+        functions=tuple(functions),
+        entry=derived.entry,
+        externals=dict(names.externals),
+        runtime=dict(names.runtime),
+        fastmath=_fastmath(fun, options),
+        parallel=bool(getattr(options, "parallel", False)),
+        cache=bool(getattr(options, "cache", True)),
+        source_map=_source_map(text, parts, spans),
+    )
+    return Derivative(
+        module, text, derived.instance.result, derived.residuals, tuple(derived.instance.captured), derived
+    )
+
+
+def _fastmath(fun: Any, options: Any) -> Any:
+    """`fastmath` is off, unless asked for or set on the user's own njit function."""
+    asked = getattr(options, "fastmath", False)
+    if asked:
+        return asked
+    own = getattr(fun, "targetoptions", None)
+    return own.get("fastmath", False) if isinstance(own, dict) else False
+
+
+def _aliases(fun: Any) -> dict[str, str]:
+    """How the user's module names NumPy and math: the derivative names them alike."""
+    found = {"numpy": "np", "math": "math"}
+    plain = unwrap(fun) if has_source(fun) else None
+    for name, value in getattr(plain, "__globals__", {}).items():
+        if inspect.ismodule(value) and value.__name__ in ("numpy", "math", "cmath"):
+            found[value.__name__] = name
+    return found
+
+
+def _source_map(text: str, parts: list[str], spans: list[list[Span]]) -> dict[int, Span]:
+    """Map each line of the module's text to the user's span that it came from."""
+    result: dict[int, Span] = {}
+    position = 0
+    for part, lines in zip(parts, spans, strict=True):
+        start = text.index(part, position)
+        first = text.count(os.linesep if os.linesep in text else "\n", 0, start) + 1
+        for offset, span in enumerate(lines):
+            if span.line:
+                result[first + offset] = span
+        position = start + len(part)
+    return result

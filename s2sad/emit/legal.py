@@ -1,0 +1,84 @@
+"""What the compiled target needs that the text would not say by itself.
+
+Numba lacks some of NumPy (`keepdims`, `mean(axis)`, …) and differs from it elsewhere: a float64
+literal promotes float32, and overlapping slices are not buffered. For target "cpu" such places are
+rewritten; for target "python" the text is NumPy's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from s2sad.ir.nodes import Apply, Const, Expr, Function, Index, Slice, Stmt, Store
+from s2sad.ir.types import Array, Scalar
+from s2sad.ir.walk import map_blocks, map_children, map_exprs, root_of, subexpressions
+
+
+def legalised(fn: Function, target: str) -> Function:
+    """Return `fn` with every expression in a form that `target` takes with NumPy's meaning."""
+    if target != "cpu":
+        return fn
+    return replace(fn, body=tuple(_stmt(s) for s in fn.body))
+
+
+def _stmt(stmt: Stmt) -> Stmt:
+    stmt = map_exprs(stmt, _expr)
+    if isinstance(stmt, Store):
+        stmt = _apart(stmt)
+    return map_blocks(stmt, lambda body: tuple(_stmt(s) for s in body))
+
+
+def _expr(expr: Any) -> Any:
+    expr = map_children(expr, _expr)
+    if not isinstance(expr, Apply):
+        return expr
+    expr = _typed_constants(expr)
+    return _helper(expr)
+
+
+def _helper(expr: Apply) -> Apply:
+    from s2sad.rules.legal import legal
+
+    return legal(expr)
+
+
+def _typed_constants(expr: Apply) -> Apply:
+    """A Python scalar beside float32 stays float32 in NumPy; Numba has to be told."""
+    kind = expr.type
+    if not isinstance(kind, Array | Scalar) or kind.dtype not in ("float32", "complex64"):
+        return expr
+    args = tuple(_narrow(arg) for arg in expr.args)
+    return expr if args == expr.args else Apply(expr.fn, args, expr.type, expr.static)
+
+
+def _narrow(arg: Expr) -> Expr:
+    if not isinstance(arg.type, Scalar) or not arg.type.weak:
+        return arg
+    if arg.type.dtype == "float64":
+        if isinstance(arg, Const):
+            value = np.float32(arg.value)
+            return Const(value, Scalar("float32"))
+        return Apply(np.float32, (arg,), Scalar("float32"))
+    return arg
+
+
+def _apart(stmt: Store) -> Store:
+    """`y[1:] += y[:-1]`: NumPy reads everything before it writes; a copy says so to Numba."""
+    root = root_of(stmt.place)
+    if root is None or not isinstance(stmt.place.type, Array):
+        return stmt
+    copied = _copied(stmt.value, root.name, stmt.place)
+    return stmt if copied is stmt.value else replace(stmt, value=copied)
+
+
+def _copied(expr: Any, name: str, place: Expr) -> Any:
+    if isinstance(expr, Index) and isinstance(expr.type, Array) and expr != place:
+        base = root_of(expr)
+        if base is not None and base.name == name and any(isinstance(i, Slice) for i in expr.index):
+            return Apply(np.copy, (expr,), expr.type)
+    if isinstance(expr, Slice) or not any(True for _ in subexpressions(expr)):
+        return expr
+    return map_children(expr, lambda child: _copied(child, name, place))

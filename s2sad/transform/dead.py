@@ -1,0 +1,254 @@
+"""Dead code: what no result needs is not computed.
+
+Two views together: a name that nothing needed ever reads is dropped with all its assignments
+(counters that only count themselves included), and an assignment whose value is overwritten
+before it is read is dropped where it stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from s2sad.analysis.alias import view_base
+from s2sad.analysis.facts import Facts
+from s2sad.analysis.liveness import Liveness
+from s2sad.ir import ops
+from s2sad.ir.nodes import (
+    Append,
+    Apply,
+    Assert,
+    Assign,
+    Break,
+    CallStmt,
+    Comment,
+    Continue,
+    Effect,
+    Expr,
+    For,
+    Function,
+    If,
+    Raise,
+    Return,
+    Stmt,
+    Store,
+    Swap,
+    Var,
+    While,
+)
+from s2sad.ir.types import Array, ListOf
+from s2sad.ir.walk import exprs_of, map_blocks, reads, root_of, statements, subexpressions
+
+
+def without_dead_code(fn: Function, facts: Facts, outputs: frozenset[str], silent: bool) -> Function:
+    """Drop what neither the returned values nor `outputs` (arrays written for the caller) need.
+
+    `silent`: prints and checks belong to another run of the same statements and are dropped.
+    """
+    while True:
+        slim = _overwritten(_unneeded(fn, facts, outputs, silent), facts, outputs)
+        if slim == fn:
+            return fn
+        fn = slim
+
+
+class _Groups:
+    """Names that may share memory are needed together."""
+
+    def __init__(self, body: tuple[Stmt, ...], facts: Facts) -> None:
+        self.parent: dict[str, str] = {}
+        for stmt in statements(body):
+            match stmt:
+                case Assign(target, value):
+                    base = view_base(value)
+                    if base is not None:
+                        self._union(target.name, base.name)
+                case Swap(first, second):
+                    self._union(first.name, second.name)
+                case Append(target, value):
+                    base = view_base(value)
+                    if base is not None:
+                        self._union(target.name, base.name)
+                case CallStmt(targets, callee, args):
+                    for i in facts.shares(callee):
+                        root = root_of(args[i])
+                        for target in targets:
+                            if root is not None and isinstance(target.type, Array | ListOf):
+                                self._union(target.name, root.name)
+                case _:
+                    pass
+
+    def find(self, name: str) -> str:
+        while self.parent.get(name, name) != name:
+            name = self.parent[name]
+        return name
+
+    def _union(self, a: str, b: str) -> None:
+        self.parent[self.find(a)] = self.find(b)
+
+
+def _unneeded(fn: Function, facts: Facts, outputs: frozenset[str], silent: bool) -> Function:
+    """Keep the statements that a needed name depends on, and the control flow around them."""
+    finder = _Needed(fn, facts, outputs, silent)
+    return replace(fn, body=finder.kept(fn.body))
+
+
+class _Needed:
+    def __init__(self, fn: Function, facts: Facts, outputs: frozenset[str], silent: bool) -> None:
+        self.facts, self.silent = facts, silent
+        self.groups = _Groups(fn.body, facts)
+        self.names: set[str] = {self.groups.find(n) for n in outputs}
+        self.keep: set[int] = set()
+        while self._mark(fn.body):
+            pass
+
+    def _need(self, expressions: Iterable[Expr]) -> None:
+        for expr in expressions:
+            self.names.update(self.groups.find(n) for n in reads(expr))
+
+    def _wanted(self, name: str) -> bool:
+        return self.groups.find(name) in self.names
+
+    def _mark(self, body: tuple[Stmt, ...]) -> bool:
+        """Mark once through; return whether anything new was found."""
+        before = (len(self.names), len(self.keep))
+        for stmt in body:
+            self._visit(stmt)
+        return (len(self.names), len(self.keep)) != before
+
+    def _visit(self, stmt: Stmt) -> bool:
+        kept = self._visit_inner(stmt)
+        if kept:
+            self.keep.add(id(stmt))
+        return kept
+
+    def _visit_inner(self, stmt: Stmt) -> bool:
+        match stmt:
+            case If(test, body, orelse):
+                inside = [self._visit(s) for s in (*body, *orelse)]
+                if any(inside):
+                    self._need((test,))
+                return any(inside)
+            case For() | While():
+                inside = [self._visit(s) for s in stmt.body if not isinstance(s, Break | Continue)]
+                if any(inside):
+                    self._need(exprs_of(stmt))
+                    self._needs_jumps(stmt.body)
+                return any(inside)
+            case Comment() | Break() | Continue():
+                return False
+            case _ if self._essential(stmt):
+                self._need(exprs_of(stmt))
+                return True
+            case _:
+                return False
+
+    def _needs_jumps(self, body: tuple[Stmt, ...]) -> None:
+        """A loop that is kept keeps its ways out."""
+        for stmt in body:
+            if isinstance(stmt, Break | Continue):
+                self.keep.add(id(stmt))
+            elif isinstance(stmt, If) and _jumps((stmt,)):
+                self.keep.add(id(stmt))
+                self._need((stmt.test,))
+                self._needs_jumps((*stmt.body, *stmt.orelse))
+
+    def _essential(self, stmt: Stmt) -> bool:
+        match stmt:
+            case Return():
+                return True
+            case Raise() | Assert() | Effect():
+                return not self.silent
+            case Assign(target, value):
+                return self._wanted(target.name) or _pops_needed(value, self)
+            case Store(place):
+                root = root_of(place)
+                return root is not None and self._wanted(root.name)
+            case Append(target):
+                return self._wanted(target.name)
+            case Swap(first, second):
+                return self._wanted(first.name) or self._wanted(second.name)
+            case CallStmt(targets, callee, args):
+                written = [root_of(args[i]) for i in self.facts.writes(callee)]
+                names = [t.name for t in targets] + [r.name for r in written if r is not None]
+                return any(self._wanted(n) for n in names) or not names
+            case _:
+                return True
+
+    def kept(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        result: list[Stmt] = []
+        for stmt in body:
+            if id(stmt) in self.keep:
+                result.append(_turned(map_blocks(stmt, self.kept)))
+            elif isinstance(stmt, Comment):
+                result.append(stmt)
+        return _without_stray_comments(result)
+
+
+def _turned(stmt: Stmt) -> Stmt:
+    """`if c: pass` / `else: …` says `if not c: …`."""
+    from s2sad.frontend.operators import negate
+
+    if isinstance(stmt, If) and not stmt.body and stmt.orelse:
+        return replace(stmt, test=negate(stmt.test), body=stmt.orelse, orelse=())
+    return stmt
+
+
+def _jumps(body: tuple[Stmt, ...]) -> bool:
+    for stmt in body:
+        if isinstance(stmt, Break | Continue | Return):
+            return True
+        if isinstance(stmt, If) and (_jumps(stmt.body) or _jumps(stmt.orelse)):
+            return True
+    return False
+
+
+def _pops_needed(value: Expr, needed: _Needed) -> bool:
+    """A pop moves its list on, so that the other pops still meet what they expect."""
+    for part in subexpressions(value):
+        if isinstance(part, Apply) and part.fn is ops.pop:
+            base = root_of(part.args[0])
+            if base is not None and needed.groups.find(base.name) in needed.names:
+                return True
+    return False
+
+
+def _without_stray_comments(body: list[Stmt]) -> tuple[Stmt, ...]:
+    """A comment names the statement below it; without one it goes."""
+    result: list[Stmt] = []
+    for position, stmt in enumerate(body):
+        if isinstance(stmt, Comment) and stmt.text and not stmt.text.startswith("----"):
+            following = body[position + 1] if position + 1 < len(body) else None
+            if following is None or isinstance(following, Comment):
+                continue
+            if following.span != stmt.span and not isinstance(following, For | If | While):
+                pass
+        result.append(stmt)
+    if all(isinstance(s, Comment) for s in result):
+        return ()
+    return tuple(result)
+
+
+def _overwritten(fn: Function, facts: Facts, outputs: frozenset[str]) -> Function:
+    """Drop assignments whose value is not read before the name is bound again."""
+    live = Liveness(fn.body, outputs)
+    groups = _Groups(fn.body, facts)
+    shared = {s for s in groups.parent}
+
+    def each(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        result: list[Stmt] = []
+        for stmt in body:
+            if isinstance(stmt, Assign) and _is_dead(stmt, live, shared):
+                continue
+            result.append(map_blocks(stmt, each))
+        return _without_stray_comments(result)
+
+    return replace(fn, body=each(fn.body))
+
+
+def _is_dead(stmt: Assign, live: Liveness, shared: set[str]) -> bool:
+    if stmt.target.name in live.after.get(id(stmt), frozenset()):
+        return False
+    if isinstance(stmt.value, Var) and stmt.value.name == stmt.target.name:
+        return True
+    return not any(isinstance(p, Apply) and p.fn is ops.pop for p in subexpressions(stmt.value))

@@ -1,0 +1,249 @@
+"""Temporaries used once go back into the expression that uses them; copies of names are followed.
+
+    t = k * g
+    x_bar = x_bar + t * y        becomes        x_bar = x_bar + k * g * y
+
+Numba fuses whole expressions; flattened ones cost 4 to 12 times as much. Only names that the
+compiler made are moved; the user's stay. Nothing is moved past a statement that changes what it reads.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from s2sad.analysis.alias import view_base
+from s2sad.analysis.facts import Facts, written_by
+from s2sad.ir import ops
+from s2sad.ir.nodes import (
+    Append,
+    Apply,
+    Assign,
+    CallStmt,
+    Comment,
+    Const,
+    Expr,
+    For,
+    Function,
+    If,
+    Index,
+    Pack,
+    Stmt,
+    Store,
+    Swap,
+    Var,
+    While,
+)
+from s2sad.ir.types import Array, ListOf, Scalar
+from s2sad.ir.walk import (
+    bound,
+    exprs_of,
+    map_blocks,
+    map_exprs,
+    reads,
+    root_of,
+    statements,
+    subexpressions,
+    substitute,
+)
+
+_LARGEST = 16
+
+
+def nested(fn: Function, facts: Facts, keep: frozenset[str]) -> Function:
+    """Return `fn` with single-use temporaries substituted; names in `keep` are the user's."""
+    while True:
+        counts = _occurrences(fn)
+        nest = _Nest(counts, facts, keep)
+        body = nest.block(fn.body)
+        if not nest.changed:
+            return fn
+        fn = replace(fn, body=body)
+
+
+def _occurrences(fn: Function) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for stmt in statements(fn.body):
+        for expr in exprs_of(stmt):
+            for part in subexpressions(expr):
+                if isinstance(part, Var):
+                    counts[part.name] = counts.get(part.name, 0) + 1
+        for name in bound(stmt):
+            counts[f"={name}"] = counts.get(f"={name}", 0) + 1
+    return counts
+
+
+class _Nest:
+    def __init__(self, counts: dict[str, int], facts: Facts, keep: frozenset[str]) -> None:
+        self.counts, self.facts, self.keep = counts, facts, keep
+        self.changed = False
+
+    def block(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        work = list(body)
+        position = 0
+        while position < len(work):
+            stmt = work[position]
+            if isinstance(stmt, Assign) and self._movable(stmt):
+                at = self._destination(stmt, work, position)
+                if at is not None:
+                    work[at] = map_exprs(work[at], lambda e, s=stmt: substitute(e, {s.target.name: s.value}))
+                    del work[position]
+                    self.changed = True
+                    continue
+            position += 1
+        return tuple(map_blocks(s, self.block) for s in work)
+
+    def _movable(self, stmt: Assign) -> bool:
+        name = stmt.target.name
+        if name in self.keep or self.counts.get(f"={name}", 0) != 1:
+            return False
+        uses = self.counts.get(name, 0)
+        if uses == 0 or any(isinstance(p, Apply) and p.fn in (ops.pop, ops.new_list) for p in subexpressions(stmt.value)):
+            return False
+        if isinstance(stmt.value, Const | Var) and isinstance(stmt.value.type, Scalar):
+            return uses == 1
+        return uses == 1
+
+    def _destination(self, stmt: Assign, work: list[Stmt], position: int) -> int | None:
+        name, value = stmt.target.name, stmt.value
+        used = reads(value)
+        for at in range(position + 1, len(work)):
+            later = work[at]
+            own = sum(_count(e, name) for e in exprs_of(later))
+            if own == 1 and not isinstance(later, While):
+                return at if self._fits(stmt, later) else None
+            if own or any(name in reads(e) for s in statements((later,)) for e in exprs_of(s)):
+                return None
+            if self._disturbs(later, used):
+                return None
+        return None
+
+    def _fits(self, stmt: Assign, later: Stmt) -> bool:
+        """Say whether the substituted statement is still one that reads well, and is legal."""
+        value, name = stmt.value, stmt.target.name
+        if isinstance(later, Swap | Append) and isinstance(later, Swap):
+            return False
+        if isinstance(later, CallStmt) and isinstance(value.type, Array) and not isinstance(value, Var):
+            return False
+        if isinstance(later, Store) and name in reads(later.place):
+            return isinstance(value, Var) or (isinstance(value, Index) and not isinstance(later.place, Var))
+        if isinstance(value.type, Array) and any(_as_base(e, name) for e in exprs_of(later)) and not isinstance(value, Var | Index):
+            return False
+        if isinstance(value, Pack):
+            return False
+        if isinstance(later, Assign) and view_base(value) is not None and view_base(later.value) is not None:
+            return False
+        size = sum(1 for _ in subexpressions(value)) + sum(1 for e in exprs_of(later) for _ in subexpressions(e))
+        return size <= _LARGEST + 6
+
+    def _disturbs(self, stmt: Stmt, used: set[str]) -> bool:
+        for inner in statements((stmt,)):
+            if used & set(bound(inner)) or used & set(written_by(inner, self.facts)):
+                return True
+            if isinstance(inner, Store):
+                root = root_of(inner.place)
+                if root is not None and root.name in used:
+                    return True
+        return False
+
+
+def _count(expr: Expr, name: str) -> int:
+    return sum(1 for p in subexpressions(expr) if isinstance(p, Var) and p.name == name)
+
+
+def _as_base(expr: Any, name: str) -> bool:
+    """Say whether `name` is indexed in `expr`: computing it there would compute it every time."""
+    return any(isinstance(p, Index) and isinstance(p.base, Var) and p.base.name == name for p in subexpressions(expr))
+
+
+def without_copies(fn: Function, keep: frozenset[str]) -> Function:
+    """Follow `t = x`: read x itself as long as neither is bound again."""
+    body, _ = _copies(fn.body, {}, keep)
+    return replace(fn, body=body)
+
+
+def _copies(
+    body: tuple[Stmt, ...], known: dict[str, Var], keep: frozenset[str]
+) -> tuple[tuple[Stmt, ...], dict[str, Var]]:
+    result: list[Stmt] = []
+    for stmt in body:
+        loop = isinstance(stmt, For | While)
+        if loop or isinstance(stmt, If):
+            changed = {name for s in statements((stmt,)) for name in bound(s)}
+            inside = _without(known, changed) if loop else known
+            if known:
+                stmt = map_exprs(stmt, lambda e, k=inside: substitute(e, k))  # type: ignore[misc]
+            stmt = map_blocks(stmt, lambda b, k=inside: _copies(b, dict(k), keep)[0])
+            known = _without(known, changed)
+            result.append(stmt)
+            continue
+        if known and not isinstance(stmt, Swap):
+            stmt = map_exprs(stmt, lambda e, k=known: substitute(e, k))  # type: ignore[misc]
+        known = _without(known, set(bound(stmt)))
+        if isinstance(stmt, Assign) and isinstance(stmt.value, Var) and stmt.target.name not in keep:
+            if stmt.value.name == stmt.target.name:
+                continue
+            if isinstance(stmt.target.type, Scalar) or isinstance(stmt.target.type, Array | ListOf):
+                known = {**known, stmt.target.name: Var(stmt.value.name, stmt.target.type)}
+        result.append(stmt)
+    return tuple(result), known
+
+
+def _without(known: dict[str, Var], names: set[str]) -> dict[str, Var]:
+    return {k: v for k, v in known.items() if k not in names and v.name not in names}
+
+
+def merged(fn: Function) -> Function:
+    """Join two additions to one name that follow each other into one."""
+
+    def each(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        result: list[Stmt] = []
+        for stmt in body:
+            stmt = map_blocks(stmt, each)
+            if result and (joined := _join(result[-1], stmt)) is not None:
+                result[-1] = joined
+            else:
+                result.append(stmt)
+        return tuple(result)
+
+    return replace(fn, body=each(fn.body))
+
+
+def _join(a: Stmt, b: Stmt) -> Stmt | None:
+    import operator
+
+    from s2sad.transform.algebra import plus
+
+    if not (isinstance(a, Assign) and isinstance(b, Assign) and a.span == b.span):
+        return None
+    if a.target.name != b.target.name or not isinstance(a.target.type, Scalar):
+        return None
+    if not (isinstance(b.value, Apply) and b.value.fn in (operator.add, operator.sub)):
+        return None
+    first, second = b.value.args
+    if not (isinstance(first, Var) and first.name == b.target.name) or b.target.name in reads(second):
+        return None
+    size = sum(1 for _ in subexpressions(a.value)) + sum(1 for _ in subexpressions(second))
+    if size > _LARGEST:
+        return None
+    own = isinstance(a.value, Apply) and a.value.fn in (operator.add, operator.sub) and a.value.args[0] == first
+    if own:
+        assert isinstance(a.value, Apply)
+        inner = a.value.args[1] if a.value.fn is operator.add else _negated(a.value.args[1])
+        added = plus(inner, second if b.value.fn is operator.add else _negated(second))
+        assert added is not None
+        return Assign(a.target, Apply(operator.add, (first, added), a.value.type), a.span)
+    if a.target.name in reads(a.value):
+        return None
+    added = plus(a.value, second if b.value.fn is operator.add else _negated(second))
+    assert added is not None
+    return Assign(a.target, added, a.span)
+
+
+def _negated(expr: Expr) -> Expr:
+    from s2sad.transform.algebra import negative
+
+    return negative(expr)
+
+
+__all__ = ["Comment", "merged", "nested", "without_copies"]

@@ -1,0 +1,165 @@
+"""First accumulations become assignments: `x_bar = 0.0` … `x_bar += e` is `x_bar = e`.
+
+Guarantees the same values; needs nothing; leaves the zeroing behind for `dead` to remove.
+
+    x_bar = 0.0
+    x_bar = x_bar + a * g        becomes        x_bar = a * g
+"""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import replace
+
+import numpy as np
+
+from s2sad.analysis.alias import view_base
+from s2sad.frontend.expressions import same_dims
+from s2sad.frontend.operators import build
+from s2sad.ir.nodes import (
+    Append,
+    Apply,
+    Assign,
+    CallStmt,
+    Const,
+    Expr,
+    For,
+    Function,
+    If,
+    Index,
+    Stmt,
+    Store,
+    Swap,
+    Var,
+    While,
+)
+from s2sad.ir.types import Array, Scalar
+from s2sad.ir.walk import bound, exprs_of, reads, root_of, statements
+from s2sad.transform.algebra import negative
+
+_ZEROS = (np.zeros_like, np.zeros)
+
+
+def first_accumulations(fn: Function) -> Function:
+    """Turn every accumulation onto a known zero into an assignment."""
+    shared = {
+        base.name
+        for stmt in statements(fn.body)
+        if isinstance(stmt, Assign) and (base := view_base(stmt.value)) is not None
+    }
+    params = {p.name for p in fn.params}
+    body, _ = _Zeros(shared | params).block(fn.body, frozenset())
+    return replace(fn, body=body)
+
+
+class _Zeros:
+    """Walks forward with the names that are surely zero; loops are taken to a fixpoint."""
+
+    def __init__(self, shared: set[str]) -> None:
+        self.shared = shared
+
+    def block(self, body: tuple[Stmt, ...], zero: frozenset[str]) -> tuple[tuple[Stmt, ...], frozenset[str]]:
+        result: list[Stmt] = []
+        for stmt in body:
+            stmt, zero = self._step(stmt, zero)
+            previous = result[-1] if result else None
+            merged = _onto_zeroed_place(previous, stmt)
+            if merged is not None:
+                result[-1] = merged
+            else:
+                result.append(stmt)
+        return tuple(result), zero
+
+    def _step(self, stmt: Stmt, zero: frozenset[str]) -> tuple[Stmt, frozenset[str]]:
+        match stmt:
+            case Assign(target, value):
+                value = self._assigned(target, value, zero)
+                after = zero | {target.name} if _is_zero(value) else zero - {target.name}
+                base = view_base(value)
+                if base is not None:
+                    after = after - {base.name, target.name}
+                return replace(stmt, value=value), after
+            case Store():
+                return self._store(stmt, zero)
+            case If(_, body, orelse):
+                then, a = self.block(body, zero)
+                other, b = self.block(orelse, zero)
+                return replace(stmt, body=then, orelse=other), a & b
+            case For() | While():
+                return self._loop(stmt, zero)
+            case Append(target):
+                return stmt, zero - {target.name}
+            case CallStmt() | Swap():
+                touched = {root.name for e in exprs_of(stmt) if (root := root_of(e)) is not None}
+                return stmt, zero - touched - set(bound(stmt))
+            case _:
+                return stmt, zero
+
+    def _assigned(self, target: Var, value: Expr, zero: frozenset[str]) -> Expr:
+        """`x = x + e` with x zero is `x = e`."""
+        if target.name not in zero or not isinstance(target.type, Scalar) or not isinstance(value, Apply):
+            return value
+        if value.fn not in (operator.add, operator.sub) or len(value.args) != 2:
+            return value
+        first, second = value.args
+        if not (isinstance(first, Var) and first.name == target.name) or target.name in reads(second):
+            return value
+        return second if value.fn is operator.add else negative(second)
+
+    def _store(self, stmt: Store, zero: frozenset[str]) -> tuple[Stmt, frozenset[str]]:
+        root = root_of(stmt.place)
+        if root is None:
+            return stmt, zero
+        after = zero - {root.name}
+        place, value = stmt.place, stmt.value
+        if _is_zero(value) and stmt.op == "":
+            return stmt, zero
+        fits = (
+            isinstance(place, Var) and place.name in zero and place.name not in self.shared
+            and stmt.op in ("+", "-") and place.name not in reads(value)
+            and isinstance(place.type, Array) and isinstance(value.type, Array)
+            and value.type.dtype == place.type.dtype
+            and same_dims(place.type.dims, value.type.dims)
+        )  # fmt: skip
+        if not fits:
+            return stmt, after
+        assert isinstance(place, Var)
+        value = negative(value) if stmt.op == "-" else value
+        if view_base(value) is not None:
+            value = build(np.copy, value)
+        return Assign(place, value, stmt.span), after
+
+    def _loop(self, stmt: For | While, zero: frozenset[str]) -> tuple[Stmt, frozenset[str]]:
+        head = zero
+        while True:
+            body, end = self.block(stmt.body, head)
+            if head <= end:
+                return replace(stmt, body=body), head
+            head = head & end
+
+
+def _is_zero(value: Expr) -> bool:
+    if isinstance(value, Const):
+        return not isinstance(value.value, bool | str) and value.value is not None and value.value == 0
+    return isinstance(value, Apply) and value.fn in _ZEROS
+
+
+def _onto_zeroed_place(previous: Stmt | None, stmt: Stmt) -> Stmt | None:
+    """`A[i] = 0.0` directly followed by `A[i] += e` is `A[i] = e`."""
+    if not (isinstance(previous, Store) and isinstance(stmt, Store)):
+        return None
+    if previous.op or not _is_zero(previous.value) or stmt.op not in ("+", "-"):
+        return None
+    if not isinstance(stmt.place, Index) or previous.place != stmt.place:
+        return None
+    root = root_of(stmt.place)
+    if root is None or root.name in reads(stmt.value) or _has_array_index(stmt.place):
+        return None
+    value = negative(stmt.value) if stmt.op == "-" else stmt.value
+    return Store(stmt.place, "", value, stmt.span)
+
+
+def _has_array_index(place: Index) -> bool:
+    from s2sad.ir.nodes import Slice
+
+    return any(not isinstance(i, Slice) and isinstance(i.type, Array) for i in place.index)
