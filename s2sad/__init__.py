@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from s2sad.api.jacobian import hessian, jacfwd, jacobian, jacrev
     from s2sad.api.transformed import Transformed
     from s2sad.api.transforms import grad, hvp, jvp, linearize, stop_gradient, value_and_grad, vjp
+    from s2sad.api.vmap import vmap
     from s2sad.errors import (
         AliasError,
         ArgumentError,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 _HOMES: dict[str, str] = {
     **dict.fromkeys(["check_grads"], "s2sad.api.check"),
+    **dict.fromkeys(["vmap"], "s2sad.api.vmap"),
     **dict.fromkeys(
         ["custom_jvp", "custom_vjp", "defjvp", "defvjp", "rule", "rules"], "s2sad.api.custom"
     ),
@@ -83,6 +85,7 @@ __all__ = [
     "stop_gradient",
     "value_and_grad",
     "vjp",
+    "vmap",
 ]
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from s2sad.ir import ops
 from s2sad.ir.nodes import (
     Append,
     Apply,
@@ -52,17 +53,25 @@ def sources(expr: Expr | Slice) -> set[str]:
         case Pack(_, items):
             return {name for item in items for name in sources(item)}
         case Apply(fn, args, kind):
+            if fn is ops.pop:
+                return sources(args[0])
             rule = find(fn)
             if isinstance(rule, Constant) or not is_inexact(kind):
                 return set()
             found: set[str] = set()
             for position, arg in enumerate(args):
-                if isinstance(rule, Elementwise) and position < len(rule.partials) and rule.partials[position] == "0":
+                if isinstance(rule, Elementwise) and position < len(rule.partials) and _none_at(rule, position):
                     continue
                 found |= sources(arg)
             return found
         case _:
             return set()
+
+
+def _none_at(rule: Elementwise, position: int) -> bool:
+    """Say whether an argument never has a derivative, complex or not."""
+    others = rule.complex_partials or rule.partials
+    return rule.partials[position] == "0" and others[position] == "0"
 
 
 def edges(body: tuple[Stmt, ...], flow_of: FlowOf) -> list[tuple[str, str]]:

@@ -34,7 +34,7 @@ from s2sad.ir.nodes import (
     Var,
     While,
 )
-from s2sad.ir.types import Array, ListOf, is_complex
+from s2sad.ir.types import Array, ListOf, is_complex, not_one
 from s2sad.ir.walk import bound, exprs_of, reads, root_of, statements
 
 if TYPE_CHECKING:
@@ -52,12 +52,24 @@ def view_base(expr: Expr) -> Var | None:
             return expr
         case Index(base, index):
             return None if _is_advanced(index) else view_base(base)
+        case Apply(fn, (first, *_)) if fn is np.ravel and _surely_copied(first, expr):
+            return None
+        case Apply(fn, (first, *_)) if fn is np.reshape and _surely_copied(first, expr):
+            return None
         case Apply(fn, args) if fn in VIEWS:
             if fn is np.real and is_complex(args[0].type):
                 return view_base(args[0])
             return view_base(args[0])
         case _:
             return None
+
+
+def _surely_copied(base: Expr, result: Expr) -> bool:
+    """Flattening what is laid out in Fortran order, no axis of length 1, always copies."""
+    kind, flat = base.type, result.type
+    if not (isinstance(kind, Array) and isinstance(flat, Array)) or len(kind.dims) < 2 or len(flat.dims) != 1:
+        return False
+    return kind.layout == "F" and all(not_one(d) for d in kind.dims)
 
 
 def _is_advanced(index: tuple[Any, ...]) -> bool:

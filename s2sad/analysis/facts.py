@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from s2sad.analysis.activity import Flow, flow_summary
 from s2sad.analysis.alias import exact_aliases, view_base
 from s2sad.ir.nodes import Append, Assign, CallStmt, Function, Return, Stmt, Store
@@ -104,33 +106,11 @@ def written_by(stmt: Stmt, facts: Facts) -> list[str]:
             return []
 
 
-def _groups(body: tuple[Stmt, ...], facts: Facts):  # noqa: ANN202
+def _groups(body: tuple[Stmt, ...], facts: Facts) -> Callable[[str], str]:
     """Union names that may share memory, whatever the order of statements."""
-    parent: dict[str, str] = {}
+    from s2sad.analysis.sharing import Groups
 
-    def find(name: str) -> str:
-        while parent.get(name, name) != name:
-            name = parent[name]
-        return name
-
-    def union(a: str, b: str) -> None:
-        parent[find(a)] = find(b)
-
-    for stmt in statements(body):
-        match stmt:
-            case Assign(target, value):
-                base = view_base(value)
-                if base is not None:
-                    union(target.name, base.name)
-            case CallStmt(targets, callee, args):
-                for position in facts.shares(callee):
-                    root = root_of(args[position])
-                    for target in targets:
-                        if root is not None and isinstance(target.type, Array | ListOf):
-                            union(target.name, root.name)
-            case _:
-                pass
-    return find
+    return Groups(body, facts).find
 
 
 __all__ = ["Facts", "exact_aliases", "is_inexact", "written_by", "written_names"]

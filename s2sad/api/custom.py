@@ -201,6 +201,8 @@ def rule_of(fun: Any) -> Rule | None:
 
 def rules_key() -> tuple[Rule, ...]:
     """Return every rule in force, so that derivatives made under other rules are not used."""
+    if not _everywhere and not _scopes():
+        return ()
     merged = dict(_everywhere)
     for scope in _scopes():
         merged |= scope

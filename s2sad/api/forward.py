@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from s2sad.api.flatten import Finish, Match, Result, finisher, matcher
-from s2sad.api.guards import Guard, guard
+from s2sad.api.guards import Guard, both, guard
 from s2sad.api.plan import Entry, Request, entry, split_aux
 from s2sad.api.specialise import Store
 from s2sad.api.structure import Tree, inexact_leaves
@@ -42,12 +42,13 @@ class Forward:
         if wrt not in self.pushed:
             self.pushed[wrt] = self._specialise(wrt)
         pushed = self.pushed[wrt]
-        tangents = [dots[leaf] for leaf in wrt]
-        return pushed.finish(pushed.entry.call(*values, *tangents), (*values, *tangents))
+        given = (*values, *pushed.entry.captured.read(), *(dots[leaf] for leaf in wrt))
+        return pushed.finish(pushed.entry.call(*given), given)
 
     def _specialise(self, wrt: tuple[Tree, ...]) -> Pushed:
         options = self.request.options
         made = entry(self.request, "jvp" if wrt else "primal", self.trees, wrt)
+        self.guard = both(self.guard, made.captured.guard)
         outputs = list(made.output.leaves())
         main, aux = split_aux(made.output, options)
         where = {leaf: i for i, leaf in enumerate(outputs)}
@@ -56,9 +57,8 @@ class Forward:
         results = [Result(main, where, True), Result(main, dots)]
         results += [Result(aux, where, True)] if aux is not None else []
         arrays = [*made.arrays]
-        arrays += [
-            len(made.leaves) + i for i, leaf in enumerate(wrt) if isinstance(leaf.type, Array)
-        ]
+        first = len(made.leaves) + len(made.captured.items)
+        arrays += [first + i for i, leaf in enumerate(wrt) if isinstance(leaf.type, Array)]
         return Pushed(made, finisher(results, len(outputs) + len(dots), arrays, bare=False))
 
     def shapes(self, values: tuple[Any, ...]) -> dict[Tree, tuple[int, ...]]:

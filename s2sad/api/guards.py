@@ -33,19 +33,21 @@ def guard(fun: Callable[..., Any]) -> Guard | None:
             (scope, name, scope[name]) for name in _globals(function) if _is_data(scope[name])
         ]
     data = [value for _, value in cells] + [value for _, _, value in names]
-    owners += [(value, static_key(value)) for value in data if isinstance(value, dict | list)]
+    owners += [(value, _state(value)) for value in data if _may_change(value)]
+    fixed = _shared(data)  # one array under two names: the derivative reads it under one of them
     if not cells and not names and not owners:
         return None
 
     def unchanged() -> bool:
         for cell, value in cells:
-            if cell.cell_contents is not value and not _same(cell.cell_contents, value):
-                return False
+            now = cell.cell_contents
+            if now is not value and (isinstance(now, np.ndarray) or not _same(now, value)):
+                return False  # the compiler keeps what a cell held, so a new array counts
         for scope, name, value in names:
             now = scope.get(name)
-            if now is not value and not _same(now, value):
+            if now is not value and (id(value) in fixed or not _same(now, value)):
                 return False
-        return all(static_key(owner) == key for owner, key in owners)
+        return all(_state(owner) == key for owner, key in owners)
 
     return unchanged
 
@@ -55,7 +57,7 @@ def _reachable(fun: Any, owners: list[tuple[Any, Any]]) -> Iterator[types.Functi
     while waiting and len(seen) < _FUNCTIONS:
         value = waiting.pop()
         if isinstance(value, types.MethodType):
-            owners.append((value.__self__, static_key(value.__self__)))
+            owners.append((value.__self__, _state(value.__self__)))
         for attribute in ("py_func", "fun", "__func__"):
             value = getattr(value, attribute, value)
         if not isinstance(value, types.FunctionType) or id(value) in seen:
@@ -87,6 +89,38 @@ def _code_names(code: types.CodeType) -> set[str]:
         if isinstance(constant, types.CodeType):
             found |= _code_names(constant)
     return found
+
+
+def both(first: Guard | None, second: Guard | None) -> Guard | None:
+    """Return the check that both checks pass."""
+    if first is None or second is None:
+        return first or second
+    return lambda: first() and second()
+
+
+def _may_change(value: Any) -> bool:
+    """Say whether the value may change in place in a way that the derivative does not read."""
+    if isinstance(value, np.ndarray):
+        return not value.ndim
+    if (type(value).__module__ or "").partition(".")[0] in _LIBRARIES:
+        return False
+    return isinstance(value, dict | list) or _has_attributes(value)
+
+
+def _has_attributes(value: Any) -> bool:
+    return not isinstance(value, types.FunctionType | type) and hasattr(value, "__dict__")
+
+
+def _state(owner: Any) -> Any:
+    """Return a key that changes when the contents or the attributes of an object do."""
+    if not _has_attributes(owner):
+        return static_key(owner)
+    return tuple((name, static_key(value, 1)) for name, value in list(vars(owner).items()))
+
+
+def _shared(data: list[Any]) -> set[int]:
+    ids = [id(value) for value in data if isinstance(value, np.ndarray)]
+    return {key for key in ids if ids.count(key) > 1}
 
 
 def _is_data(value: Any) -> bool:

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from s2sad.api.captured import NOTHING, Captures, captures
 from s2sad.api.finite import checked
 from s2sad.api.flatten import Finish, Match, Result, finisher, matcher
-from s2sad.api.guards import Guard, guard
+from s2sad.api.guards import Guard, both, guard
 from s2sad.api.options import Options, nans_are_checked
 from s2sad.api.signature import Place, label
 from s2sad.api.structure import Tree, child_values, inexact_leaves, kind_text, rebuild, tree_of
@@ -47,6 +48,7 @@ class Entry:
         leaves: the leaves of the arguments.
         wrt: the leaves that are differentiated.
         output: the structure of the primal's result.
+        captured: the arrays of outer scopes that every call passes after the leaves.
     """
 
     call: Callable[..., Any]
@@ -55,11 +57,14 @@ class Entry:
     leaves: tuple[Tree, ...]
     wrt: tuple[Tree, ...]
     output: Tree
+    captured: Captures = NOTHING
 
     @property
     def arrays(self) -> tuple[int, ...]:
-        """Which of the arguments' leaves are arrays."""
-        return tuple(i for i, leaf in enumerate(self.leaves) if isinstance(leaf.type, Array))
+        """Which of the entry's first arguments, leaves and captured arrays, are arrays."""
+        count = len(self.leaves)
+        own = [i for i, leaf in enumerate(self.leaves) if isinstance(leaf.type, Array)]
+        return (*own, *range(count, count + len(self.captured.items)))
 
     def main(self, options: Options) -> Tree:
         """Return the structure of the differentiated part of the output."""
@@ -100,7 +105,9 @@ def entry(request: Request, mode: str, trees: Sequence[Tree], wrt: Sequence[Tree
     call = loaded.entry
     if nans_are_checked(request.options):
         call = checked(loaded, label(request.fun))
-    return Entry(call, derivative, loaded, leaves, tuple(wrt), tree_of(derivative.result, "output"))
+    output = tree_of(derivative.result, "output")
+    captured = captures(() if mode == "bwd" else getattr(derivative, "captured", ()))
+    return Entry(call, derivative, loaded, leaves, tuple(wrt), output, captured)
 
 
 def _require_scalar(output: Tree, leaves: Sequence[Tree], request: Request) -> None:
@@ -211,6 +218,12 @@ class Plan:
     finish: Finish
     guard: Guard | None
 
+    def run(self, leaves: tuple[Any, ...]) -> Any:
+        """Return the structured results for the leaves of one call."""
+        if self.entry.captured.items:
+            leaves += self.entry.captured.read()
+        return self.finish(self.entry.call(*leaves), leaves)
+
 
 def plan_of(
     request: Request, kind: str, trees: tuple[Tree, ...], chosen: Sequence[Tree], single: bool
@@ -230,7 +243,7 @@ def plan_of(
         if kind == "primal"
         else _finish_grad(made, kind, chosen, single, options)
     )
-    return Plan(matcher(trees), made, finish, unchanged)
+    return Plan(matcher(trees), made, finish, both(unchanged, made.captured.guard))
 
 
 def _finish_primal(made: Entry) -> Finish:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from s2sad.api.flatten import Finish, Match, Result, detach, finisher, matcher
-from s2sad.api.guards import Guard, guard
-from s2sad.api.plan import DERIVING, Entry, Request, entry, split_aux
+from s2sad.api.guards import Guard, both, guard
+from s2sad.api.plan import Entry, Request, entry, split_aux
 from s2sad.api.specialise import Store
 from s2sad.api.structure import Tree, inexact_leaves, unflatten
 from s2sad.api.tangents import flatten_like, shape_of, zero_like
@@ -26,10 +26,11 @@ class Reverse:
     guard: Guard | None
     forward: Entry
     shape_outputs: Finish
-    _backward: list[tuple[Entry, Finish]] = field(default_factory=list[tuple[Entry, Finish]])
+    backward: tuple[Entry, Finish] | None
 
     def run(self, leaves: tuple[Any, ...]) -> tuple[tuple[Any, ...], Pullback]:
         """Run the primal once; return (output[, aux]) and the pullback with its own residuals."""
+        leaves += self.forward.captured.read()
         flat = self.forward.call(*leaves)
         outputs = list(self.forward.output.leaves())
         residual_count = getattr(self.forward.derivative, "residual_count", 0) if self.wrt else 0
@@ -40,17 +41,6 @@ class Reverse:
         main, _ = split_aux(self.forward.output, self.request.options)
         shapes = {leaf: shape_of(v) for leaf, v in zip(outputs, values, strict=False)}
         return shaped, Pullback(self, residuals, main, shapes)
-
-    def backward(self) -> tuple[Entry, Finish]:
-        """Return the loaded `bwd` entry, derived at the first pullback."""
-        if not self._backward:
-            with DERIVING:
-                if not self._backward:
-                    made = entry(self.request, "bwd", self.trees, self.wrt)
-                    bars = {leaf: i for i, leaf in enumerate(self.wrt)}
-                    results = [Result(tree, bars) for tree in self.trees]
-                    self._backward.append((made, finisher(results, len(bars), (), bare=False)))
-        return self._backward[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +68,9 @@ class Pullback:
 
     def pull(self, bars: dict[Tree, Any]) -> tuple[Any, ...]:
         """Return one cotangent per argument for checked cotangents by leaf."""
-        if not self.reverse.wrt:
+        if self.reverse.backward is None:
             return tuple(unflatten(tree, {}, static=False) for tree in self.reverse.trees)
-        made, finish = self.reverse.backward()
+        made, finish = self.reverse.backward
         given = [
             bars[leaf]
             if bars.get(leaf) is not None
@@ -123,6 +113,18 @@ def reverse_store(request: Request) -> Store[Reverse]:
             [Result(aux, where, True)] if aux is not None else []
         )
         finish = finisher(results, count, made.arrays, bare=False)
-        return Reverse(request, trees, wrt, matcher(trees), unchanged, made, finish)
+        unchanged = both(unchanged, made.captured.guard)
+        back = _backward(request, trees, wrt) if wrt else None
+        return Reverse(request, trees, wrt, matcher(trees), unchanged, made, finish, back)
 
     return Store(request.fun, build)
+
+
+def _backward(
+    request: Request, trees: tuple[Tree, ...], wrt: tuple[Tree, ...]
+) -> tuple[Entry, Finish]:
+    """Derive and load `bwd` with `fwd`: what the function reads and the rules are the same then."""
+    made = entry(request, "bwd", trees, wrt)
+    bars = {leaf: i for i, leaf in enumerate(wrt)}
+    results = [Result(tree, bars) for tree in trees]
+    return made, finisher(results, len(bars), (), bare=False)

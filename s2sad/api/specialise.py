@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Generic, Protocol, TypeVar
 
+from s2sad.api.custom import rules_key
 from s2sad.api.flatten import Match
 from s2sad.api.guards import Guard
 from s2sad.api.plan import DERIVING
@@ -40,13 +41,13 @@ class Store(Generic[S]):
         """Keep specialisations of `fun` that `build(trees, values)` makes."""
         self.binder = Binder(fun)
         self._build = build
-        self._recent: dict[tuple[type, ...], tuple[S, ...]] = {}
+        self._recent: dict[tuple[Any, ...], tuple[S, ...]] = {}
         self._known: dict[Any, tuple[tuple[Tree, ...], S]] = {}
         self.last: tuple[Tree, ...] | None = None
 
     def find(self, values: tuple[Any, ...]) -> tuple[S, tuple[Any, ...]]:
         """Return the specialisation for bound values, and their leaves."""
-        for plan in self._recent.get(tuple(map(type, values)), ()):
+        for plan in self._recent.get((rules_key(), *map(type, values)), ()):
             leaves = plan.match(values)
             if leaves is not None and (plan.guard is None or plan.guard()):
                 return plan, leaves
@@ -54,14 +55,15 @@ class Store(Generic[S]):
 
     def _find_described(self, values: tuple[Any, ...]) -> tuple[S, tuple[Any, ...]]:
         trees = self.describe(values)
-        key = tuple(tree.key for tree in trees)
+        rules = rules_key()
+        key = (rules, *(tree.key for tree in trees))
         with DERIVING:
             found = self._known.get(key)
             if found is None or (found[1].guard is not None and not found[1].guard()):
                 found = trees, self._build(trees, values)
                 self._known[key] = found
             plan = found[1]
-            classes = tuple(map(type, values))
+            classes = (rules, *map(type, values))
             others = [p for p in self._recent.get(classes, ()) if p is not plan]
             self._recent[classes] = (plan, *others[: _RECENT - 1])
             self.last = trees

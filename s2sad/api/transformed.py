@@ -13,6 +13,7 @@ from s2sad.api.plan import Plan, Request, plan_of, select
 from s2sad.api.signature import Argnums
 from s2sad.api.specialise import Store
 from s2sad.api.structure import Tree
+from s2sad.api.written import has_own_source, written
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -77,7 +78,7 @@ class Transformed(Generic[P, R]):
         if kwargs or len(args) != self._arity:
             values = self.store.binder.bind(args, kwargs)
         plan, leaves = self._find(values)
-        return plan.finish(plan.entry.call(*leaves), leaves)
+        return plan.run(leaves)
 
     def __repr__(self) -> str:
         """Name the kind, the function and the arguments."""
@@ -134,8 +135,9 @@ def _signature(fun: Callable[..., Any]) -> inspect.Signature | None:
 
 
 def plain(fun: Any) -> Any:
-    """Return what the compiler differentiates: the function under `@differentiate`, else itself."""
-    return fun.py_func if getattr(fun, "__s2sad_differentiable__", False) else fun
+    """Return what the compiler differentiates: a function with source, made where there is none."""
+    fun = fun.py_func if getattr(fun, "__s2sad_differentiable__", False) else fun
+    return fun if has_own_source(fun) else written(fun)
 
 
 @remembered
@@ -150,7 +152,7 @@ def store_for(
         single = not isinstance(argnums, tuple)
         return plan_of(request, kind, trees, select(trees, places), single)
 
-    store: Store[Plan] = Store(fun, build)
+    store: Store[Plan] = Store(request.fun, build)
     return store
 
 

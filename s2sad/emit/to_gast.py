@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any, assert_never
 
 import gast as _gast  # pyright: ignore[reportMissingTypeStubs]
+import numpy as np
 
 from s2sad.emit.expressions import expression, path, place
 from s2sad.emit.names import Names
 from s2sad.errors import Span
 from s2sad.ir import nodes as ir
+from s2sad.ir.types import Array, Scalar, Static
 
 gast: Any = _gast
 Node = Any
@@ -146,11 +149,47 @@ Straight = (
 )
 
 
+_AUGMENTED = {operator.add: "+", operator.sub: "-", operator.mul: "*", operator.truediv: "/"}
+
+
+def _augments(target: ir.Var, fn: object, name: str) -> bool:
+    """`n = n + 1` of a number reads better as `n += 1`."""
+    return fn in _AUGMENTED and target.name == name and isinstance(target.type, Scalar)
+
+
+def _is_scatter(index: tuple[ir.Expr | ir.Slice, ...]) -> bool:
+    """An index array may name one element twice: an adjoint adds each time."""
+    return any(
+        not isinstance(i, ir.Slice) and isinstance(i.type, Array) and i.type.dtype != "bool" for i in index
+    )
+
+
+def _scatter(base: ir.Expr, index: tuple[ir.Expr | ir.Slice, ...], op: str, value: ir.Expr) -> ir.Expr:
+    fn = np.add.at if op == "+" else np.subtract.at
+    items = [_as_slice(i) for i in index]
+    at = items[0] if len(items) == 1 else ir.Pack("tuple", tuple(items), base.type)
+    return ir.Apply(fn, (base, at, value), base.type)
+
+
+def _as_slice(item: ir.Expr | ir.Slice) -> ir.Expr:
+    """Inside a call a slice is written `slice(a, b)`."""
+    if not isinstance(item, ir.Slice):
+        return item
+    none = ir.Const(None, Static(None))
+    return ir.Apply(slice, (item.lower or none, item.upper or none, item.step or none), Static(None))
+
+
 def _simple(stmt: Straight, names: Names) -> Node:
     """Convert a statement other than `if`."""
     match stmt:
+        case ir.Assign(target, ir.Apply(fn, (ir.Var(name), value))) if _augments(target, fn, name):
+            return gast.AugAssign(
+                target=_target(target), op=OPERATORS[_AUGMENTED[fn]](), value=expression(value, names)
+            )
         case ir.Assign(target, value):
             return _assign(_target(target), expression(value, names))
+        case ir.Store(ir.Index(base, index), op, value, _, True) if _is_scatter(index):
+            return gast.Expr(value=expression(_scatter(base, index, op, value), names))
         case ir.Store(where, "", value):
             return _assign(place(where, "", names), expression(value, names))
         case ir.Store(where, op, value):

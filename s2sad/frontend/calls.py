@@ -142,7 +142,7 @@ def _python_callee(fn: Any) -> bool:
     if not has_source(fn):
         return False
     module = getattr(unwrap(fn), "__module__", "") or ""
-    return module.split(".")[0] not in ("numpy", "scipy", "math", "builtins")
+    return module.split(".")[0] not in ("numpy", "scipy", "math", "builtins", "s2sad")
 
 
 def _build_struct(kind: Any, fields: tuple[str, ...], args: list[Value], kwargs: dict[str, Value]) -> Value:
@@ -156,25 +156,32 @@ def call_user(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value],
     """Call a Python function: one more function of the program, specialised on the arguments."""
     from s2sad.frontend.captures import pass_captured
     from s2sad.frontend.functions import bind_arguments, instantiate
-    from s2sad.frontend.inline import inline_expression
+    from s2sad.frontend.generic import canonical, restored, shares_memory
+    from s2sad.frontend.inline import inline_call, inline_expression
 
     inlined = inline_expression(lw, fn, args, kwargs, node)
     if inlined is not None:
         return inlined
     bound = bind_arguments(lw, fn, args, kwargs, node)
-    types = tuple(type_of(value) for value in bound)
+    actual = tuple(type_of(value) for value in bound)
+    types, back = canonical(actual, any(i.fun is fn and i.function is None for i in lw.ctx.instances.values()))
     instance = instantiate(lw.ctx, fn, types, lw.span(node))
     if instance.result is None:
         raise BottomReached
+    if shares_memory(lw.ctx, instance, bound):
+        inlined = inline_call(lw, fn, args, kwargs, node)
+        if inlined is not None:
+            return inlined
     span = lw.span(node)
     leaves = [_argument(lw, leaf, span) for value in bound for leaf in leaves_of(value)]
     leaves += pass_captured(lw, instance.captured)
     results: list[Expr] = []
-    for kind in _flat(instance.result):
-        results.append(Var(lw.fresh(_result_name(fn, len(_flat(instance.result)))), kind))
+    result = restored(instance.result, back)
+    for kind in _flat(result):
+        results.append(Var(lw.fresh(_result_name(fn, len(_flat(result)))), kind))
     targets = tuple(r for r in results if isinstance(r, Var))
     lw.emit(CallStmt(targets, instance.name, tuple(leaves), span))
-    return rebuild(instance.result, list(results))
+    return rebuild(result, list(results))
 
 
 def _argument(lw: Lowerer, leaf: Expr, span: Any) -> Expr:
@@ -207,6 +214,8 @@ def _library_call(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
         out, args = args[fn.nin], args[: fn.nin]
     if "where" in kwargs and isinstance(fn, np.ufunc):
         return lw.fail(node, "`where=` is not supported here", "Use np.where on the result.")
+    if fn not in _TAKES_LISTS:
+        args = [_gathered(lw, a, node) for a in args]
     dynamic, static = split_arguments(lw, fn, args, kwargs, node)
     try:
         kind = infer(fn, tuple(dynamic), static)
@@ -220,6 +229,20 @@ def _library_call(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
     whole = Index(target, (Slice(None, None, None),), target.type)
     lw.emit(Store(whole, "", result.expr, lw.span(node)))
     return place
+
+
+_TAKES_LISTS: frozenset[Any] = frozenset({
+    np.array, np.stack, np.concatenate, np.vstack, np.hstack, np.column_stack, np.dstack, np.block,
+})  # fmt: skip
+
+
+def _gathered(lw: Lowerer, value: Value, node: Any) -> Value:
+    """A list passed where NumPy wants an array is gathered into one first."""
+    if isinstance(value, V) and isinstance(value.expr.type, ListOf):
+        fn = np.stack if isinstance(value.expr.type.item, Array) else np.array
+        kind = infer(fn, (value.expr,), {})
+        return V(lw.atom(Apply(fn, (value.expr,), kind), "gathered", lw.span(node)))
+    return value
 
 
 def _untypable(lw: Lowerer, fn: Any, reason: str, node: Any) -> Value:
@@ -478,6 +501,13 @@ def _class_of(value: Value) -> type:
             return object
 
 
+def _refused(name: str) -> Any:
+    def lower(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+        return lw.fail(node, f"`{name}` cannot be differentiated", "Pass what it gives as an argument instead.")
+
+    return lower
+
+
 def _container(kind: str) -> Any:
     def lower(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
         if kind == "dict":
@@ -607,6 +637,12 @@ _SPECIAL: dict[Any, Any] = {
     builtins.list: _container("list"),
     builtins.dict: _container("dict"),
     builtins.divmod: _divmod,
+    builtins.eval: _refused("eval"),
+    builtins.exec: _refused("exec"),
+    builtins.globals: _refused("globals"),
+    builtins.locals: _refused("locals"),
+    builtins.input: _refused("input"),
+    builtins.open: _refused("open"),
     builtins.print: _print,
     builtins.all: _logical(all, True),
     builtins.any: _logical(any, False),

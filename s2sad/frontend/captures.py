@@ -51,6 +51,15 @@ def _array(lw: Lowerer, array: np.ndarray[Any, Any], name: str, path: tuple[Any,
     return var
 
 
+def capture_object(lw: Lowerer, array: np.ndarray[Any, Any], name: str) -> Var:
+    """Capture an array that no name outside holds: a default argument."""
+    if id(array) not in lw.captured:
+        var = Var(lw.fresh(name), typeof(array, name))
+        lw.captured[id(array)] = Captured(var.name, lambda: array, var)
+        lw.ctx.keep.append(array)
+    return lw.captured[id(array)].var
+
+
 def _root_name(name: str, path: tuple[Any, ...]) -> str:
     suffix = "".join(f"_{key}" for key in path)
     return name[: len(name) - len(suffix)] if suffix else name

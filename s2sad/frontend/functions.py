@@ -242,6 +242,7 @@ def bind_parameters(
 
 def _default(lw: Lowerer, source: Source, name: str, positional: list[str], node: Any) -> Value:
     """Return a default: the object evaluated at definition for real functions, the text otherwise."""
+    from s2sad.frontend.captures import capture_object
     from s2sad.frontend.expressions import lower_expr, outside_value
 
     if name in source.kw_defaults:
@@ -250,7 +251,7 @@ def _default(lw: Lowerer, source: Source, name: str, positional: list[str], node
     if name in with_default:
         value = source.defaults[with_default.index(name)]
         if isinstance(value, np.ndarray):
-            lw.fail(node, "an array as a default argument is not supported", "Pass it explicitly.")
+            return V(capture_object(lw, value, name))
         return outside_value(lw, value, name, node)
     return lower_expr(lw, node)
 

@@ -265,12 +265,36 @@ def _sampled(fn: Any, args: tuple[Expr, ...], types: tuple[Any, ...], static: di
             results.append((result, back))
         if results:
             return _merge(results)
-    sizes = dict.fromkeys(names, 1)
-    samples = [_sample_tree(arg, kind, sizes, 1) for arg, kind in zip(args, types, strict=True)]
-    return _merge([(_call(fn, samples, static), {})] * 2)
+    error: InferenceError | None = None
+    for length in (*_known_lengths(types), 1):
+        sizes = dict.fromkeys(names, length)
+        samples = [_sample_tree(arg, kind, sizes, length) for arg, kind in zip(args, types, strict=True)]
+        try:
+            return _merge([(_call(fn, samples, static), {})] * 2, known=False)
+        except InferenceError as failed:
+            error = error or failed
+    raise error or InferenceError("NumPy refuses it")
 
 
-def _merge(results: list[tuple[Any, dict[int, Dim]]]) -> Type:
+def _known_lengths(types: Any) -> list[int]:
+    """Constant lengths among the operands: an unknown one may have to equal one of them."""
+    found: dict[int, None] = {}
+
+    def walk(kind: Any) -> None:
+        if isinstance(kind, tuple):
+            for item in kind[1]:
+                walk(item)
+        elif isinstance(kind, Array):
+            for dim in kind.dims:
+                if isinstance(dim, int) and dim > 1:
+                    found[dim] = None
+
+    for kind in types:
+        walk(kind)
+    return list(found)
+
+
+def _merge(results: list[tuple[Any, dict[int, Dim]]], known: bool = True) -> Type:
     (first, back), (second, other) = results
     if isinstance(first, list | tuple):
         raise InferenceError("functions with several results are unpacked, not nested")
@@ -280,7 +304,7 @@ def _merge(results: list[tuple[Any, dict[int, Dim]]]) -> Type:
     for a, b in zip(first.shape, second.shape, strict=True):
         if a in back and back[a] == other.get(b):
             dims.append(back[a])
-        elif a == b and a < 11:
+        elif a == b and a < 11 and known:
             dims.append(a)
         else:
             dims.append(fresh_dim())

@@ -33,6 +33,17 @@ def inline_expression(
     return _inline(lw, source.node, source, {}, args, kwargs, node)
 
 
+def inline_call(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value | None:
+    """Write a helper into its caller, if its one `return` comes last; None where that cannot be."""
+    source = source_of(fn)
+    body = _body(source.node)
+    if not _straight(body) or hasattr(fn, "s2sad_kind") or any(
+        isinstance(n, gast.Call) and _calls(n, source, fn) for s in body for n in gast.walk(s)
+    ):  # fmt: skip
+        return None
+    return _inline(lw, source.node, source, {}, args, kwargs, node)
+
+
 def _calls(call: Any, source: Source, fn: Any) -> bool:
     """Say whether a call inside the helper is of the helper itself."""
     if not isinstance(call.func, gast.Name):
@@ -72,7 +83,7 @@ def _inline(
     inner = Lowerer(
         ctx=lw.ctx, source=source, env=dict(outer_env), block=lw.block, names=lw.names,
         instance=lw.instance, captured=lw.captured, loops=[], results=[], rename={},
-        dynamic_lists=dynamic_lists(fn_node), contributions=lw.contributions, depth=lw.depth + 1,
+        dynamic_lists=dynamic_lists(fn_node), contributing=lw.contributing, depth=lw.depth + 1,
     )  # fmt: skip
     bound = bind_parameters(lw, fn_node, source, args, kwargs, node, inner)
     for name, value in bound.items():

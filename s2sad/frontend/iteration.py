@@ -95,15 +95,29 @@ def _first_items(lw: Lowerer, part: Value, count: int) -> list[Value]:
 def _unrolled(lw: Lowerer, node: Any, items: list[Value]) -> bool:
     from s2sad.frontend.statements import assign_target, lower_block
 
+    assigned = _assigns(node)
     for item in items:
         lw.loops.append(Scope(None, unrolled=True))
         lw.depth += 1
-        assign_target(lw, node.target, item, node)
+        if isinstance(node.target, gast.Name) and isinstance(item, V) and isinstance(item.expr, Const) and not assigned:
+            lw.env[node.target.id] = item
+        elif isinstance(node.target, gast.Tuple) and lw.contributing:
+            _bind_item(lw, node.target, item, node, assign_target)
+        else:
+            assign_target(lw, node.target, item, node)
         jumps = lower_block(lw, node.body)
         lw.loops.pop()
         if jumps:
             return True
     return lower_block(lw, node.orelse)
+
+
+def _assigns(node: Any) -> bool:
+    """Say whether the body of a loop rebinds its own variable."""
+    return isinstance(node.target, gast.Name) and any(
+        isinstance(n, gast.Name) and n.id == node.target.id and not isinstance(n.ctx, gast.Load)
+        for s in node.body for n in gast.walk(s)
+    )  # fmt: skip
 
 
 def _counted(lw: Lowerer, node: Any, iterable: Value) -> bool:

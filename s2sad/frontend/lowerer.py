@@ -26,6 +26,15 @@ class Captured:
     var: Var
 
 
+@dataclass(frozen=True, slots=True)
+class Contribution:
+    """What a rule adds to one of its bars, in the order of its statements."""
+
+    slot: Any
+    index: tuple[Any, ...] | None
+    value: Expr
+
+
 @dataclass(slots=True)
 class Instance:
     """A function specialised on argument types: its IR, its result's structure, its captures."""
@@ -84,7 +93,8 @@ class Lowerer:
     results: list[Value] = field(default_factory=list[Value])
     rename: dict[str, str] | None = None
     dynamic_lists: frozenset[str] = frozenset()
-    contributions: list[Any] | None = None
+    contributing: bool = False
+    """Lowering a rule: `x_bar += e` is kept in the block as a `Contribution`."""
     depth: int = 0
 
     def fail(self, node: Any, what: str, why: str = "", error: type[Any] = UnsupportedSyntaxError) -> Any:

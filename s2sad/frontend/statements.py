@@ -10,7 +10,7 @@ import gast
 from s2sad.frontend.exceptions import lower_try
 from s2sad.frontend.expressions import as_expr, lower_expr, lower_index, lower_test
 from s2sad.frontend.joins import joined_env, same_env, widen_new
-from s2sad.frontend.lowerer import BottomReached, Lowerer
+from s2sad.frontend.lowerer import BottomReached, Contribution, Lowerer
 from s2sad.frontend.operators import BINARY, SYMBOLS, apply
 from s2sad.frontend.values import (
     BarV,
@@ -249,9 +249,9 @@ def _store_item(lw: Lowerer, target: Any, value: Value, node: Any, op: str = "")
             _store_struct(lw, target, base, value, node, op)
             return
         case BarV(slot):
-            place = _rule_place(lw, slot, target, node)
-            assert lw.contributions is not None
-            lw.contributions.append((place, as_expr(lw, value, node)))
+            index = tuple(_index_items(lw, target.slice, node))
+            added = Contribution(slot, index, as_expr(lw, value, node))
+            lw.block.append(added)  # type: ignore[arg-type]
             return
         case V(expr) if isinstance(expr.type, Array | ListOf):
             index = _index_items(lw, target.slice, node)
@@ -260,10 +260,6 @@ def _store_item(lw: Lowerer, target: Any, value: Value, node: Any, op: str = "")
             lw.emit(Store(place.expr, op, as_expr(lw, value, node), span))
         case _:
             lw.fail(target, "this value cannot be written by index")
-
-
-def _rule_place(lw: Lowerer, slot: Any, target: Any, node: Any) -> Any:
-    return (slot, tuple(_index_items(lw, target.slice, node)))
 
 
 def _index_items(lw: Lowerer, node: Any, at: Any) -> list[Any]:
@@ -316,11 +312,10 @@ def _aug_assign(lw: Lowerer, node: Any) -> None:
         case BarV(slot):
             if symbol not in ("+", "-"):
                 lw.fail(node, "a rule only adds to a bar")
-            assert lw.contributions is not None
             expr = as_expr(lw, value, node)
             if symbol == "-":
                 expr = as_expr(lw, apply(lw, operator.neg, (expr,), {}, node), node)
-            lw.contributions.append(((slot, None), expr))
+            lw.block.append(Contribution(slot, None, expr))  # type: ignore[arg-type]
         case V(expr) if isinstance(expr.type, Array):
             lw.emit(Store(expr, symbol, as_expr(lw, value, node), span))
         case V(expr) if isinstance(expr.type, ListOf) and symbol == "+":

@@ -16,3 +16,31 @@ def add_at(x_bar: Any, index: Any, g: Any) -> None:
 def add_at_any(x_bar: Any, index: Any, g: Any) -> None:
     """Add `g` to `x_bar[index]` for any index of NumPy; in CPython only."""
     np.add.at(x_bar, index, g)
+
+
+def last_of_each(index: Any) -> Any:
+    """Return 1.0 where an index occurs for the last time in a vector of indices, else 0.0."""
+    mask = np.zeros(index.shape[0])
+    for k in range(index.shape[0]):
+        last = True
+        for later in range(k + 1, index.shape[0]):
+            if index[later] == index[k]:
+                last = False
+                break
+        if last:
+            mask[k] = 1.0
+    return mask
+
+
+def last_of_pairs(rows: Any, columns: Any) -> Any:
+    """Return 1.0 where a pair of indices occurs for the last time, else 0.0."""
+    mask = np.zeros(rows.shape[0])
+    for k in range(rows.shape[0]):
+        last = True
+        for later in range(k + 1, rows.shape[0]):
+            if rows[later] == rows[k] and columns[later] == columns[k]:
+                last = False
+                break
+        if last:
+            mask[k] = 1.0
+    return mask

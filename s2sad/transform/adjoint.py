@@ -19,7 +19,7 @@ from s2sad.analysis.activity import active_names, sources
 from s2sad.analysis.alias import exact_aliases
 from s2sad.analysis.facts import Facts
 from s2sad.analysis.saved import TOP, Block, Layout, Plan, SavedValues
-from s2sad.errors import Span
+from s2sad.errors import NotDifferentiableError, Span
 from s2sad.frontend.operators import BY_SYMBOL, build
 from s2sad.frontend.values import literal
 from s2sad.ir import ops
@@ -48,6 +48,7 @@ from s2sad.ir.nodes import (
 )
 from s2sad.ir.types import Array, Dim, ListOf, Scalar, Type, is_inexact
 from s2sad.ir.walk import bound, names_in, reads, root_of, statements
+from s2sad.runtime.indexing import last_of_each, last_of_pairs
 from s2sad.runtime.lists import zero_arrays, zero_scalars
 from s2sad.transform.algebra import negative, zero
 from s2sad.transform.cotangents import Cotangents
@@ -169,6 +170,7 @@ class _Adjoint:
     def _cotangents(self, span: Span) -> Cotangents:
         made = Cotangents(self.active, self.bar, self.namer, span)
         made.shape_source = self._shape_source
+        made.dim_source = self._dim_source
         return made
 
     def _shape_source(self, dims: tuple[Dim, ...]) -> Expr | None:
@@ -177,6 +179,14 @@ class _Adjoint:
             if isinstance(kind, Array) and kind.dims == dims and self.layout.home.get(name) == TOP:
                 if len(self.layout.defs.get(name, ())) + (name in {p.name for p in self.fn.params}) == 1:
                     return Var(name, kind)
+        return None
+
+    def _dim_source(self, dim: Dim) -> Expr | None:
+        """Return an expression for a symbolic length, from a name that is surely still there."""
+        for name, kind in self.kinds.items():
+            if isinstance(kind, Array) and dim in kind.dims and self.layout.home.get(name) == TOP:
+                if len(self.layout.defs.get(name, ())) + (name in {p.name for p in self.fn.params}) == 1:
+                    return build(ops.dim, Var(name, kind), literal(kind.dims.index(dim)))
         return None
 
     # ---- running ----
@@ -243,6 +253,15 @@ class _Adjoint:
             if code:
                 self.adjoint_code[id(stmt)] = code
 
+    def _pop(self, stmt: Assign, items: Expr, bar: Var) -> list[Stmt]:
+        """A pop reverses to an append, of the adjoint and of the value."""
+        assert isinstance(items, Var)
+        return [
+            Append(items, stmt.target, stmt.span),
+            Append(self.bar(items), bar, stmt.span),
+            *([] if self._is_local(stmt.target.name) else [self._zero(stmt.target, bar, stmt.span)]),
+        ]
+
     def _is_local(self, name: str) -> bool:
         """Say whether one adjoint variable per execution of its block suffices, never set back to zero."""
         made = self.layout.defs.get(name, [])
@@ -259,6 +278,8 @@ class _Adjoint:
         bar = self.bar(target)
         if isinstance(target.type, ListOf):
             return []
+        if isinstance(stmt.value, Apply) and stmt.value.fn is ops.pop:
+            return self._pop(stmt, stmt.value.args[0], bar)
         if self._is_local(target.name):
             ct.push(stmt.value, bar)
             return ct.code
@@ -301,7 +322,8 @@ class _Adjoint:
                     g = self._taken(ct, stmt.place, place)
                 elif isinstance(place, Index) and isinstance(place.type, Scalar) and _reads_many(stmt.value, self.active):
                     g = ct.name(place, f"{noun(stmt.place)}_bar")
-                ct.push(stmt.value, negative(g) if stmt.op == "-" else g)
+                g = self._last_written(ct, stmt, g)
+                ct.push_fitted(stmt.value, negative(g) if stmt.op == "-" else g, stmt.place.type)
             return ct.code
         value = stmt.value if not stmt.op else build(BY_SYMBOL[stmt.op], stmt.place, stmt.value)
         whole = _zero_place(place)
@@ -309,16 +331,39 @@ class _Adjoint:
         if not ct.is_active(value):
             return [cleared]
         if self._reads_root(value, root.name):
-            g = self._taken(ct, stmt.place, place)
+            g = self._last_written(ct, stmt, self._taken(ct, stmt.place, place))
             ct.code.append(cleared)
-            ct.push(value, g)
+            ct.push_fitted(value, g, stmt.place.type)
             return ct.code
         g = place
         if isinstance(place.type, Scalar) and _reads_many(value, self.active):
             g = ct.name(place, f"{noun(stmt.place)}_bar")
-        ct.push(value, g)
+        ct.push_fitted(value, self._last_written(ct, stmt, g), stmt.place.type)
         ct.code.append(cleared)
         return ct.code
+
+    def _last_written(self, ct: Cotangents, stmt: Store, g: Expr) -> Expr:
+        """An index that occurs twice in `y[k] = e` keeps only what was written last."""
+        place = stmt.place
+        if stmt.accumulate or not isinstance(place, Index) or not isinstance(stmt.value.type, Array):
+            return g
+        arrays = [
+            i for i in place.index
+            if not isinstance(i, Slice) and isinstance(i.type, Array) and i.type.dtype != "bool"
+        ]  # fmt: skip
+        if not arrays:
+            return g
+        if len(arrays) > 2 or any(len(a.type.dims) != 1 for a in arrays if isinstance(a.type, Array)):
+            raise NotDifferentiableError(
+                "a write through several index arrays is not supported", stmt.span,
+                "An index may occur twice there. Write in a loop, or use np.add.at.",
+            )  # fmt: skip
+        fn = last_of_each if len(arrays) == 1 else last_of_pairs
+        kind = arrays[0].type
+        mask: Expr = Apply(fn, tuple(arrays), Array("float64", kind.dims, "C"))
+        for _ in range(len(place.type.dims) - 1 if isinstance(place.type, Array) else 0):
+            mask = build(np.expand_dims, mask, axis=-1)
+        return build(operator.mul, g, mask)
 
     def _taken(self, ct: Cotangents, primal: Expr, place: Expr) -> Expr:
         """Read the cotangent of a place before anything is added to it."""
@@ -341,6 +386,7 @@ class _Adjoint:
         bar = self.bar(stmt.list)
         g = Var(self.namer.fresh(f"{noun(stmt.value)}_bar"), stmt.value.type)
         ct.code.append(Assign(g, Apply(ops.pop, (bar,), stmt.value.type), stmt.span))
+        ct.code.append(Effect(Apply(ops.pop, (stmt.list,), stmt.value.type), stmt.span))
         ct.push(stmt.value, g)
         return ct.code
 

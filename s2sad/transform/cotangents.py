@@ -16,8 +16,9 @@ import numpy as np
 from s2sad.analysis.activity import sources
 from s2sad.errors import NotDifferentiableError, Span
 from s2sad.frontend.expressions import same_dims
+from s2sad.frontend.lowerer import Contribution
 from s2sad.frontend.operators import build
-from s2sad.frontend.values import BarV, StaticV, StructV, V, literal
+from s2sad.frontend.values import BarV, StaticV, StructV, V, literal, pack
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Assign, Const, Expr, If, Index, Pack, Slice, Stmt, Store, Var
 from s2sad.ir.types import Array, Dim, ListOf, Scalar, Type, is_complex, is_inexact, not_one
@@ -28,6 +29,7 @@ from s2sad.transform.naming import Namer, noun
 from s2sad.transform.partials import (
     bind_rule,
     operand_value,
+    partial_texts,
     partial_uses,
     partials,
     rule_for,
@@ -112,6 +114,16 @@ class Cotangents:
             case _:
                 return
 
+    def push_fitted(self, expr: Expr, g: Expr, kind: Type) -> None:
+        """Push the cotangent of a place of type `kind` into the value that was broadcast into it."""
+        wide = kind.dims if isinstance(kind, Array) else ()
+        narrow = expr.type.dims if isinstance(expr.type, Array) else ()
+        if not self.is_active(expr):
+            return
+        if not same_dims(wide, narrow) and len(wide) >= len(narrow):
+            g = self._dtype(self._unbroadcast(g, wide, narrow, expr), expr.type)
+        self.push(expr, g)
+
     def _push_index(self, expr: Index, g: Expr) -> None:
         place = self.shadow(expr)
         if place is not None:
@@ -171,14 +183,14 @@ class Cotangents:
     def _push_elementwise(self, rule: Elementwise, expr: Apply, g: Expr) -> None:
         wanted = [
             i for i, arg in enumerate(expr.args)
-            if self.is_active(arg) and i < len(rule.partials) and rule.partials[i] != "0"
+            if self.is_active(arg) and i < len(rule.partials) and partial_texts(rule, expr.args)[i] != "0"
         ]  # fmt: skip
         if not wanted:
             return
         if any(is_complex(a.type) for a in expr.args) and rule.complex_partials is None:
             name = getattr(expr.fn, "__name__", str(expr.fn))
             raise NotDifferentiableError(f"`{name}` has no derivative for complex numbers here", self.span)
-        counts = partial_uses(rule, wanted)
+        counts = partial_uses(rule, expr.args, wanted)
         args = tuple(
             self.value(arg, counts.get(name, 0))
             for name, arg in zip(rule.args, expr.args, strict=False)
@@ -189,7 +201,7 @@ class Cotangents:
             g = self.name(g, f"{noun(expr)}_bar") if not _is_place(g) else g
         for i in wanted:
             arg = expr.args[i]
-            contribution = self._fit(times(g, parts[i]), expr.type, arg)
+            contribution = self._fit(times(g, parts[i]), expr, arg)
             if len(wanted) > 1 and _is_cheap(arg) and not isinstance(arg, Var | Index):
                 contribution = self._shared(arg, contribution)
             self.push(arg, contribution)
@@ -201,26 +213,38 @@ class Cotangents:
             return self.name(g, f"{noun(arg)}_bar")
         return g
 
-    def _fit(self, g: Expr, result: Type, arg: Expr) -> Expr:
+    def _fit(self, g: Expr, result_expr: Expr, arg: Expr) -> Expr:
         """Sum a cotangent over the axes along which the operand was broadcast to the result."""
+        result = result_expr.type
         wide = result.dims if isinstance(result, Array) else ()
         narrow = arg.type.dims if isinstance(arg.type, Array) else ()
         if same_dims(wide, narrow):
             return self._dtype(g, arg.type)
         if not isinstance(g.type, Array) or not same_dims(g.type.dims, wide):
-            g = self._materialise(g, wide)
+            g = self._materialise(g, wide, result_expr)
         return self._dtype(self._unbroadcast(g, wide, narrow, arg), arg.type)
 
-    def _materialise(self, g: Expr, dims: tuple[Dim, ...]) -> Expr:
-        """A scalar cotangent that must be summed is multiplied out first."""
-        shape = self.shape_source(dims)
-        if shape is None:
-            return g
+    def _materialise(self, g: Expr, dims: tuple[Dim, ...], result: Expr) -> Expr:
+        """A cotangent that must be summed or multiplied is first spread to the full shape."""
+        like = self.shape_source(dims)
+        if like is not None:
+            if isinstance(g.type, Array):
+                return build(operator.add, build(np.zeros_like, like), g)
+            return build(np.full_like, like, g)
+        sizes = [literal(d) if isinstance(d, int) else self.dim_source(d) for d in dims]
+        if all(size is not None for size in sizes):
+            known = [size for size in sizes if size is not None]
+            shape = known[0] if len(known) == 1 else pack("tuple", known)
+            if isinstance(g.type, Array):
+                return build(operator.add, build(np.zeros, shape), g)
+            return build(np.full, shape, g)
+        like = self.value(result, 2)
         if isinstance(g.type, Array):
-            return build(operator.add, g, build(np.zeros_like, shape))
-        return build(np.full_like, shape, g)
+            return build(operator.add, build(np.zeros_like, like), g)
+        return build(np.full_like, like, g)
 
     shape_source: Callable[[tuple[Dim, ...]], Expr | None] = staticmethod(lambda dims: None)
+    dim_source: Callable[[Dim], Expr | None] = staticmethod(lambda dim: None)
 
     def _unbroadcast(self, g: Expr, wide: tuple[Dim, ...], narrow: tuple[Dim, ...], arg: Expr) -> Expr:
         if not narrow:
@@ -260,7 +284,7 @@ class Cotangents:
             env["y"] = V(self.value(expr, 2))
         else:
             env["y"] = V(expr)
-        full = self._full(g, expr.type)
+        full = self._full(g, expr)
         env["y_bar"] = V(self.name(full, f"{noun(expr)}_bar") if used.get("y_bar", 0) > 1 and not _is_place(full) else full)
         for name, arg in zip(operands, expr.args, strict=False):
             if f"{name}_bar" in bars:
@@ -268,35 +292,38 @@ class Cotangents:
         for name in bars:
             env.setdefault(name, BarV(None))
         env = bind_rule(rule.adjoint, expr, env)
-        statements, contributions = run_adjoint(rule, env, self.namer, self.span)
-        self.code.extend(statements)
-        self._scatter(contributions)
+        for item in run_adjoint(rule, env, self.namer, self.span):
+            if isinstance(item, Contribution):
+                self._contribute(item)
+            else:
+                self.code.append(item)
 
-    def _full(self, g: Expr, kind: Type) -> Expr:
+    def _full(self, g: Expr, result: Expr) -> Expr:
         """A structured rule sees a cotangent of the result's full shape."""
+        kind = result.type
         if not isinstance(kind, Array):
             return g
         if isinstance(g.type, Array) and same_dims(g.type.dims, kind.dims):
             return g
-        return self._materialise(g, kind.dims)
+        return self._materialise(g, kind.dims, result)
 
-    def _scatter(self, contributions: list[tuple[Any, Expr]]) -> None:
-        """Push what a structured rule added to its bars."""
-        for (arg, index), value in contributions:
-            if arg is None or not self.is_active(arg):
-                continue
-            if index is None:
-                self.push(arg, self._dtype(value, arg.type))
-                continue
-            place = self.shadow(arg)
-            if place is None:
-                base = self.value(arg, 2)
-                part = Var(self.namer.fresh(f"{noun(arg)}_bar"), arg.type)
-                self.code.append(Assign(part, build(np.zeros_like, base), self.span))
-                self._add(Index(part, index, value.type), value)
-                self.push(arg, part)
-            else:
-                self._add(Index(place, index, value.type), value)
+    def _contribute(self, item: Contribution) -> None:
+        """Push what a structured rule adds to one of its bars."""
+        arg, index, value = item.slot, item.index, item.value
+        if arg is None or not self.is_active(arg):
+            return
+        if index is None:
+            self.push(arg, self._dtype(value, arg.type))
+            return
+        place = self.shadow(arg)
+        if place is not None:
+            self._add(Index(place, index, value.type), value)
+            return
+        base = self.value(arg, 2)
+        part = Var(self.namer.fresh(f"{noun(arg)}_bar"), arg.type)
+        self.code.append(Assign(part, build(np.zeros_like, base), self.span))
+        self._add(Index(part, index, value.type), value)
+        self.push(arg, part)
 
     # ---- accumulating ----
 

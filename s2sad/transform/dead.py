@@ -13,6 +13,7 @@ from dataclasses import replace
 from s2sad.analysis.alias import view_base
 from s2sad.analysis.facts import Facts
 from s2sad.analysis.liveness import Liveness
+from s2sad.analysis.sharing import Groups
 from s2sad.ir import ops
 from s2sad.ir.nodes import (
     Append,
@@ -37,7 +38,7 @@ from s2sad.ir.nodes import (
     While,
 )
 from s2sad.ir.types import Array, ListOf
-from s2sad.ir.walk import exprs_of, map_blocks, reads, root_of, statements, subexpressions
+from s2sad.ir.walk import blocks_of, exprs_of, map_blocks, reads, root_of, statements, subexpressions
 
 
 def without_dead_code(fn: Function, facts: Facts, outputs: frozenset[str], silent: bool) -> Function:
@@ -52,41 +53,6 @@ def without_dead_code(fn: Function, facts: Facts, outputs: frozenset[str], silen
         fn = slim
 
 
-class _Groups:
-    """Names that may share memory are needed together."""
-
-    def __init__(self, body: tuple[Stmt, ...], facts: Facts) -> None:
-        self.parent: dict[str, str] = {}
-        for stmt in statements(body):
-            match stmt:
-                case Assign(target, value):
-                    base = view_base(value)
-                    if base is not None:
-                        self._union(target.name, base.name)
-                case Swap(first, second):
-                    self._union(first.name, second.name)
-                case Append(target, value):
-                    base = view_base(value)
-                    if base is not None:
-                        self._union(target.name, base.name)
-                case CallStmt(targets, callee, args):
-                    for i in facts.shares(callee):
-                        root = root_of(args[i])
-                        for target in targets:
-                            if root is not None and isinstance(target.type, Array | ListOf):
-                                self._union(target.name, root.name)
-                case _:
-                    pass
-
-    def find(self, name: str) -> str:
-        while self.parent.get(name, name) != name:
-            name = self.parent[name]
-        return name
-
-    def _union(self, a: str, b: str) -> None:
-        self.parent[self.find(a)] = self.find(b)
-
-
 def _unneeded(fn: Function, facts: Facts, outputs: frozenset[str], silent: bool) -> Function:
     """Keep the statements that a needed name depends on, and the control flow around them."""
     finder = _Needed(fn, facts, outputs, silent)
@@ -96,9 +62,10 @@ def _unneeded(fn: Function, facts: Facts, outputs: frozenset[str], silent: bool)
 class _Needed:
     def __init__(self, fn: Function, facts: Facts, outputs: frozenset[str], silent: bool) -> None:
         self.facts, self.silent = facts, silent
-        self.groups = _Groups(fn.body, facts)
+        self.groups = Groups(fn.body, facts)
         self.names: set[str] = {self.groups.find(n) for n in outputs}
         self.keep: set[int] = set()
+        self.escaping = _escaping(fn.body, frozenset())
         while self._mark(fn.body):
             pass
 
@@ -131,6 +98,8 @@ class _Needed:
                 return any(inside)
             case For() | While():
                 inside = [self._visit(s) for s in stmt.body if not isinstance(s, Break | Continue)]
+                if isinstance(stmt, For) and stmt.var.name in self.escaping and self._wanted(stmt.var.name):
+                    inside.append(True)
                 if any(inside):
                     self._need(exprs_of(stmt))
                     self._needs_jumps(stmt.body)
@@ -157,6 +126,8 @@ class _Needed:
         match stmt:
             case Return():
                 return True
+            case Effect(value) if isinstance(value, Apply) and value.fn is ops.pop:
+                return _pops_needed(value, self)
             case Raise() | Assert() | Effect():
                 return not self.silent
             case Assign(target, value):
@@ -183,6 +154,17 @@ class _Needed:
             elif isinstance(stmt, Comment):
                 result.append(stmt)
         return _without_stray_comments(result)
+
+
+def _escaping(body: tuple[Stmt, ...], inside: frozenset[str]) -> set[str]:
+    """Return the names that are read outside a loop over them: a loop variable may outlive its loop."""
+    found: set[str] = set()
+    for stmt in body:
+        found |= {n for e in exprs_of(stmt) for n in reads(e)} - inside
+        inner = inside | {stmt.var.name} if isinstance(stmt, For) else inside
+        for block in blocks_of(stmt):
+            found |= _escaping(block, inner)
+    return found
 
 
 def _turned(stmt: Stmt) -> Stmt:
@@ -232,7 +214,7 @@ def _without_stray_comments(body: list[Stmt]) -> tuple[Stmt, ...]:
 def _overwritten(fn: Function, facts: Facts, outputs: frozenset[str]) -> Function:
     """Drop assignments whose value is not read before the name is bound again."""
     live = Liveness(fn.body, outputs)
-    groups = _Groups(fn.body, facts)
+    groups = Groups(fn.body, facts)
     shared = {s for s in groups.parent}
 
     def each(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:

@@ -14,6 +14,7 @@ from typing import Any
 
 from s2sad.analysis.alias import view_base
 from s2sad.analysis.facts import Facts, written_by
+from s2sad.analysis.sharing import Groups
 from s2sad.ir import ops
 from s2sad.ir.nodes import (
     Append,
@@ -41,7 +42,6 @@ from s2sad.ir.walk import (
     map_blocks,
     map_exprs,
     reads,
-    root_of,
     statements,
     subexpressions,
     substitute,
@@ -54,7 +54,7 @@ def nested(fn: Function, facts: Facts, keep: frozenset[str]) -> Function:
     """Return `fn` with single-use temporaries substituted; names in `keep` are the user's."""
     while True:
         counts = _occurrences(fn)
-        nest = _Nest(counts, facts, keep)
+        nest = _Nest(counts, facts, keep, Groups(fn.body, facts))
         body = nest.block(fn.body)
         if not nest.changed:
             return fn
@@ -74,8 +74,8 @@ def _occurrences(fn: Function) -> dict[str, int]:
 
 
 class _Nest:
-    def __init__(self, counts: dict[str, int], facts: Facts, keep: frozenset[str]) -> None:
-        self.counts, self.facts, self.keep = counts, facts, keep
+    def __init__(self, counts: dict[str, int], facts: Facts, keep: frozenset[str], groups: Groups) -> None:
+        self.counts, self.facts, self.keep, self.groups = counts, facts, keep, groups
         self.changed = False
 
     def block(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
@@ -137,13 +137,12 @@ class _Nest:
         return size <= _LARGEST + 6
 
     def _disturbs(self, stmt: Stmt, used: set[str]) -> bool:
+        shared = self.groups.of(used)
         for inner in statements((stmt,)):
-            if used & set(bound(inner)) or used & set(written_by(inner, self.facts)):
+            if used & set(bound(inner)) or shared & self.groups.of(set(written_by(inner, self.facts))):
                 return True
-            if isinstance(inner, Store):
-                root = root_of(inner.place)
-                if root is not None and root.name in used:
-                    return True
+            if any(isinstance(p, Apply) and p.fn is ops.pop for e in exprs_of(inner) for p in subexpressions(e)):
+                return bool(shared & {g for e in exprs_of(inner) for g in self.groups.read(e)})
         return False
 
 

@@ -11,25 +11,28 @@ from __future__ import annotations
 import operator
 from dataclasses import replace
 
+from s2sad.analysis.facts import Facts
+from s2sad.analysis.sharing import Groups
 from s2sad.ir.nodes import Apply, Assign, Comment, Const, For, Function, If, Stmt, Store, Var
 from s2sad.ir.types import Scalar
 from s2sad.ir import ops
 from s2sad.ir.walk import exprs_of, map_blocks, reads, root_of, statements, subexpressions
 
 
-def forward_order(fn: Function) -> Function:
+def forward_order(fn: Function, facts: Facts) -> Function:
     """Turn every counting-down loop that only accumulates."""
+    groups = Groups(fn.body, facts)
 
     def each(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-        return tuple(_turned(map_blocks(s, each)) for s in body)
+        return tuple(_turned(map_blocks(s, each), groups) for s in body)
 
     return replace(fn, body=each(fn.body))
 
 
-def _turned(stmt: Stmt) -> Stmt:
+def _turned(stmt: Stmt, groups: Groups) -> Stmt:
     if not isinstance(stmt, For) or not (isinstance(stmt.step, Const) and stmt.step.value == -1):
         return stmt
-    if not _only_adds(stmt):
+    if not _only_adds(stmt, groups):
         return stmt
     from s2sad.frontend.values import literal
     from s2sad.transform.adjoint import _minus as minus
@@ -38,7 +41,7 @@ def _turned(stmt: Stmt) -> Stmt:
     return replace(stmt, start=start, stop=stop, step=literal(1))
 
 
-def _only_adds(loop: For) -> bool:
+def _only_adds(loop: For, groups: Groups) -> bool:
     """Say whether iterations commute: sums into what is not read, and names set before they are read."""
     added: set[str] = set()
     local: set[str] = set()
@@ -65,7 +68,7 @@ def _only_adds(loop: For) -> bool:
         return False
     for stmt in inner:
         for expr in _read_exprs(stmt):
-            if reads(expr) & added:
+            if groups.read(expr) & groups.of(added):  # type: ignore[arg-type]
                 return False
     return _set_before_read(loop.body, local)
 

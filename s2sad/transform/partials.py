@@ -18,7 +18,7 @@ from s2sad.errors import MissingRuleError, Span
 from s2sad.frontend.calls import missing_rule_help
 from s2sad.frontend.expressions import as_expr, lower_expr
 from s2sad.frontend.functions import parameter_names
-from s2sad.frontend.lowerer import Context, Lowerer
+from s2sad.frontend.lowerer import Context, Contribution, Lowerer
 from s2sad.frontend.source import Source, source_of
 from s2sad.frontend.statements import lower_block
 from s2sad.frontend.values import BarV, StaticV, StructV, V, Value, pack
@@ -72,11 +72,7 @@ def partials(
     lw = Lowerer(Context(), source, env, [], set())
     for name, text in rule.where:
         lw.env[name] = lower_expr(lw, _parsed(text))
-    texts = rule.partials
-    from s2sad.ir.types import is_complex
-
-    if rule.complex_partials is not None and any(is_complex(a.type) for a in args):
-        texts = rule.complex_partials
+    texts = partial_texts(rule, args)
     return {i: fold(as_expr(lw, lower_expr(lw, _parsed(texts[i])), None)) for i in wanted}
 
 
@@ -91,10 +87,20 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(n.id for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Name))
 
 
-def partial_uses(rule: Elementwise, wanted: list[int]) -> dict[str, int]:
+def partial_texts(rule: Elementwise, args: tuple[Expr, ...]) -> tuple[str, ...]:
+    """Return the partials that hold for these operands: complex ones may have their own."""
+    from s2sad.ir.types import is_complex
+
+    if rule.complex_partials is not None and any(is_complex(a.type) for a in args):
+        return rule.complex_partials
+    return rule.partials
+
+
+def partial_uses(rule: Elementwise, args: tuple[Expr, ...], wanted: list[int]) -> dict[str, int]:
     """Count how often the partials by the wanted arguments read each name of the rule."""
     counts: dict[str, int] = {}
-    texts = [rule.partials[i] for i in wanted if i < len(rule.partials)]
+    partials_here = partial_texts(rule, args)
+    texts = [partials_here[i] for i in wanted if i < len(partials_here)]
     for text in [*texts, *(t for _, t in rule.where)]:
         for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.Name):
@@ -149,15 +155,13 @@ def operand_value(arg: Expr) -> Value:
     return V(arg)
 
 
-def run_adjoint(
-    rule: Structured, env: dict[str, Value], namer: Namer, span: Span
-) -> tuple[list[Stmt], list[tuple[Any, Expr]]]:
-    """Lower a structured adjoint; return its statements and its contributions `((slot, index), expr)`."""
+def run_adjoint(rule: Structured, env: dict[str, Value], namer: Namer, span: Span) -> list[Stmt | Contribution]:
+    """Lower a structured adjoint; return its statements and its contributions, in order."""
     lw = _rule_lowerer(rule.adjoint, env, namer)
-    lw.contributions = []
+    lw.contributing = True
     lower_block(lw, lw.source.node.body)
     namer.taken |= lw.names
-    return [_at(stmt, span) for stmt in lw.block], lw.contributions
+    return [_at(stmt, span) for stmt in lw.block]
 
 
 def run_tangent(rule: Structured, env: dict[str, Value], namer: Namer, span: Span) -> tuple[list[Stmt], Expr | None]:
@@ -168,7 +172,7 @@ def run_tangent(rule: Structured, env: dict[str, Value], namer: Namer, span: Spa
     lower_block(lw, lw.source.node.body)
     namer.taken |= lw.names
     *before, last = lw.block
-    assert isinstance(last, Return)
+    assert isinstance(last, Return), f"the tangent of {rule.tangent.__qualname__} does not end in one return"
     return [_at(stmt, span) for stmt in before], last.values[0] if last.values else None
 
 
@@ -179,9 +183,11 @@ def _rule_lowerer(fn: Callable[..., Any], env: dict[str, Value], namer: Namer) -
     return Lowerer(Context(), source, dict(env), [], namer.taken, rename={})
 
 
-def _at(stmt: Stmt, span: Span) -> Stmt:
+def _at(stmt: Any, span: Span) -> Any:
     from dataclasses import replace
 
+    if isinstance(stmt, Contribution):
+        return stmt
     return replace(stmt, span=span)
 
 

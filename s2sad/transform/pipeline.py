@@ -96,7 +96,8 @@ class Deriver:
         params = (*made.primal.params, *(Param(s.name, s.type) for s in made.seeds))
         body = (*_private_copies(made.primal, self.facts), *sections, Return(outputs, fn.span))
         whole = Function(name, params, body, tuple(o.type for o in outputs), _doc(instance, mode, wrt), fn.span)
-        return self._done(name, tidy(whole, self.facts, _names_of(made.primal)), instance)
+        kept = _names_of(made.primal) | {v.name for v in values if isinstance(v, Var)}
+        return self._done(name, tidy(whole, self.facts, kept), instance)
 
     def _with_values(self, made: Sweeps, wanted: bool) -> tuple[list[Stmt], tuple[Expr, ...]]:
         """Put the sweeps together; results are named before the reverse sweep may change what they read."""

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from s2sad.analysis.activity import edges, reach, sources
+from s2sad.analysis.alias import view_base
 from s2sad.analysis.facts import Facts
 from s2sad.errors import NotDifferentiableError, Span
 from s2sad.frontend.expressions import same_dims
@@ -50,6 +51,7 @@ from s2sad.transform.naming import Namer
 from s2sad.transform.partials import (
     bind_rule,
     operand_value,
+    partial_texts,
     partial_uses,
     partials,
     rule_for,
@@ -155,9 +157,9 @@ class _Tangent:
             return [stmt, Assign(dot, made, stmt.span)]
         ex.values.pop(id(value), None) if self_reading else None
         if self_reading:
-            result = ex.full(result, value)
+            result = _own(ex.full(result, value), value)
             return [*ex.code, Assign(dot, result, stmt.span), replace(stmt, value=ex.known(value))]
-        result = ex.full(result, value)
+        result = _own(ex.full(result, value), value)
         first, rest = _before(ex.code, target.name)
         ex.values.pop(id(value), None)
         return [*first, replace(stmt, value=ex.known(value)), *rest, Assign(dot, result, stmt.span)]
@@ -183,7 +185,10 @@ class _Tangent:
             result = build(np.zeros_like, stmt.value) if isinstance(stmt.value.type, Array) else zero(stmt.value.type)
         else:
             result = ex.full(result, stmt.value)
-        return [*ex.code, replace(stmt, value=ex.known(stmt.value)), Append(self.dot(stmt.list), result, stmt.span)]
+        return [
+            *ex.code, Append(self.dot(stmt.list), _own(result, stmt.value), stmt.span),
+            replace(stmt, value=ex.known(stmt.value)),
+        ]  # fmt: skip
 
     def _call(self, stmt: CallStmt) -> list[Stmt]:
         on = tuple(is_inexact(a.type) and bool(sources(a) & self.varied) for a in stmt.args)
@@ -226,6 +231,13 @@ class _Tangent:
                 dots.append(ex.full(result, value))
         values = tuple(ex.known(v) for v in stmt.values)
         return [*ex.code, replace(stmt, values=(*values, *dots))]
+
+
+def _own(dot: Expr, value: Expr) -> Expr:
+    """The tangent of a new array is a new array, also where it equals another tangent."""
+    if view_base(dot) is not None and view_base(value) is None:
+        return build(np.copy, dot)
+    return dot
 
 
 def _before(code: list[Stmt], name: str) -> tuple[list[Stmt], list[Stmt]]:
@@ -318,7 +330,7 @@ class _Expression(Cotangents):
     def _elementwise(self, rule: Elementwise, expr: Apply) -> Expr | None:
         wanted = [
             i for i, arg in enumerate(expr.args)
-            if self.is_active(arg) and i < len(rule.partials) and rule.partials[i] != "0"
+            if self.is_active(arg) and i < len(rule.partials) and partial_texts(rule, expr.args)[i] != "0"
         ]  # fmt: skip
         if not wanted:
             return None
@@ -326,7 +338,7 @@ class _Expression(Cotangents):
             name = getattr(expr.fn, "__name__", str(expr.fn))
             raise NotDifferentiableError(f"`{name}` has no derivative for complex numbers here", self.span)
         dots = {i: self.tangent(expr.args[i]) for i in wanted}
-        counts = partial_uses(rule, wanted)
+        counts = partial_uses(rule, expr.args, wanted)
         args = tuple(
             self.value(arg, 2 if counts.get(name, 0) and not _atomic(arg) else counts.get(name, 0))
             for name, arg in zip(rule.args, expr.args, strict=False)
@@ -336,9 +348,10 @@ class _Expression(Cotangents):
         total: Expr | None = None
         for i in wanted:
             dot = dots[i]
-            assert dot is not None
-            total = plus(total, times(dot, parts[i]))
-        assert total is not None
+            if dot is not None:
+                total = plus(total, times(dot, parts[i]))
+        if total is None:
+            return None
         if is_complex(total.type) and not is_complex(expr.type):
             total = build(np.real, total)
         return total

@@ -33,4 +33,4 @@ def tidy(
             fn = merged(nested(without_copies(fn, keep), facts, keep))
         if fn == before:
             break
-    return forward_order(fn) if "order" not in DISABLED else fn
+    return forward_order(fn, facts) if "order" not in DISABLED else fn

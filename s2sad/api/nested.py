@@ -1,0 +1,111 @@
+"""Derivatives met inside functions that are differentiated: `grad(grad(f))`, `jvp(grad(f), …)`.
+
+The inner derivative is a program like any other; the outer one differentiates that program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from s2sad.api.signature import Binder
+from s2sad.api.structure import Tree, tree_of
+from s2sad.errors import NotDifferentiableError, Span
+from s2sad.frontend.lowerer import Context, Instance
+from s2sad.ir.types import Static, Struct, Type, is_inexact
+from s2sad.transform.pipeline import derive_program
+
+_KINDS = ("grad", "value_and_grad", "primal")
+
+
+def context() -> Context:
+    """Return a context in which transformed functions are derived where they are called."""
+    return Context(derive=instance_of)
+
+
+def instance_of(ctx: Context, fun: Any, types: tuple[Type, ...], span: Span) -> Instance:
+    """Return the program of a transformed function for these argument types.
+
+    Raises:
+        NotDifferentiableError: a transform that has no program of its own, such as a Jacobian.
+    """
+    from s2sad.api.transformed import plain
+
+    if fun.kind not in _KINDS:
+        raise NotDifferentiableError(
+            f"`{fun.kind}` inside a function that is differentiated is not supported yet",
+            span if span.line else None,
+            "Use `grad` or `value_and_grad` there.",
+        )
+    key = ("transformed", fun, types)
+    if key in ctx.instances:
+        return ctx.instances[key]
+    inner = plain(fun.fun)
+    trees, chosen, wrt = _wrt(fun, inner, types)
+    aux = fun.options.aux
+    mode = "value_and_grad" if aux and fun.kind == "grad" else fun.kind
+    made = derive_program(inner, mode, types, wrt, aux, ctx)
+    for name, function in made.functions.items():
+        if not any(known.name == name for known in ctx.instances.values()):
+            ctx.instances["derived", name] = Instance(name, None, (), function)
+    entry = made.functions[made.entry]
+    assert made.instance.result is not None
+    result = made.instance.result
+    if mode != "primal":
+        count = len(entry.results) - len(wrt)
+        gradient = _gradient(fun, chosen, trees, wrt, entry.results[count:])
+        result = _promised(fun.kind, aux, made.instance.result, gradient)
+    if aux and fun.kind == "grad":
+        entry, result = entry, result
+    instance = Instance(made.entry, fun, types, entry, result, made.instance.captured)
+    ctx.instances[key] = instance
+    ctx.keep.append(fun)
+    return instance
+
+
+def _wrt(
+    fun: Any, inner: Any, types: tuple[Type, ...]
+) -> tuple[tuple[Tree, ...], tuple[Tree, ...], tuple[int, ...]]:
+    from s2sad.api.plan import differentiated, select
+
+    binder = Binder(inner)
+    trees = tuple(tree_of(kind, name) for kind, name in zip(types, binder.names, strict=True))
+    if fun.kind == "primal":
+        return trees, (), ()
+    stand_ins = tuple(tree.children for tree in trees)
+    chosen = select(trees, binder.places(fun.argnums, stand_ins))
+    leaves = [leaf for tree in trees for leaf in tree.leaves()]
+    wrt = differentiated(chosen, fun.options)
+    return trees, chosen, tuple(leaves.index(leaf) for leaf in wrt)
+
+
+def _gradient(
+    fun: Any,
+    chosen: tuple[Tree, ...],
+    trees: tuple[Tree, ...],
+    wrt: tuple[int, ...],
+    bars: tuple[Type, ...],
+) -> Type:
+    given = iter(bars)
+    parts = tuple(_filled(tree.type, given) for tree in chosen)
+    return _tuple(parts) if isinstance(fun.argnums, tuple) else parts[0]
+
+
+def _filled(kind: Type, bars: Iterator[Type]) -> Type:
+    """Return the structure of an argument with the types of its cotangents."""
+    if isinstance(kind, Struct):
+        return Struct(kind.kind, kind.keys, tuple(_filled(item, bars) for item in kind.items))
+    if isinstance(kind, Static) or not is_inexact(kind):
+        return Static(None)
+    return next(bars)
+
+
+def _promised(kind: str, aux: bool, value: Type, gradient: Type) -> Type:
+    """Return the structure that the transform promises."""
+    if kind == "value_and_grad":
+        return _tuple((value, gradient))
+    return gradient if not aux else _tuple((value, gradient))
+
+
+def _tuple(items: tuple[Type, ...]) -> Type:
+    return Struct("tuple", tuple(range(len(items))), items)

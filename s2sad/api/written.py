@@ -1,0 +1,100 @@
+"""A source for callables that have none: ufuncs, builtins, partial functions, callable objects.
+
+The compiler reads functions written in Python. `np.tanh` becomes `def tanh(x0): return
+function(x0)`, where `function` stands for the object itself, so that its rule is found.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import keyword
+import linecache
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from s2sad.errors import ArgumentError
+
+_REQUIRED = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+def has_own_source(fun: Any) -> bool:
+    """Say whether the compiler can read `fun` itself."""
+    if isinstance(fun, functools.partial | np.ufunc | types.BuiltinFunctionType):
+        return False
+    if isinstance(fun, types.FunctionType | types.MethodType) or not callable(fun):
+        return True
+    return hasattr(fun, "py_func") or hasattr(fun, "__s2sad_transformed__")
+
+
+@functools.lru_cache(maxsize=512)
+def _written_once(fun: Any) -> Callable[..., Any]:
+    return _write(fun)
+
+
+def written(fun: Any) -> Callable[..., Any]:
+    """Return a Python function that only calls `fun`; the same one for the same callable."""
+    own = getattr(type(fun), "__call__", None)
+    if isinstance(own, types.FunctionType):
+        return types.MethodType(own, fun)
+    try:
+        hash(fun)
+    except TypeError:
+        return _write(fun)
+    return _written_once(fun)
+
+
+def _write(fun: Any) -> Callable[..., Any]:
+    if isinstance(fun, functools.partial):
+        return _partial(fun)
+    names = _names(fun)
+    listed = ", ".join(names)
+    return _defined(fun, listed, f"function({listed})", {"function": fun})
+
+
+def _names(fun: Any) -> list[str]:
+    """Name the arguments that `fun` cannot do without; one where it does not say."""
+    if isinstance(fun, np.ufunc):
+        return [f"x{i}" for i in range(fun.nin)]
+    try:
+        parameters = inspect.signature(fun).parameters.values()
+    except (TypeError, ValueError):
+        return ["x0"]
+    names = [p.name for p in parameters if p.kind in _REQUIRED and p.default is p.empty]
+    return [f"{n}_" if keyword.iskeyword(n) else n for n in names] or ["x0"]
+
+
+def _partial(fun: functools.partial[Any]) -> Callable[..., Any]:
+    """Write the call with the arguments that are given, as `functools.partial` makes it."""
+    signature = inspect.signature(fun)
+    values: dict[str, Any] = {"function": fun.func}
+    given = [f"given_{i}" for i in range(len(fun.args))]
+    values |= dict(zip(given, fun.args, strict=True))
+    parameters: list[str] = []
+    passed: list[str] = []
+    for name, parameter in signature.parameters.items():
+        if parameter.kind not in (*_REQUIRED, parameter.KEYWORD_ONLY):
+            raise ArgumentError(f"a partial function that takes `*{name}` has no source of its own")
+        if name in fun.keywords:
+            values[f"given_{name}"] = fun.keywords[name]
+            passed.append(f"{name}=given_{name}")
+        elif parameter.default is parameter.empty:
+            parameters.append(name)
+            passed.append(name)
+    listed = ", ".join(parameters)
+    return _defined(fun.func, listed, f"function({', '.join([*given, *passed])})", values)
+
+
+def _defined(fun: Any, parameters: str, result: str, values: dict[str, Any]) -> Callable[..., Any]:
+    """Define the function under a file name of its own, where `inspect` finds the lines."""
+    name = getattr(fun, "__name__", "function")
+    name = name if name.isidentifier() and name not in ("function", *values) else "call"
+    text = f"def {name}({parameters}):\n    return {result}\n"
+    file = f"<s2sad source of {name} {len(linecache.cache)}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    scope: dict[str, Any] = {"__name__": "s2sad_written", **values}
+    exec(compile(text, file, "exec"), scope)
+    return scope[name]

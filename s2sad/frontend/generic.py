@@ -1,0 +1,125 @@
+"""One instance for many calls: lengths are renamed after the callee's parameters, and back for its results."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from s2sad.frontend.infer import fresh_dim
+from s2sad.frontend.lowerer import Context, Instance
+from s2sad.frontend.values import Value, leaves_of
+from s2sad.ir.nodes import Assign, CallStmt, Const, Expr, Index, Return, Store
+from s2sad.ir.types import Array, Dim, ListOf, Scalar, Struct, Sym, Type
+from s2sad.ir.walk import root_of, statements
+
+
+def canonical(types: tuple[Type, ...], recursive: bool) -> tuple[tuple[Type, ...], dict[str, Dim]]:
+    """Rename the symbolic lengths in argument types; equal lengths stay equal.
+
+    In a recursive call known integers are forgotten too, so that one instance serves every depth.
+    """
+    names: dict[Dim, Sym] = {}
+    back: dict[str, Dim] = {}
+
+    def dim(value: Dim) -> Dim:
+        if isinstance(value, int):
+            return fixed(value)
+        if value not in names:
+            names[value] = Sym(f"arg{len(names)}", 0, value.nonone)
+            back[names[value].name] = value
+        return names[value]
+
+    def fixed(value: int) -> Dim:
+        if not recursive or value <= 1:
+            return value
+        key = Sym(f"={value}")
+        if key not in names:
+            names[key] = Sym(f"arg{len(names)}", 0, True)
+            back[names[key].name] = value
+        return names[key]
+
+    def walk(kind: Type) -> Type:
+        match kind:
+            case Array(dtype, dims, layout):
+                return Array(dtype, tuple(dim(d) for d in dims), layout)
+            case Scalar(dtype, weak, value):
+                if isinstance(value, Sym):
+                    return Scalar(dtype, weak, dim(value))
+                return Scalar(dtype, weak, None if recursive else value)
+            case ListOf(item):
+                return ListOf(None if item is None else walk(item))
+            case Struct(container, keys, items):
+                return Struct(container, keys, tuple(walk(item) for item in items))
+            case _:
+                return kind
+
+    return tuple(walk(kind) for kind in types), back
+
+
+def restored(kind: Type, back: dict[str, Dim]) -> Type:
+    """Return a callee's result type in the caller's lengths; what only the callee knows is new."""
+    match kind:
+        case Array(dtype, dims, layout):
+            return Array(dtype, tuple(_back(d, back) for d in dims), layout)
+        case Scalar(dtype, weak, value):
+            return Scalar(dtype, weak, _back(value, back) if isinstance(value, Sym) and value.name in back else None)
+        case ListOf(item):
+            return ListOf(None if item is None else restored(item, back))
+        case Struct(container, keys, items):
+            return Struct(container, keys, tuple(restored(item, back) for item in items))
+        case _:
+            return kind
+
+
+def _back(dim: Any, back: dict[str, Dim]) -> Dim:
+    if isinstance(dim, int):
+        return dim
+    if dim.name not in back:
+        return fresh_dim()
+    actual = back[dim.name]
+    if isinstance(actual, int):
+        return max(actual - dim.minus, 0)
+    return Sym(actual.name, actual.minus + dim.minus, actual.nonone and dim.minus == 0)
+
+
+def shares_memory(ctx: Context, instance: Instance, args: list[Value]) -> bool:
+    """Say whether the callee's result or writes entangle memory that its caller can name.
+
+    Such a call is better written into the caller, where the views are plain to see.
+    """
+    fn = instance.function
+    if fn is None:
+        return False
+    leaves = [leaf for value in args for leaf in leaves_of(value)]
+    params = {p.name for p in fn.params if isinstance(p.type, Array)}
+    returned = {
+        root.name
+        for stmt in statements(fn.body)
+        if isinstance(stmt, Return)
+        for value in stmt.values
+        if isinstance(value.type, Array) and (root := root_of(value)) is not None and not _is_new(value)
+    }
+    aliases = {s.target.name: s.value for s in statements(fn.body) if isinstance(s, Assign)}
+    for name in list(returned):
+        value = aliases.get(name)
+        root = root_of(value) if value is not None and isinstance(value.type, Array) else None
+        if root is not None and not _is_new(value):
+            returned.add(root.name)
+    if returned & params:
+        return True
+    written = {
+        root.name
+        for stmt in statements(fn.body)
+        if isinstance(stmt, Store) and (root := root_of(stmt.place)) is not None
+    } & params
+    calls = any(isinstance(s, CallStmt) for s in statements(fn.body))
+    roots = [root.name for leaf in leaves if isinstance(leaf.type, Array) and (root := root_of(leaf)) is not None]
+    return bool(written or calls) and len(set(roots)) != len(roots)
+
+
+def _is_new(value: Expr | None) -> bool:
+    from s2sad.analysis.alias import view_base
+
+    return value is None or view_base(value) is None or isinstance(value, Const)
+
+
+__all__ = ["Index", "canonical", "restored", "shares_memory"]
