@@ -68,17 +68,37 @@ def reported(file: str) -> Generator[None]:
         sys.exit(2)
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+_EXAMPLES = """\b
+Examples:
+  s2sad emit model.py:loss --wrt w,b -o loss_grad.py
+  s2sad check model.py:loss --args "np.ones(3), 0.5"
+  s2sad cache info
+  s2sad doctor
+"""
+_EMIT_EXAMPLES = """\b
+Examples:
+  s2sad emit model.py:loss
+  s2sad emit model.py:loss --types "float64[:], float64" --wrt w,b -o loss_grad.py
+  s2sad emit model.py:step --mode fwd-bwd --runtime
+"""
+_CHECK_EXAMPLES = """\b
+Examples:
+  s2sad check model.py:loss --args "np.linspace(0, 1, 9), 0.5"
+  s2sad check model.py:loss --args "{'w': np.ones(3)}, 2.0" --order 2
+"""
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]}, epilog=_EXAMPLES)
 @click.version_option(package_name="s2sad", prog_name="s2sad")
 def main() -> None:
     """Differentiate Python functions, source to source."""
 
 
-@main.command()
+@main.command(epilog=_EMIT_EXAMPLES)
 @click.argument("target", type=Target())
 @click.option(
     "--mode",
-    type=click.Choice(["grad", "jvp", "vjp", "fwd-bwd"]),
+    type=click.Choice(["grad", "value_and_grad", "jvp", "vjp", "fwd-bwd"]),
     default="grad",
     show_default=True,
     help="Which derivative.",
@@ -86,6 +106,9 @@ def main() -> None:
 @click.option("--wrt", help='Arguments to differentiate, such as "x,y"; the first by default.')
 @click.option("--types", help='Argument types, such as "float64[:], float64".')
 @click.option("--runtime", is_flag=True, help="Let the output import s2sad.runtime.")
+@click.option(
+    "--import", "run", is_flag=True, help="Import FILE.py, so that all it computes is known."
+)
 @click.option(
     "-o", "--output", type=click.Path(dir_okay=False), help="File to write; else the terminal."
 )
@@ -95,6 +118,7 @@ def emit(
     wrt: str | None,
     types: str | None,
     runtime: bool,
+    run: bool,
     output: str | None,
 ) -> None:
     """Write the derivative of FILE.py:FUNC as a Python module; FILE.py is parsed, not imported."""
@@ -103,8 +127,8 @@ def emit(
     if names == ():
         raise click.UsageError("--wrt names no argument.")
     with reported(file):
-        standalone = importlib.import_module("s2sad.emit.standalone")
-        text: str = standalone.emit_text(file, function, mode, names, types, runtime)
+        standalone = importlib.import_module("s2sad.api.standalone")
+        text: str = standalone.emit_text(file, function, mode, names, types, runtime, run)
     if output is None:
         click.echo(text, nl=not text.endswith("\n"))
         return
@@ -114,7 +138,7 @@ def emit(
         raise click.UsageError(f"{output} cannot be written: {error.strerror}.") from error
 
 
-@main.command()
+@main.command(epilog=_CHECK_EXAMPLES)
 @click.argument("target", type=Target())
 @click.option("--args", "arguments", required=True, help='Such as "np.linspace(0, 1, 9), 0.5".')
 @click.option("--order", type=click.IntRange(1, 3), default=1, show_default=True)

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+import numpy as np
+
 from s2sad.ir import ops
 from s2sad.ir.nodes import (
     Append,
@@ -27,7 +29,7 @@ from s2sad.ir.nodes import (
     Swap,
     Var,
 )
-from s2sad.ir.types import is_inexact
+from s2sad.ir.types import ListOf, is_inexact
 from s2sad.ir.walk import root_of, statements
 from s2sad.rules.registry import Constant, Elementwise, find
 
@@ -53,8 +55,8 @@ def sources(expr: Expr | Slice) -> set[str]:
         case Pack(_, items):
             return {name for item in items for name in sources(item)}
         case Apply(fn, args, kind):
-            if fn is ops.pop:
-                return sources(args[0])
+            if fn is ops.pop or (fn in (np.array, np.stack) and isinstance(args[0].type, ListOf)):
+                return sources(args[0]) if is_inexact(kind) else set()
             rule = find(fn)
             if isinstance(rule, Constant) or not is_inexact(kind):
                 return set()

@@ -51,7 +51,7 @@ def view_base(expr: Expr) -> Var | None:
         case Var():
             return expr
         case Index(base, index):
-            return None if _is_advanced(index) else view_base(base)
+            return None if is_advanced(index) else view_base(base)
         case Apply(fn, (first, *_)) if fn is np.ravel and _surely_copied(first, expr):
             return None
         case Apply(fn, (first, *_)) if fn is np.reshape and _surely_copied(first, expr):
@@ -72,7 +72,8 @@ def _surely_copied(base: Expr, result: Expr) -> bool:
     return kind.layout == "F" and all(not_one(d) for d in kind.dims)
 
 
-def _is_advanced(index: tuple[Any, ...]) -> bool:
+def is_advanced(index: tuple[Any, ...]) -> bool:
+    """Say whether an index holds arrays, so that reading by it copies."""
     return any(not isinstance(item, Slice) and isinstance(item.type, Array) for item in index)
 
 
@@ -166,16 +167,19 @@ def _steady_index(value: Expr, base: str, rest: tuple[Stmt, ...], name: str) -> 
 State = dict[str, frozenset[Any]]
 
 
-def check(fn: Function, facts: Facts) -> None:
-    """Raise AliasError if a write may reach memory that another live name shares unprovably."""
-    _Checker(fn, facts).run()
+def check(fn: Function, facts: Facts, only_unsure: bool = False) -> None:
+    """Raise AliasError if a write may reach memory that another live name shares unprovably.
+
+    `only_unsure`: a tangent follows every alias by itself, but for views that may be copies.
+    """
+    _Checker(fn, facts, only_unsure).run()
 
 
 class _Checker:
     """Follows buffers: a parameter's, or of an allocation, its newest and its earlier instances."""
 
-    def __init__(self, fn: Function, facts: Facts) -> None:
-        self.fn, self.facts = fn, facts
+    def __init__(self, fn: Function, facts: Facts, only_unsure: bool) -> None:
+        self.fn, self.facts, self.only_unsure = fn, facts, only_unsure
         self.exact = exact_aliases(fn)
         self.live = Liveness(fn.body)
         self.unsure: set[str] = set()
@@ -252,7 +256,7 @@ class _Checker:
             if root is None:
                 continue
             self._write(root.name, stmt, state)
-            for other, arg in enumerate(stmt.args):
+            for other, arg in enumerate(stmt.args if not self.only_unsure else ()):
                 if other != position and self._overlap(stmt.args[position], arg, state):
                     raise AliasError(
                         f"arguments {position + 1} and {other + 1} of this call may share memory that it writes",
@@ -286,6 +290,8 @@ class _Checker:
         later = self.live.after.get(id(stmt), frozenset())
         for other, objects in state.items():
             if other == name or (self._root(other) == root and other not in self.unsure and name not in self.unsure):
+                continue
+            if self.only_unsure and other not in self.unsure and name not in self.unsure:
                 continue
             if other in later and objects & touched:
                 raise AliasError(

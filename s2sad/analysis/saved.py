@@ -17,6 +17,7 @@ import numpy as np
 from s2sad.analysis.alias import Alias
 from s2sad.analysis.facts import Facts
 from s2sad.analysis.liveness import Liveness
+from s2sad.analysis.sharing import Groups
 from s2sad.ir import ops
 from s2sad.ir.nodes import (
     Append,
@@ -157,12 +158,16 @@ class SavedValues:
     def __init__(
         self, fn: Function, needs: dict[int, list[Stmt]], aliases: dict[str, Alias], facts: Facts,
         layout: Layout, primal_names: set[str], after_loop: dict[int, list[Stmt]],
+        openings: dict[Block, list[Stmt]],
     ) -> None:  # fmt: skip
-        """`needs` gives the adjoint statements of each primal statement, `after_loop` what is read on leaving one."""
+        """`needs` gives the adjoint statements of each primal statement, `after_loop` what is read on leaving a loop,
+        `openings` what the reverse of a block starts with."""
         self.fn, self.aliases, self.facts, self.layout = fn, aliases, facts, layout
         self.names = primal_names
         self.reading = {key: self._read_places(code) for key, code in needs.items()}
         self.leaving = {key: self._read_places(code) for key, code in after_loop.items()}
+        self.opening = {block: self._read_places(code) for block, code in openings.items()}
+        self.groups = Groups(fn.body, facts)
         self.plan = Plan()
         self.recording = False
 
@@ -268,10 +273,17 @@ class SavedValues:
         if root is None:
             return needs
         name = self.aliases[root.name].root if root.name in self.aliases else root.name
-        places = needs.get(name, frozenset())
-        if any(not self._apart(need, place, stmt) for need in places) and self.recording:
+        clash = any(not self._apart(need, place, stmt) for need in needs.get(name, frozenset()))
+        group = self.groups.find(name)
+        clash = clash or any(other != name and self.groups.find(other) == group for other in needs)
+        if not clash:
+            return needs
+        if self.recording:
             self._save(stmt, place)
-        return needs
+        found: dict[str, set[Need]] = {}
+        for part in _index_parts(place):
+            self._collect(part, found)
+        return _union(needs, {k: frozenset(v) for k, v in found.items()})
 
     def _save(self, stmt: Stmt, place: Expr) -> None:
         saved = self.plan.overwrites.setdefault(id(stmt), [])
@@ -327,6 +339,7 @@ class SavedValues:
     # ---- leaving a block: names that live in it only ----
 
     def _leave(self, body: tuple[Stmt, ...], block: Block, needs: Needs) -> Needs:
+        needs = _union(needs, self.opening.get(block, {}))
         if block == TOP or not self.layout.loops(block):
             return needs
         owner = self.layout.owner[block]
@@ -397,11 +410,7 @@ class SavedValues:
 
         if rebinding and names & set(bound(stmt)):
             return True
-        roots = {self.aliases[n].root if n in self.aliases else n for n in names}
-        touched = {self.aliases[n].root if n in self.aliases else n for n in written_by(stmt, self.facts)}
-        if isinstance(stmt, Store) and isinstance(stmt.place, Var) and isinstance(stmt.place.type, Scalar):
-            touched.add(stmt.place.name)
-        return bool(roots & touched)
+        return bool(self.groups.of(names) & self.groups.of(set(written_by(stmt, self.facts))))
 
     # ---- places that surely differ ----
 
@@ -459,6 +468,18 @@ class SavedValues:
         """Say whether no loop around `loop` has begun another iteration since the reading."""
         outer = {id(s) for s in self.layout.loops(self.layout.block_of[id(loop)])}
         return not (crossed & outer)
+
+
+def _index_parts(place: Expr) -> list[Any]:
+    """Return the indices along a place: they are read again when it is put back."""
+    parts: list[Any] = []
+    while isinstance(place, Index | Apply):
+        if isinstance(place, Index):
+            parts.extend(place.index)
+            place = place.base
+        else:
+            place = place.args[0]
+    return parts
 
 
 def affine(expr: Expr) -> tuple[str | None, int] | None:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from s2sad.api.nested import context
 from s2sad.backends.base import Module
 from s2sad.emit.legal import legalised
 from s2sad.emit.names import Names
@@ -48,7 +49,7 @@ def derive(
     Raises:
         S2SADError: the function, or something it calls, cannot be differentiated.
     """
-    derived = derive_program(fun, mode, types, wrt, getattr(options, "aux", False))
+    derived = derive_program(fun, mode, types, wrt, getattr(options, "aux", False), context())
     names = Names(_aliases(fun))
     functions = {name: legalised(fn, target) for name, fn in derived.functions.items()}
     names.reserve(functions)

@@ -31,9 +31,10 @@ def instance_of(ctx: Context, fun: Any, types: tuple[Type, ...], span: Span) -> 
     """
     from s2sad.api.transformed import plain
 
-    if fun.kind not in _KINDS:
+    aux = fun.options.aux
+    if fun.kind not in _KINDS or (fun.kind == "grad" and aux):
         raise NotDifferentiableError(
-            f"`{fun.kind}` inside a function that is differentiated is not supported yet",
+            f"`{fun.kind}`{' with has_aux' * aux} inside a function that is differentiated is not supported yet",
             span if span.line else None,
             "Use `grad` or `value_and_grad` there.",
         )
@@ -41,22 +42,19 @@ def instance_of(ctx: Context, fun: Any, types: tuple[Type, ...], span: Span) -> 
     if key in ctx.instances:
         return ctx.instances[key]
     inner = plain(fun.fun)
-    trees, chosen, wrt = _wrt(fun, inner, types)
-    aux = fun.options.aux
-    mode = "value_and_grad" if aux and fun.kind == "grad" else fun.kind
-    made = derive_program(inner, mode, types, wrt, aux, ctx)
+    chosen, wrt = _wrt(fun, inner, types)
+    made = derive_program(inner, fun.kind, types, wrt, aux, ctx)
     for name, function in made.functions.items():
         if not any(known.name == name for known in ctx.instances.values()):
             ctx.instances["derived", name] = Instance(name, None, (), function)
     entry = made.functions[made.entry]
     assert made.instance.result is not None
     result = made.instance.result
-    if mode != "primal":
-        count = len(entry.results) - len(wrt)
-        gradient = _gradient(fun, chosen, trees, wrt, entry.results[count:])
-        result = _promised(fun.kind, aux, made.instance.result, gradient)
-    if aux and fun.kind == "grad":
-        entry, result = entry, result
+    if fun.kind != "primal":
+        bars = iter(entry.results[len(entry.results) - len(wrt) :])
+        parts = tuple(_filled(tree.type, bars) for tree in chosen)
+        gradient = _tuple(parts) if isinstance(fun.argnums, tuple) else parts[0]
+        result = gradient if fun.kind == "grad" else _tuple((result, gradient))
     instance = Instance(made.entry, fun, types, entry, result, made.instance.captured)
     ctx.instances[key] = instance
     ctx.keep.append(fun)
@@ -65,30 +63,19 @@ def instance_of(ctx: Context, fun: Any, types: tuple[Type, ...], span: Span) -> 
 
 def _wrt(
     fun: Any, inner: Any, types: tuple[Type, ...]
-) -> tuple[tuple[Tree, ...], tuple[Tree, ...], tuple[int, ...]]:
+) -> tuple[tuple[Tree, ...], tuple[int, ...]]:
+    """Return the structures of the differentiated arguments, and which leaves those are."""
     from s2sad.api.plan import differentiated, select
 
     binder = Binder(inner)
     trees = tuple(tree_of(kind, name) for kind, name in zip(types, binder.names, strict=True))
     if fun.kind == "primal":
-        return trees, (), ()
+        return (), ()
     stand_ins = tuple(tree.children for tree in trees)
     chosen = select(trees, binder.places(fun.argnums, stand_ins))
     leaves = [leaf for tree in trees for leaf in tree.leaves()]
     wrt = differentiated(chosen, fun.options)
-    return trees, chosen, tuple(leaves.index(leaf) for leaf in wrt)
-
-
-def _gradient(
-    fun: Any,
-    chosen: tuple[Tree, ...],
-    trees: tuple[Tree, ...],
-    wrt: tuple[int, ...],
-    bars: tuple[Type, ...],
-) -> Type:
-    given = iter(bars)
-    parts = tuple(_filled(tree.type, given) for tree in chosen)
-    return _tuple(parts) if isinstance(fun.argnums, tuple) else parts[0]
+    return chosen, tuple(leaves.index(leaf) for leaf in wrt)
 
 
 def _filled(kind: Type, bars: Iterator[Type]) -> Type:
@@ -98,13 +85,6 @@ def _filled(kind: Type, bars: Iterator[Type]) -> Type:
     if isinstance(kind, Static) or not is_inexact(kind):
         return Static(None)
     return next(bars)
-
-
-def _promised(kind: str, aux: bool, value: Type, gradient: Type) -> Type:
-    """Return the structure that the transform promises."""
-    if kind == "value_and_grad":
-        return _tuple((value, gradient))
-    return gradient if not aux else _tuple((value, gradient))
 
 
 def _tuple(items: tuple[Type, ...]) -> Type:

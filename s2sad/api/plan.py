@@ -100,7 +100,7 @@ def entry(request: Request, mode: str, trees: Sequence[Tree], wrt: Sequence[Tree
             request.fun, mode, types, indices, request.target, request.options
         )
         if mode in ("grad", "value_and_grad"):
-            _require_scalar(tree_of(derivative.result, "output"), leaves, request)
+            require_scalar(tree_of(derivative.result, "output"), leaves, request)
         loaded = backends.load(derivative.module, request.target)
     call = loaded.entry
     if nans_are_checked(request.options):
@@ -110,7 +110,7 @@ def entry(request: Request, mode: str, trees: Sequence[Tree], wrt: Sequence[Tree
     return Entry(call, derivative, loaded, leaves, tuple(wrt), output, captured)
 
 
-def _require_scalar(output: Tree, leaves: Sequence[Tree], request: Request) -> None:
+def require_scalar(output: Tree, leaves: Sequence[Tree], request: Request) -> None:
     """Check the output of a function under `grad`; raises NotDifferentiableError."""
     name, options = label(request.fun), request.options
     output, _ = split_aux(output, options)
@@ -232,10 +232,10 @@ def plan_of(
     options = request.options
     wrt = differentiated(chosen, options) if kind != "primal" else ()
     unchanged = guard(request.fun)
-    mode = kind if wrt or kind == "primal" else "value_and_grad"
+    mode = kind if (wrt and not options.aux) or kind == "primal" else "value_and_grad"
     if kind != "primal" and not wrt:
         made = entry(request, "primal", trees, ())
-        _require_scalar(made.output, made.leaves, request)
+        require_scalar(made.output, made.leaves, request)
     else:
         made = entry(request, mode, trees, wrt)
     finish = (

@@ -52,6 +52,17 @@ class Transformed(Generic[P, R]):
 
     __s2sad_transformed__ = True
 
+    @property
+    def s2sad_kind(self) -> str:
+        """What the compiler knows a transformed function by."""
+        return self.kind
+
+    def s2sad_bind(self, lw: Any, args: Any, kwargs: Any, node: Any) -> Any:
+        """Give the compiler one value per parameter of the function that was transformed."""
+        from s2sad.frontend.functions import bind_arguments
+
+        return bind_arguments(lw, plain(self.fun), args, kwargs, node)
+
     def __init__(
         self,
         fun: Callable[..., Any],

@@ -109,6 +109,10 @@ def call_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
         return _ufunc_method(lw, fn, args, kwargs, node)
     if _is_user_function(fn):
         return call_user(lw, fn, args, kwargs, node)
+    if (getattr(fn, "__module__", "") or "").startswith("s2sad."):
+        known = [known_value(a) for a in args]
+        if known and not any(k is _UNKNOWN for k in known):
+            return _outside(lw, fn(*known), node)
     if _python_callee(fn):
         return call_user(lw, fn, args, kwargs, node)
     return _library_call(lw, fn, args, kwargs, node)

@@ -10,12 +10,6 @@ import gast
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.values import StaticV, StructV
 
-_MAY_RAISE = frozenset({
-    "sqrt", "log", "log2", "log10", "log1p", "acos", "asin", "acosh", "atanh", "pow", "fmod",
-    "gamma", "lgamma", "factorial",
-})  # fmt: skip
-
-
 def lower_try(lw: Lowerer, node: Any) -> bool:
     """Lower a `try` whose handlers catch only raises that are written in its own body."""
     from s2sad.frontend.statements import lower_block
@@ -31,21 +25,7 @@ def lower_try(lw: Lowerer, node: Any) -> bool:
             lw.fail(handler, "this handler catches an exception that is not raised in the `try` body itself",
                     "An exception that a calculation raises by itself cannot be differentiated around.\n"
                     "Test for the condition with `if` instead.")  # fmt: skip
-    for call in (n for s in node.body for n in gast.walk(s) if isinstance(n, gast.Call)):
-        if _math_error(lw, call, handlers):
-            lw.fail(call, "this call may raise what the handler catches",
-                    "Test its argument with `if` instead of catching the exception.")  # fmt: skip
     return lower_block(lw, [*body, *node.finalbody])
-
-
-def _math_error(lw: Lowerer, call: Any, handlers: list[Any]) -> bool:
-    func = call.func
-    if not (isinstance(func, gast.Attribute) and isinstance(func.value, gast.Name) and func.value.id == "math"):
-        return False
-    if func.attr not in _MAY_RAISE:
-        return False
-    return any(issubclass(c, ValueError | OverflowError) or c in (Exception, BaseException)
-               for classes, _ in handlers for c in classes)  # fmt: skip
 
 
 def _classes(lw: Lowerer, handler: Any) -> tuple[type[BaseException], ...]:

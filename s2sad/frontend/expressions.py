@@ -286,6 +286,8 @@ def _compare_two(lw: Lowerer, op: str, left: Value, right: Value, node: Any) -> 
             return op == "NotEq"
     if isinstance(left, StructV) and isinstance(right, StructV) and op in ("Eq", "NotEq"):
         return _compare_structs(lw, op, left, right, node)
+    if isinstance(left, V) and isinstance(right, V) and isinstance(left.expr, Const) and isinstance(right.expr, Const):
+        return bool(fn(left.expr.value, right.expr.value))
     result = apply(lw, fn, (as_expr(lw, left, node), as_expr(lw, right, node)), {}, node).expr
     known = getattr(result.type, "value", None)
     return known if isinstance(known, bool) else result

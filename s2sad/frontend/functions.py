@@ -76,11 +76,17 @@ def _finish(
 ) -> None:
     """Lower the body; a recursive function is lowered twice, the second time knowing its result."""
     before = dict(ctx.instances)
-    _lower_into(ctx, instance, source, names, types, env)
-    if _calls_itself(instance):
+    complete = _lower_into(ctx, instance, source, names, types, env)
+    for _ in range(2):
+        if complete and not _calls_itself(instance):
+            return
         for key in [k for k in ctx.instances if k not in before]:
             ctx.instances.pop(key)
-        _lower_into(ctx, instance, source, names, types, env)
+        complete = _lower_into(ctx, instance, source, names, types, env)
+        if complete:
+            return
+    if not complete and instance.result is None:
+        raise BottomReached
 
 
 def _calls_itself(instance: Instance) -> bool:
@@ -88,14 +94,15 @@ def _calls_itself(instance: Instance) -> bool:
 
     if instance.function is None:
         return False
-    return instance.function.doc == "recursive" or any(
+    return any(
         isinstance(s, CallStmt) and s.callee == instance.name for s in statements(instance.function.body)
     )
 
 
 def _lower_into(
     ctx: Context, instance: Instance, source: Source, names: list[str], types: tuple[Type, ...], env: dict[str, Value]
-) -> None:
+) -> bool:
+    """Lower the body once; return False if a recursive call's result was not yet known."""
     params: list[Param] = []
     env = dict(env)
     for name, kind in zip(names, types, strict=True):
@@ -104,10 +111,10 @@ def _lower_into(
         env[name] = rebuild(kind, list(leaves))
     used = {p.name for p in params} | {n.id for n in gast.walk(source.node) if isinstance(n, gast.Name)}
     lw = Lowerer(ctx, source, env, [], used, instance, dynamic_lists=dynamic_lists(source.node))
-    bottomed = _lower_body(lw, source.node)
+    bottomed = _lower_body(lw, source.node) or lw.bottomed
     if not lw.results:
         if bottomed:
-            lw.fail(source.node, "this function only ever calls itself", "Give it a path that returns.")
+            return False
         lw.results.append(StaticV(None))
     instance.result = _joined_result(lw, source)
     instance.captured = list(lw.captured.values())
@@ -115,8 +122,9 @@ def _lower_into(
     body = _typed_returns(tuple(lw.block))
     instance.function = Function(
         instance.name, tuple(params), body, tuple(_flat(instance.result)),
-        "recursive" if bottomed else "", source.span(source.node),
+        "", source.span(source.node),
     )  # fmt: skip
+    return not bottomed
 
 
 def _lower_body(lw: Lowerer, node: Any) -> bool:

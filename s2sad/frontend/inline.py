@@ -98,6 +98,7 @@ def _inline(
     elif last is not None:
         lower_block(inner, [last])
     lw.names = inner.names
+    lw.bottomed = lw.bottomed or inner.bottomed
     return result
 
 

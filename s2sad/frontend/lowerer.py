@@ -96,6 +96,8 @@ class Lowerer:
     contributing: bool = False
     """Lowering a rule: `x_bar += e` is kept in the block as a `Contribution`."""
     depth: int = 0
+    bottomed: bool = False
+    """A recursive call's result was needed before it was known: this lowering is incomplete."""
 
     def fail(self, node: Any, what: str, why: str = "", error: type[Any] = UnsupportedSyntaxError) -> Any:
         """Raise a located error at `node`."""

@@ -316,6 +316,8 @@ def _aug_assign(lw: Lowerer, node: Any) -> None:
             if symbol == "-":
                 expr = as_expr(lw, apply(lw, operator.neg, (expr,), {}, node), node)
             lw.block.append(Contribution(slot, None, expr))  # type: ignore[arg-type]
+        case StructV() if lw.contributing:
+            _contribute_parts(lw, current, as_expr(lw, value, node), node)
         case V(expr) if isinstance(expr.type, Array):
             lw.emit(Store(expr, symbol, as_expr(lw, value, node), span))
         case V(expr) if isinstance(expr.type, ListOf) and symbol == "+":
@@ -327,6 +329,16 @@ def _aug_assign(lw: Lowerer, node: Any) -> None:
             fn = BINARY[type(node.op).__name__]
             result = apply(lw, fn, (as_expr(lw, current, node), as_expr(lw, value, node)), {}, node)
             lw.bind(target.id, result, span)
+
+
+def _contribute_parts(lw: Lowerer, bars: StructV, value: Expr, node: Any) -> None:
+    """The bar of a nested display: each item takes its own part of what is added."""
+    for position, bar in enumerate(bars.items):
+        part = lower_index(lw, V(value), [literal(position)], node)
+        if isinstance(bar, BarV):
+            lw.block.append(Contribution(bar.slot, None, as_expr(lw, part, node)))  # type: ignore[arg-type]
+        elif isinstance(bar, StructV):
+            _contribute_parts(lw, bar, as_expr(lw, part, node), node)
 
 
 def _extend(lw: Lowerer, target: Expr, value: Value, node: Any) -> None:
@@ -370,7 +382,7 @@ def _branch(lw: Lowerer, body: list[Any], env: dict[str, Value]) -> tuple[list[A
     try:
         jumps = lower_block(lw, body)
     except BottomReached:
-        jumps = True
+        jumps = lw.bottomed = True
     block, lw.block = lw.block, outer
     return block, jumps, lw.env
 
@@ -387,7 +399,7 @@ def _run_loop(lw: Lowerer, node: Any, key: str, body: Any) -> tuple[list[Any], S
         try:
             jumps = body(scope)
         except BottomReached:
-            jumps = True
+            jumps = lw.bottomed = True
         finally:
             block, lw.block = lw.block, outer
             lw.loops.pop()
@@ -524,6 +536,12 @@ def _return(lw: Lowerer, node: Any) -> bool:
 def _public(lw: Lowerer, value: Value, node: Any) -> Value:
     if isinstance(value, StaticV) and isinstance(value.value, bool | int | float):
         return const(value.value)
+    if isinstance(value, StructV):
+        items = tuple(_public(lw, item, node) for item in value.items)
+        pairs = list(zip(value.keys, items, strict=True))
+        if value.kind == "dict" and all(isinstance(k, str) for k in value.keys):
+            pairs.sort(key=lambda pair: pair[0])  # the order of leaves in a pytree
+        return StructV(value.kind, tuple(k for k, _ in pairs), tuple(v for _, v in pairs))
     return value
 
 

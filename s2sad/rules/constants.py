@@ -7,6 +7,7 @@ differentiated.
 from __future__ import annotations
 
 import builtins
+import cmath
 import math
 import operator
 
@@ -27,6 +28,7 @@ constant(  # truth values
     np.logical_and, np.logical_or, np.logical_not, np.logical_xor,
     np.isnan, np.isinf, np.isfinite, np.isneginf, np.isposinf, np.isreal, np.iscomplex,
     np.isclose, np.allclose, np.array_equal, np.any, np.all, np.iscomplexobj, np.isin,
+    cmath.isnan, cmath.isinf, cmath.isfinite, cmath.isclose,
     math.isnan, math.isinf, math.isfinite, math.isclose,
     builtins.bool, builtins.any, builtins.all, ops.both, ops.either,
 )  # fmt: skip

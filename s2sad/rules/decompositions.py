@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from s2sad import runtime
 from s2sad.ir.ops import unbroadcast
-from s2sad.rules.registry import rule
+from s2sad.rules.registry import constant, rule
 from s2sad.rules.sample import case, definite, values
 
 _SPD = definite(3, 3) @ definite(3, 3).T
@@ -86,17 +87,26 @@ class det:
             a_bar += (y_bar * y)[..., None, None] * np.swapaxes(np.linalg.inv(a), -1, -2)
 
 
-@rule(np.linalg.slogdet)
-class slogdet:
-    """Giles 2008, section 2.2.4: the log of the determinant; its sign is constant."""
+@rule(runtime.log_of_det)
+class log_of_det:
+    """Giles 2008, section 2.2.4: the part of `slogdet` that is not constant."""
 
-    samples = (case(definite(3, 3)),)
+    samples = (case(definite(3, 3)), case(definite(2, 3, 3)))
 
     def tangent(a: Any, y: Any, a_dot: Any) -> Any:
-        return 0.0, np.trace(np.linalg.solve(a, a_dot))
+        if a.ndim == 2:
+            return np.trace(np.linalg.solve(a, a_dot))
+        else:
+            return np.trace(np.linalg.solve(a, a_dot), axis1=-2, axis2=-1)
 
     def adjoint(a: Any, y: Any, y_bar: Any, a_bar: Any) -> None:
-        a_bar += y_bar[1] * np.linalg.inv(a).T
+        if a.ndim == 2:
+            a_bar += y_bar * np.linalg.inv(a).T
+        else:
+            a_bar += y_bar[..., None, None] * np.swapaxes(np.linalg.inv(a), -1, -2)
+
+
+constant(runtime.sign_of_det)
 
 
 @rule(np.linalg.cholesky)
@@ -132,7 +142,10 @@ class cholesky:
 
 @rule(np.linalg.norm)
 class norm:
-    """Giles 2008, section 2.3.4, and the other orders by their definition; NaN at 0."""
+    """Giles 2008, section 2.3.4, and the other orders by their definition.
+
+    At 0, where the Euclidean norm has no derivative, 0: a subgradient.
+    """
 
     samples = (
         case(values(4)),
@@ -162,7 +175,7 @@ class norm:
         elif axis is None and x.ndim == 2 and ord == 2:
             return np.linalg.svd(x)[0][:, 0] @ x_dot @ np.linalg.svd(x)[2][0]
         elif ord is None or ord == 2 or ord == "fro":
-            return np.sum(x * x_dot, axis=axis, keepdims=keepdims) / y
+            return np.sum(x * x_dot, axis=axis, keepdims=keepdims) / (y + (y == 0))
         elif ord == 1:
             return np.sum(np.sign(x) * x_dot, axis=axis, keepdims=keepdims)
         elif ord == np.inf:
@@ -172,7 +185,7 @@ class norm:
             return np.sum(share * x_dot, axis=axis, keepdims=keepdims)
         else:
             power = np.sign(x) * np.abs(x) ** (ord - 1)
-            return np.sum(power * x_dot, axis=axis, keepdims=keepdims) / y ** (ord - 1)
+            return np.sum(power * x_dot, axis=axis, keepdims=keepdims) / (y + (y == 0)) ** (ord - 1)
 
     def adjoint(
         x: Any,
@@ -197,11 +210,11 @@ class norm:
         elif axis is None and x.ndim == 2 and ord == 2:
             x_bar += g * np.outer(np.linalg.svd(x)[0][:, 0], np.linalg.svd(x)[2][0])
         elif ord is None or ord == 2 or ord == "fro":
-            x_bar += g / total * x
+            x_bar += g / (total + (total == 0)) * x
         elif ord == 1:
             x_bar += g * np.sign(x)
         elif ord == np.inf:
             hit = (np.abs(x) == total) * np.sign(x)
             x_bar += g / np.sum(np.abs(hit), axis=axis, keepdims=True) * hit
         else:
-            x_bar += g / total ** (ord - 1) * (np.sign(x) * np.abs(x) ** (ord - 1))
+            x_bar += g / (total + (total == 0)) ** (ord - 1) * (np.sign(x) * np.abs(x) ** (ord - 1))

@@ -10,12 +10,21 @@ from typing import Any
 import numpy as np
 
 from s2sad import runtime
+from s2sad.ir import ops
 from s2sad.ir.ops import unbroadcast
-from s2sad.rules.registry import rule
+from s2sad.rules.registry import evaluated, rule
 from s2sad.rules.sample import case, complex_values, values
 
 _VECTOR = values(4)
 _MATRIX = values(3, 4)
+
+
+def real_to_complex(source: Any, target: Any) -> bool:
+    """Say whether a cast from dtype `source` to `target` adds an imaginary part."""
+    return np.dtype(source).kind != "c" and np.dtype(target).kind == "c"
+
+
+evaluated(real_to_complex)
 
 
 @rule(np.diag)
@@ -89,6 +98,26 @@ class copy:
 
     def adjoint(a: Any, y: Any, y_bar: Any, a_bar: Any) -> None:
         a_bar += y_bar
+
+
+@rule(ops.astype)
+class astype:
+    """The same numbers in another dtype; cotangents are cast back."""
+
+    samples = (
+        case(_MATRIX, dtype=np.float64),
+        case(complex_values(3), dtype=np.complex128),
+    )
+    complex = True
+
+    def tangent(x: Any, y: Any, x_dot: Any, *, dtype: Any) -> Any:
+        return x_dot.astype(dtype)
+
+    def adjoint(x: Any, y: Any, y_bar: Any, x_bar: Any, *, dtype: Any) -> None:
+        if real_to_complex(x.dtype, dtype):
+            x_bar += np.real(y_bar)
+        else:
+            x_bar += y_bar.astype(x.dtype)
 
 
 @rule(np.full)

@@ -6,7 +6,8 @@ Conventions, where a derivative does not exist or is not unique:
 - `clip` is `minimum(maximum(x, lo), hi)`, hence one half to each side at a bound;
 - `a**b` has derivative 0 by `b` where `a <= 0` (the power function in `b` exists there only at
   isolated points), and 0 by `a` where `b == 0`, so that neither 0**0 nor (-2.0)**2.0 gives NaN;
-- `sqrt`, `cbrt` and `log` at 0 give an infinite derivative, `hypot` at (0, 0) NaN: as in NumPy.
+- `sqrt`, `cbrt` and `log` at 0 give an infinite derivative, `hypot` at (0, 0) NaN: as in NumPy;
+- `np.linalg.norm` of zeros has derivative 0, which lies in its subdifferential.
 
 Sources: Abramowitz & Stegun, chapters 4 to 6 and 7; Griewank & Walther, section 2.
 """
@@ -14,6 +15,7 @@ Sources: Abramowitz & Stegun, chapters 4 to 6 and 7; Griewank & Walther, section
 from __future__ import annotations
 
 import builtins
+import cmath
 import math
 import operator
 
@@ -24,6 +26,7 @@ from s2sad.runtime.special import digamma, polygamma
 
 _BASES = ((0.3, 3.0), (-2.0, 2.0))
 _POWER = ("b * a**(b - (b != 0))", "y * log(where(a > 0, a, 1))")
+_FLOATS = (builtins.float, np.float64, np.float32, np.float16)
 _POW = (operator.pow, builtins.pow)
 _COMPLEX_POWER = ("b * a**(b - (b != 0))", "y * log(where(a == 0, 1, a))")
 _LARGER = ("(a > b) + 0.5 * (a == b)", "(b > a) + 0.5 * (a == b)")
@@ -47,7 +50,8 @@ ARITHMETIC = (
     row("positive(x)", "1", complex=True, also=(operator.pos,)),
     row("absolute(x)", "sign(x)", complex=("conj(x) / y",), also=(builtins.abs,)),
     row("fabs(x)", "sign(x)"),
-    row("float(x)", "1", also=(builtins.float, np.float64, np.float32)),
+    row("float(x)", "1", also=_FLOATS),
+    row("complex128(x)", "1", complex=True, also=(np.complex64,)),
     row("complex(a, b)", "1", "1j", also=(builtins.complex,)),
 )  # fmt: skip
 
@@ -116,7 +120,7 @@ SELECTIONS = (
 COMPLEX = (
     row("real(x)", "1", complex=("1",)),
     row("imag(x)", "0", complex=("-1j",)),
-    row("angle(x)", "0", complex=("-1j / x",)),
+    row("angle(x)", "0", complex=("-1j / x",), also=(cmath.phase,)),
 )
 
 SPECIAL = (

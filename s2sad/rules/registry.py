@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cmath
 import importlib
 import math
 from collections.abc import Callable
@@ -77,9 +78,24 @@ class Constant:
     """A function whose result does not vary with its arguments, or carries no derivative."""
 
 
+@dataclass(frozen=True, slots=True)
+class Expansion:
+    """What a function means, as Python code, and the calls that need no such reading."""
+
+    body: Fn
+    counts: tuple[int, ...]
+    names: frozenset[str]
+
+
 Rule = Elementwise | Structured | Constant
 
 REGISTRY: dict[Fn, Rule] = {}
+
+STATIC: set[Fn] = set()
+"""Functions of settings, run at transform time: a rule calls them with what is known then."""
+
+EXPANSIONS: dict[Fn, Expansion] = {}
+"""Functions read as other Python code: `np.average(x, weights=w)` as a quotient of sums."""
 
 MATH_NAMES = {
     "absolute": "fabs",
@@ -97,7 +113,7 @@ MATH_NAMES = {
 
 _TABLES = (
     "elementwise", "constants", "reductions", "scans", "linalg", "decompositions", "shaping",
-    "diagonals", "joining", "helpers",
+    "diagonals", "joining", "contractions", "polynomials", "helpers", "expansions",
 )  # fmt: skip
 _loaded: list[bool] = []
 
@@ -111,11 +127,13 @@ class Row:
     also: tuple[Fn, ...] = ()
 
     def functions(self) -> tuple[Fn, ...]:
-        """Return the callables: NumPy's and `math`'s of that name, and those named in `also`."""
+        """Return the callables of that name in NumPy, `math` and `cmath`, and those in `also`."""
+        names = (self.name, MATH_NAMES.get(self.name, ""))
         candidates = (
             getattr(np, self.name, None),
             getattr(math, self.name, None),
             getattr(math, MATH_NAMES.get(self.name, ""), None),
+            *(getattr(cmath, name, None) for name in names if self.rule.complex_partials),
         )
         return tuple(dict.fromkeys(f for f in (*candidates, *self.also) if f is not None))
 
@@ -177,6 +195,37 @@ def constant(*fns: Fn) -> None:
         REGISTRY[fn] = Constant()
 
 
+def evaluated(*fns: Fn) -> None:
+    """Register functions that the transform itself runs: all their arguments are known then."""
+    STATIC.update(fns)
+    constant(*fns)
+
+
+def expands(
+    fn: Fn, counts: tuple[int, ...] = (), names: tuple[str, ...] = ()
+) -> Callable[[Fn], Fn]:
+    """Register the decorated function as the meaning of `fn` (see `rules/expansions.py`).
+
+    A call of `fn` that has one of these counts of positional arguments, no other keyword than
+    these and no argument that is None is left as it is.
+    """
+
+    def register(body: Fn) -> Fn:
+        EXPANSIONS[fn] = Expansion(body, counts, frozenset(names))
+        return body
+
+    return register
+
+
+def expansion(fn: Any, count: int, names: set[str], has_none: bool) -> Fn | None:
+    """Return the function to lower in place of `fn` for such a call, or None."""
+    _load()
+    found = EXPANSIONS.get(fn)
+    if found is None or (count in found.counts and names <= found.names and not has_none):
+        return None
+    return found.body
+
+
 def find(fn: Any) -> Rule | None:
     """Return the rule of `fn`, or None."""
     _load()
@@ -187,13 +236,14 @@ def find(fn: Any) -> Rule | None:
 
 
 def resolve(name: str, primal: Fn) -> Any:
-    """Return what a bare name in a partial means: `math`'s for a primal of `math`, else NumPy's."""
+    """Return what a bare name in a partial means: of the module of the primal, else NumPy's."""
     from s2sad import runtime
 
     if hasattr(runtime, name):
         return getattr(runtime, name)
-    if getattr(primal, "__module__", None) == "math":
-        found = getattr(math, name, None) or getattr(math, MATH_NAMES.get(name, ""), None)
+    home = {"math": math, "cmath": cmath}.get(getattr(primal, "__module__", ""))
+    if home is not None:
+        found = getattr(home, name, None) or getattr(home, MATH_NAMES.get(name, ""), None)
         if found is not None:
             return found
     return getattr(np, name)

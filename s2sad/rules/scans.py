@@ -1,4 +1,4 @@
-"""Running sums, products, differences and order statistics."""
+"""Running sums, products, differences, and what sorting gives."""
 
 # pyright: reportSelfClsParameterName=false
 # ruff: noqa: D102
@@ -88,15 +88,16 @@ class cumprod:
 
     def tangent(a: Any, y: Any, a_dot: Any, *, axis: Any = None) -> Any:
         if axis is None:
-            return runtime.cumprod_tangent(np.ravel(a), y, np.ravel(a_dot), 0)
+            return runtime.scan(np.ravel(a), runtime.shift(y, 1.0, 0) * np.ravel(a_dot), 0)
         else:
-            return runtime.cumprod_tangent(a, y, a_dot, axis)
+            return runtime.scan(a, runtime.shift(y, 1.0, axis) * a_dot, axis)
 
     def adjoint(a: Any, y: Any, y_bar: Any, a_bar: Any, *, axis: Any = None) -> None:
         if axis is None:
-            a_bar += np.reshape(runtime.cumprod_adjoint(np.ravel(a), y, y_bar, 0), a.shape)
+            later = runtime.scan_back(np.ravel(a), y_bar, 0)
+            a_bar += np.reshape(later * runtime.shift(y, 1.0, 0), a.shape)
         else:
-            a_bar += runtime.cumprod_adjoint(a, y, y_bar, axis)
+            a_bar += runtime.scan_back(a, y_bar, axis) * runtime.shift(y, 1.0, axis)
 
 
 @rule(np.diff)
@@ -189,6 +190,30 @@ class nansum:
             a_bar += np.where(np.isnan(a), 0.0, np.expand_dims(y_bar, axis))
 
 
+@rule(np.nanmean)
+class nanmean:
+    """As `mean` over the elements that are not NaN."""
+
+    samples = (
+        case(np.where(_MATRIX > 1.5, np.nan, _MATRIX)),
+        case(np.where(_MATRIX > 1.5, np.nan, _MATRIX), axis=1),
+        case(_MATRIX, axis=0, keepdims=True),
+    )
+
+    def tangent(a: Any, y: Any, a_dot: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
+        count = np.sum(~np.isnan(a) * np.ones_like(a), axis=axis, keepdims=keepdims)
+        return np.sum(np.where(np.isnan(a), 0.0, a_dot), axis=axis, keepdims=keepdims) / count
+
+    def adjoint(
+        a: Any, y: Any, y_bar: Any, a_bar: Any, *, axis: Any = None, keepdims: bool = False
+    ) -> None:
+        share = y_bar / np.sum(~np.isnan(a) * np.ones_like(a), axis=axis, keepdims=keepdims)
+        if axis is None or keepdims:
+            a_bar += np.where(np.isnan(a), 0.0, share)
+        else:
+            a_bar += np.where(np.isnan(a), 0.0, np.expand_dims(share, axis))
+
+
 @rule(np.median)
 class median:
     """The middle element, or the mean of the middle two."""
@@ -210,17 +235,88 @@ class median:
 class sort:
     """A permutation; its transpose is the inverse permutation."""
 
-    samples = (case(values(5)), case(_MATRIX), case(_MATRIX, axis=0))
+    samples = (
+        case(values(5)),
+        case(_MATRIX),
+        case(_MATRIX, axis=0),
+        case(_MATRIX, axis=None),
+    )
 
-    def tangent(a: Any, y: Any, a_dot: Any, *, axis: int = -1) -> Any:
+    def tangent(a: Any, y: Any, a_dot: Any, *, axis: Any = -1) -> Any:
         if a.ndim == 1:
             return a_dot[np.argsort(a)]
+        elif axis is None:
+            return np.ravel(a_dot)[np.argsort(np.ravel(a))]
         else:
             return np.take_along_axis(a_dot, np.argsort(a, axis=axis), axis=axis)
 
-    def adjoint(a: Any, y: Any, y_bar: Any, a_bar: Any, *, axis: int = -1) -> None:
+    def adjoint(a: Any, y: Any, y_bar: Any, a_bar: Any, *, axis: Any = -1) -> None:
         if a.ndim == 1:
             a_bar += y_bar[np.argsort(np.argsort(a))]
+        elif axis is None:
+            a_bar += np.reshape(y_bar[np.argsort(np.argsort(np.ravel(a)))], a.shape)
         else:
             back = np.argsort(np.argsort(a, axis=axis), axis=axis)
             a_bar += np.take_along_axis(y_bar, back, axis=axis)
+
+
+@rule(np.quantile)
+class quantile:
+    """The two elements around the place `q * (n - 1)`, weighted by nearness; `q` is a number."""
+
+    samples = (
+        case(values(5), 0.3),
+        case(_MATRIX, 0.81),
+    )
+
+    def tangent(a: Any, q: Any, y: Any, a_dot: Any, q_dot: Any) -> Any:
+        order = np.argsort(np.ravel(a))
+        place = q * (a.size - 1)
+        low = min(int(place), a.size - 2)
+        gap = np.ravel(a)[order[low + 1]] - np.ravel(a)[order[low]]
+        weight = place - low
+        below = np.ravel(a_dot)[order[low]] * (1 - weight)
+        above = np.ravel(a_dot)[order[low + 1]] * weight
+        return below + above + q_dot * (a.size - 1) * gap
+
+    def adjoint(a: Any, q: Any, y: Any, y_bar: Any, a_bar: Any, q_bar: Any) -> None:
+        order = np.argsort(np.ravel(a))
+        place = q * (a.size - 1)
+        low = min(int(place), a.size - 2)
+        around = order[low : low + 2]
+        weight = place - low
+        pair_bar = np.array([y_bar * (1 - weight), y_bar * weight])
+        a_bar += np.reshape(runtime.scatter(pair_bar, around, np.ravel(a), 0), a.shape)
+        gap = np.ravel(a)[order[low + 1]] - np.ravel(a)[order[low]]
+        q_bar += y_bar * (a.size - 1) * gap
+
+
+@rule(np.percentile)
+class percentile:
+    """As `quantile`, of hundredths."""
+
+    samples = (
+        case(values(5), 0.3 * 100),
+        case(_MATRIX, 0.81 * 100),
+    )
+
+    def tangent(a: Any, q: Any, y: Any, a_dot: Any, q_dot: Any) -> Any:
+        order = np.argsort(np.ravel(a))
+        place = q / 100 * (a.size - 1)
+        low = min(int(place), a.size - 2)
+        gap = np.ravel(a)[order[low + 1]] - np.ravel(a)[order[low]]
+        weight = place - low
+        below = np.ravel(a_dot)[order[low]] * (1 - weight)
+        above = np.ravel(a_dot)[order[low + 1]] * weight
+        return below + above + q_dot / 100 * (a.size - 1) * gap
+
+    def adjoint(a: Any, q: Any, y: Any, y_bar: Any, a_bar: Any, q_bar: Any) -> None:
+        order = np.argsort(np.ravel(a))
+        place = q / 100 * (a.size - 1)
+        low = min(int(place), a.size - 2)
+        around = order[low : low + 2]
+        weight = place - low
+        pair_bar = np.array([y_bar * (1 - weight), y_bar * weight])
+        a_bar += np.reshape(runtime.scatter(pair_bar, around, np.ravel(a), 0), a.shape)
+        gap = np.ravel(a)[order[low + 1]] - np.ravel(a)[order[low]]
+        q_bar += y_bar / 100 * (a.size - 1) * gap

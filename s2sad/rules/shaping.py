@@ -331,8 +331,7 @@ class pad:
         mode: str = "constant",
         constant_values: Any = 0.0,
     ) -> Any:
-        before = runtime.pad_before(pad_width, array.ndim)
-        return runtime.pad_like(array_dot, y, before)
+        return np.pad(array_dot, pad_width=pad_width)
 
     def adjoint(
         array: Any,
@@ -344,5 +343,11 @@ class pad:
         mode: str = "constant",
         constant_values: Any = 0.0,
     ) -> None:
-        before = runtime.pad_before(pad_width, array.ndim)
-        array_bar += runtime.unpad(y_bar, array, before)
+        start = runtime.pad_before(pad_width, array.ndim)
+        if array.ndim == 1:
+            array_bar += y_bar[start[0] : start[0] + array.size]
+        elif array.ndim == 2:
+            rows, columns = array.shape
+            array_bar += y_bar[start[0] : start[0] + rows, start[1] : start[1] + columns]
+        else:
+            array_bar += runtime.unpad(y_bar, array, start)

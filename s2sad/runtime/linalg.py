@@ -58,3 +58,13 @@ def det_batch(a: Any) -> Any:
     for k in range(a.shape[0]):
         out[k] = np.linalg.det(np.ascontiguousarray(a[k]))
     return out
+
+
+def log_of_det(a: Any) -> Any:
+    """Return the logarithm of the size of the determinant, `np.linalg.slogdet(a)[1]`."""
+    return np.linalg.slogdet(a)[1]
+
+
+def sign_of_det(a: Any) -> Any:
+    """Return the sign of the determinant, `np.linalg.slogdet(a)[0]`."""
+    return np.linalg.slogdet(a)[0]

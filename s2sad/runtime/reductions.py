@@ -162,26 +162,45 @@ def cumprod_axis(a: Any, axis: int) -> Any:
     return out.reshape(a.shape)
 
 
-def cumprod_tangent(a: Any, y: Any, a_dot: Any, axis: int) -> Any:
-    """Return the tangent of `y = cumprod(a, axis)`, by its recurrence: right at zeros."""
-    flat, value, n, inner = np.ravel(a), np.ravel(y), a.shape[axis], inner_size(a, axis)
-    out = a_dot.flatten()
+def scan(a: Any, f: Any, axis: int) -> Any:
+    """Return `out[k] = f[k] + out[k - 1] * a[k]` along `axis`; `a[0]` is not read."""
+    flat, out, n, inner = np.ravel(a), f.flatten(), a.shape[axis], inner_size(a, axis)
     for start in range(out.size // max(n, 1)):
         first = start // inner * n * inner + start % inner
         for k in range(1, n):
             here = first + k * inner
-            out[here] = out[here] * value[here - inner] + out[here - inner] * flat[here]
+            out[here] += out[here - inner] * flat[here]
     return out.reshape(a.shape)
 
 
-def cumprod_adjoint(a: Any, y: Any, y_bar: Any, axis: int) -> Any:
-    """Return the contribution to `a_bar` of `y = cumprod(a, axis)`: the recurrence transposed."""
-    flat, value, n, inner = np.ravel(a), np.ravel(y), a.shape[axis], inner_size(a, axis)
-    out = y_bar.flatten()
+def scan_back(a: Any, g: Any, axis: int) -> Any:
+    """Return `out[k] = g[k] + out[k + 1] * a[k + 1]` along `axis`: the transpose of `scan`."""
+    flat, out, n, inner = np.ravel(a), g.flatten(), a.shape[axis], inner_size(a, axis)
     for start in range(out.size // max(n, 1)):
         first = start // inner * n * inner + start % inner
         for k in range(n - 1, 0, -1):
             here = first + k * inner
             out[here - inner] += out[here] * flat[here]
-            out[here] = out[here] * value[here - inner]
+    return out.reshape(a.shape)
+
+
+def shift(a: Any, first: float, axis: int) -> Any:
+    """Return `a` moved one place along `axis`, with `first` in front: `out[k] = a[k - 1]`."""
+    flat, n, inner = np.ravel(a), a.shape[axis], inner_size(a, axis)
+    out = np.empty_like(flat)
+    for i in range(flat.size):
+        if i // inner % n == 0:
+            out[i] = first
+        else:
+            out[i] = flat[i - inner]
+    return out.reshape(a.shape)
+
+
+def shift_back(a: Any, axis: int) -> Any:
+    """Return `out[k] = a[k + 1]` along `axis`, 0 at the end: the transpose of `shift`."""
+    flat, n, inner = np.ravel(a), a.shape[axis], inner_size(a, axis)
+    out = np.zeros_like(flat)
+    for i in range(flat.size):
+        if i // inner % n != n - 1:
+            out[i] = flat[i + inner]
     return out.reshape(a.shape)

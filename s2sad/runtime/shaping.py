@@ -67,6 +67,14 @@ def tiled_from(i: int, g: Any, x: Any) -> int:
     return place
 
 
+def embed(g: Any, start: int, size: int) -> Any:
+    """Return a vector of `size` zeros with `g` from `start` on."""
+    out = np.zeros(size, g.dtype)
+    for i in range(min(g.size, size - start)):
+        out[start + i] = g[i]
+    return out
+
+
 def put_diagonal(g: Any, x: Any, k: int) -> Any:
     """Return zeros like the matrix `x` with `g` on its `k`-th diagonal."""
     out = np.zeros(x.shape, g.dtype)
@@ -80,7 +88,9 @@ def unpad(g: Any, x: Any, before: tuple[int, ...]) -> Any:
     flat = np.ravel(g)
     out = np.empty(x.size, g.dtype)
     for i in range(x.size):
-        out[i] = flat[padded_to(i, g, x, before)]
+        place = padded_to(i, g, x, before)
+        if place < flat.size:
+            out[i] = flat[place]
     return out.reshape(x.shape)
 
 
@@ -89,7 +99,9 @@ def pad_like(x: Any, g: Any, before: tuple[int, ...]) -> Any:
     flat = np.ravel(x)
     out = np.zeros(g.size, x.dtype)
     for i in range(x.size):
-        out[padded_to(i, g, x, before)] = flat[i]
+        place = padded_to(i, g, x, before)
+        if place < out.size:
+            out[place] = flat[i]
     return out.reshape(g.shape)
 
 

@@ -3,6 +3,15 @@
 from __future__ import annotations
 
 import math
+from typing import Any
+
+
+def polyval(p: Any, x: Any) -> Any:
+    """Return `np.polyval(p, x)`: Horner's rule, the highest power first."""
+    value = x * 0 + p[0] * 0
+    for k in range(p.size):
+        value = value * x + p[k]
+    return value
 
 
 def digamma(x: float) -> float:

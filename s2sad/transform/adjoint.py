@@ -196,8 +196,9 @@ class _Adjoint:
         needs = dict(self.adjoint_code)
         self._control_needs(self.fn.body, needs)
         names = names_in(self.fn.body) | {p.name for p in self.fn.params}
+        self.openings = {block: self._shadows(block) for block in (TOP, *self.layout.parent)}
         self.plan: Plan = SavedValues(
-            self.fn, needs, self.aliases, self.facts, self.layout, names, self.after_loop
+            self.fn, needs, self.aliases, self.facts, self.layout, names, self.after_loop, self.openings
         ).run()
         self.tapes = Tapes(self.layout, self.prepared, self.namer)
         self.slots = self._all_slots()
@@ -522,7 +523,12 @@ class _Adjoint:
             code.extend(
                 a.binding for a in self.aliases.values() if self.layout.block_of[id(a.binding)] == block
             )
-        code.extend(self._zero_bars(block))
+        code.extend(self.openings[block])
+        return code
+
+    def _shadows(self, block: Block) -> list[Stmt]:
+        """Adjoints at zero and shadows of views, for the names that live in a block."""
+        code = self._zero_bars(block)
         for item in self.aliases.values():
             if self.layout.block_of[id(item.binding)] == block and item.root in self.active and item.name in self.active:
                 target = item.binding.target

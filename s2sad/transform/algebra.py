@@ -30,6 +30,8 @@ def negative(expr: Expr) -> Expr:
         return literal(-expr.value)
     if isinstance(expr, Apply) and expr.fn is operator.mul and isinstance(expr.args[0], Const):
         return times(literal(-expr.args[0].value), expr.args[1])
+    if isinstance(expr.type, Scalar | Array) and expr.type.dtype == "bool":
+        return build(operator.mul, literal(-1.0), expr)
     return build(operator.neg, expr)
 
 

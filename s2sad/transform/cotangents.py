@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 
 from s2sad.analysis.activity import sources
+from s2sad.analysis.alias import is_advanced
 from s2sad.errors import NotDifferentiableError, Span
 from s2sad.frontend.expressions import same_dims
 from s2sad.frontend.lowerer import Contribution
 from s2sad.frontend.operators import build
 from s2sad.frontend.values import BarV, StaticV, StructV, V, literal, pack
 from s2sad.ir import ops
-from s2sad.ir.nodes import Apply, Assign, Const, Expr, If, Index, Pack, Slice, Stmt, Store, Var
+from s2sad.ir.nodes import Apply, Assign, Const, Expr, For, If, Index, Pack, Slice, Stmt, Store, Var
 from s2sad.ir.types import Array, Dim, ListOf, Scalar, Type, is_complex, is_inexact, not_one
 from s2sad.ir.walk import subexpressions
 from s2sad.rules.registry import Constant, Elementwise, Structured
@@ -140,6 +141,8 @@ class Cotangents:
         match place:
             case Var():
                 return self.bar(place)
+            case Index(Index(_, inside), _, _) if is_advanced(inside):
+                return None
             case Index(base, index, kind):
                 inner = self.shadow(base)
                 return None if inner is None else Index(inner, index, kind)
@@ -168,6 +171,9 @@ class Cotangents:
             self.code.append(If(test, body, orelse, self.span))
 
     def _push_apply(self, expr: Apply, g: Expr) -> None:
+        if isinstance(expr.args[0].type, ListOf) and expr.fn in (np.array, np.stack):
+            self._push_gathered(expr, g)
+            return
         if expr.fn is ops.transpose:
             self.push(expr.args[0], build(ops.transpose, g) if isinstance(g.type, Array) else g)
             return
@@ -179,6 +185,20 @@ class Cotangents:
                 self._push_structured(rule, expr, g)
             case Constant():
                 return
+
+    def _push_gathered(self, expr: Apply, g: Expr) -> None:
+        """`np.array(items)` of a growing list: each item takes its own part of the cotangent."""
+        items = expr.args[0]
+        assert isinstance(items, Var) and isinstance(items.type, ListOf) and items.type.item is not None
+        if dict(expr.static).get("axis", 0) != 0:
+            raise NotDifferentiableError("only axis 0 of a stacked list is supported", self.span)
+        bar = self.bar(items)
+        full = self.name(self._full(g, expr), f"{noun(expr)}_bar")
+        k = Var(self.namer.fresh("k"), Scalar("int64", True))
+        part = Index(full, (k,), items.type.item)
+        add = Store(Index(bar, (k,), items.type.item), "+", part, self.span, accumulate=True)
+        length = Apply(ops.length, (items,), Scalar("int64", True))
+        self.code.append(For(k, literal(0), length, literal(1), (add,), self.span))
 
     def _push_elementwise(self, rule: Elementwise, expr: Apply, g: Expr) -> None:
         wanted = [

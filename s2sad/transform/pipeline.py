@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from s2sad.analysis import alias
 from s2sad.analysis.facts import Facts
 from s2sad.errors import NotDifferentiableError, Span
 from s2sad.frontend.functions import instantiate
@@ -146,6 +147,7 @@ class Deriver:
     def forward(self, instance: Instance, wrt: tuple[int, ...]) -> Derived:
         """Return the program of a forward-mode derivative."""
         fn = self._main(instance)
+        alias.check(fn, self.facts, only_unsure=True)
         name = self.ctx.unique(f"{instance.name}_jvp")
         whole = tangent(fn, name, wrt, self.facts, self.callee_tangent)
         whole = replace(whole, body=(*_private_copies(fn, self.facts), *whole.body), doc=_doc(instance, "jvp", wrt))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from s2sad.analysis.facts import Facts, written_by
+from s2sad.analysis.sharing import Groups
 from s2sad.frontend.operators import build
 from s2sad.frontend.values import literal
 from s2sad.ir.nodes import (
@@ -19,13 +20,14 @@ from s2sad.ir.nodes import (
     If,
     Index,
     Raise,
+    Slice,
     Stmt,
     Store,
     Var,
     While,
 )
-from s2sad.ir.types import Scalar
-from s2sad.ir.walk import bound, exprs_of, map_blocks, reads, statements, subexpressions
+from s2sad.ir.types import Array, Scalar
+from s2sad.ir.walk import bound, exprs_of, map_blocks, names_in, reads, root_of, statements, subexpressions
 from s2sad.transform.naming import Namer, noun
 
 
@@ -61,6 +63,8 @@ class _Prepare:
         self.counts: dict[int, Var] = {}
 
     def run(self, fn: Function) -> Prepared:
+        self.groups = Groups(fn.body, self.facts)
+        self.names = names_in(fn.body)
         return Prepared(replace(fn, body=self._block(fn.body)), self.counts)
 
     def _block(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
@@ -71,9 +75,32 @@ class _Prepare:
                     result.extend(self._if(stmt))
                 case For() | While():
                     result.extend(self._loop(stmt))
+                case Store(Index()):
+                    result.extend(self._store(stmt))
                 case _:
                     result.append(stmt)
         return tuple(result)
+
+    def _store(self, stmt: Store) -> list[Stmt]:
+        """An index that reads what is written, or that is costly, is named before the write."""
+        place = stmt.place
+        assert isinstance(place, Index)
+        before: list[Stmt] = []
+        root = root_of(place)
+        written = self.groups.find(root.name) if root is not None else ""
+        items: list[Expr | Slice] = []
+        for item in place.index:
+            if isinstance(item, Slice | Var | Const):
+                items.append(item)
+                continue
+            if written in self.groups.read(item) or isinstance(item.type, Array):
+                name = Var(self.namer.fresh("at"), item.type)
+                before.append(Assign(name, item, stmt.span))
+                item = name
+            items.append(item)
+        if not before:
+            return [stmt]
+        return [*before, replace(stmt, place=Index(place.base, tuple(items), place.type))]
 
     def _matters(self, body: tuple[Stmt, ...]) -> bool:
         """Say whether the reverse of these statements does anything."""
@@ -85,10 +112,12 @@ class _Prepare:
 
     def _changed(self, body: tuple[Stmt, ...]) -> set[str]:
         found: set[str] = set()
+        written: set[str] = set()
         for stmt in statements(body):
             found.update(bound(stmt))
-            found.update(written_by(stmt, self.facts))
-        return found
+            written.update(written_by(stmt, self.facts))
+        shared = self.groups.of(written)
+        return found | written | {n for n in self.names if self.groups.find(n) in shared}
 
     def _if(self, stmt: If) -> list[Stmt]:
         changed = self._changed((*stmt.body, *stmt.orelse))

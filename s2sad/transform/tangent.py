@@ -235,7 +235,8 @@ class _Tangent:
 
 def _own(dot: Expr, value: Expr) -> Expr:
     """The tangent of a new array is a new array, also where it equals another tangent."""
-    if view_base(dot) is not None and view_base(value) is None:
+    flattened = isinstance(value, Apply) and value.fn in (np.ravel, np.reshape)
+    if (flattened or view_base(dot) is not None) and view_base(value) is None:
         return build(np.copy, dot)
     return dot
 
@@ -298,6 +299,8 @@ class _Expression(Cotangents):
                 if is_complex(inner.type) and not is_complex(kind):
                     return build(np.real, inner)
                 return Apply(fn, (self.full(inner, base), *rest), kind, static)
+            case Apply(fn, (Var() as items, *rest), kind, static) if isinstance(items.type, ListOf):
+                return Apply(fn, (self.owner.dot(items), *rest), kind, static)
             case Apply():
                 return self._apply(expr)
             case _:

@@ -225,7 +225,7 @@ def conditional_alias_read_only(x, y):
     return np.sum(z * y)
 
 
-@program(vec(4), vec(4, 1), wrt=(0, 1))
+@program(vec(4), vec(4, 1), wrt=(0, 1), marks="may_alias")
 def swapped_arrays(x, y):
     a, b = x, y
     for _ in range(3):

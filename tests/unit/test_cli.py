@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import types
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -38,16 +40,16 @@ def emit_text(monkeypatch):
         calls.append(args)
         return "text\n"
 
-    fake = types.ModuleType("s2sad.emit.standalone")
+    fake = types.ModuleType("s2sad.api.standalone")
     fake.emit_text = emit_text
-    monkeypatch.setitem(sys.modules, "s2sad.emit.standalone", fake)
+    monkeypatch.setitem(sys.modules, "s2sad.api.standalone", fake)
     return calls
 
 
 def test_emit_passes_its_options_on(run, emit_text):
     result = run("emit", "model.py:loss", "--mode", "vjp", "--wrt", "x, k", "--types", "f8[:], f8")
     assert (result.exit_code, result.output) == (0, "text\n")
-    assert emit_text == [("model.py", "loss", "vjp", ("x", "k"), "f8[:], f8", False)]
+    assert emit_text == [("model.py", "loss", "vjp", ("x", "k"), "f8[:], f8", False, False)]
 
 
 def test_emit_writes_a_file(run, emit_text, tmp_path):
@@ -81,9 +83,9 @@ def test_derivative_error_is_shown_with_its_frame(run, monkeypatch):
     def emit_text(file, *_):
         raise UnsupportedSyntaxError("no", Span(file, 5, 4, 5, 10, "loss"), "Do this.")
 
-    fake = types.ModuleType("s2sad.emit.standalone")
+    fake = types.ModuleType("s2sad.api.standalone")
     fake.emit_text = emit_text
-    monkeypatch.setitem(sys.modules, "s2sad.emit.standalone", fake)
+    monkeypatch.setitem(sys.modules, "s2sad.api.standalone", fake)
     result = run("emit", "model.py:loss")
     assert result.exit_code == 1
     assert result.output == (
@@ -136,3 +138,54 @@ def test_cache_of_others_is_one_sentence(run, tmp_path):
     assert result.exit_code == 1
     assert result.output.startswith("CacheError: the cache directory")
     assert run("doctor").exit_code == 1
+
+
+def test_emit_for_real(run, tmp_path):
+    result = run("emit", "model.py:loss", "--mode", "vjp", "--wrt", "x,k", "-o", "out.py")
+    assert (result.exit_code, result.output) == (0, "")
+    space = {}
+    exec((tmp_path / "out.py").read_text(), space)
+    value, x_bar, k_bar = space["loss_vjp"](np.array([1.0, 2.0]), 3.0, 1.0)
+    assert (value, x_bar.tolist(), k_bar) == (15.0, [6.0, 12.0], 5.0)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--types", "f8[:]"), "`f8[:]` has 1 types for 2 parameters: x, k"),
+        (("--types", "what, f8"), "`what` is no type of numbers"),
+        (("--wrt", "z"), "`loss` has no parameter `z`"),
+    ],
+)
+def test_emit_refuses_in_one_sentence(run, words, sentence):
+    result = run("emit", "model.py:loss", *words)
+    assert result.exit_code == 1
+    assert sentence in result.output
+
+
+def test_check_for_real(run, tmp_path):
+    result = run("check", "model.py:loss", "--args", "np.linspace(0, 1, 4), 0.5", "--order", "2")
+    assert result.output == "model.py: `loss`: forward and reverse agree with finite differences\n"
+    assert result.exit_code == 0
+    (tmp_path / "kink.py").write_text("def f(x):\n    return abs(x)\n")
+    result = run("check", "kink.py:f", "--args", "0.0")
+    assert result.exit_code in (0, 1)
+    result = run("check", "model.py:loss", "--args", "1, 2")
+    assert result.exit_code == 1
+    assert result.output.startswith("ArgumentError: check_grads was given no argument")
+
+
+@pytest.mark.parametrize("words", [(), ("emit",), ("check",)])
+def test_help_has_examples(run, words):
+    result = run(*words, "--help")
+    assert result.exit_code == 0
+    assert "s2sad emit model.py:loss" in result.output or "s2sad check" in result.output
+
+
+def test_runs_as_a_module(run, tmp_path):
+    words = [sys.executable, "-m", "s2sad", "emit", "model.py:loss"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "def loss_grad(x, k):" in done.stdout
+    done = subprocess.run([*words[:-1], "x.py:f"], capture_output=True, check=False, cwd=tmp_path)
+    assert done.returncode == 2

@@ -1,0 +1,206 @@
+"""The types of a function's parameters where nobody gave them: annotations, defaults, use."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from s2sad.api.notation import parse, write
+from s2sad.api.reading import Read
+from s2sad.errors import ArgumentError
+from s2sad.ir.typeof import typeof
+from s2sad.ir.types import Array, Scalar, Static, Struct, Sym, Type
+
+_PYTHON = {"float": "float64", "int": "int64", "complex": "complex128"}
+_ARRAYS = frozenset({"ndarray", "NDArray", "ArrayLike"})
+_NUMBERS = frozenset({"float64", "float32", "complex128", "complex64", "int64", "int32"})
+_WHOLE = frozenset(
+    "sum mean prod max min argmax argmin std var cumsum cumprod dot vdot inner outer diff sort "
+    "argsort median norm roll flip concatenate stack trapezoid average linspace ravel reshape "
+    "zeros_like ones_like empty_like full_like ascontiguousarray any all count_nonzero".split()
+)
+_ATTRIBUTES = frozenset(
+    "shape size ndim T copy sum mean prod max min argmax argmin std var dot ravel reshape flatten "
+    "cumsum cumprod dtype astype fill".split()
+)
+_ITERATES = frozenset({"len", "enumerate", "zip", "reversed", "sum", "max", "min", "sorted"})
+
+
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """The type of one parameter, and where it comes from.
+
+    Attributes:
+        name: the parameter.
+        type: its type; no length is taken to differ from 1.
+        origin: "given", "annotated", "default" or "use".
+    """
+
+    name: str
+    type: Type
+    origin: str
+
+    def text(self) -> str:
+        """Write the type as on the command line."""
+        return write(self.type)
+
+
+def guesses(read: Read, types: str | None) -> tuple[Guess, ...]:
+    """Return a type for each parameter: as given, else as far as the text tells.
+
+    Raises:
+        ArgumentError: `types` is malformed, or not one per parameter.
+    """
+    names = _parameters(read.node)
+    if types is not None:
+        given = parse(types, names)
+        return tuple(
+            Guess(n, _general(k), "given") for n, k in zip(names, given, strict=True)
+        )
+    uses = _Uses(read)
+    found = [_guess(read, name, uses) for name in names]
+    if read.node.args.vararg is not None:
+        found.append(Guess(read.node.args.vararg.arg, Struct("tuple", (), ()), "use"))
+    keywords = [_guess(read, a.arg, uses) for a in read.node.args.kwonlyargs]
+    return (*found, *keywords)
+
+
+def _parameters(node: ast.FunctionDef) -> list[str]:
+    return [a.arg for a in (*node.args.posonlyargs, *node.args.args)]
+
+
+def _guess(read: Read, name: str, uses: _Uses) -> Guess:
+    rank, integer = uses.of(read.node.name, name)
+    spec = read.node.args
+    every = [*spec.posonlyargs, *spec.args, *spec.kwonlyargs]
+    note = next(a.annotation for a in every if a.arg == name)
+    kind = _annotated(note, name, rank) if note is not None else None
+    if kind is not None:
+        return Guess(name, kind, "annotated")
+    default = _default(read, name)
+    if default is not None and not rank:
+        return Guess(name, default, "default")
+    if rank:
+        return Guess(name, _array("float64", rank, name), "use")
+    return Guess(name, Scalar("int64" if integer else "float64", weak=True), "use")
+
+
+def _array(dtype: str, rank: int, name: str) -> Array:
+    return Array(dtype, tuple(Sym(f"{name}.{axis}") for axis in range(rank)), "A")
+
+
+def _general(kind: Type) -> Type:
+    """Return the type with lengths that may be 1: the text has to hold for every shape."""
+    if not isinstance(kind, Array):
+        return kind
+    dims = tuple(Sym(d.name) if isinstance(d, Sym) else d for d in kind.dims)
+    return Array(kind.dtype, dims, kind.layout)
+
+
+def _annotated(note: ast.expr, name: str, rank: int) -> Type | None:
+    if isinstance(note, ast.Constant) and isinstance(note.value, str):
+        try:
+            return _general(parse(note.value, (name,))[0])
+        except ArgumentError:
+            try:
+                return _annotated(ast.parse(note.value, mode="eval").body, name, rank)
+            except SyntaxError:
+                return None
+    words = [node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+             for node in ast.walk(note)]  # fmt: skip
+    dtype = next((word for word in words if word in _NUMBERS), None)
+    if any(word in _ARRAYS for word in words):
+        return _array(dtype or "float64", max(rank, 1), name)
+    first = words[0]
+    if first in _PYTHON:
+        return Scalar(_PYTHON[first], weak=True)
+    if isinstance(note, ast.Subscript) and dtype is not None:
+        try:
+            return _general(parse(ast.unparse(note).rpartition(".")[2], (name,))[0])
+        except ArgumentError:
+            return None
+    return Scalar(first) if first in _NUMBERS else None
+
+
+def _default(read: Read, name: str) -> Type | None:
+    """Return the type of a default that is a number; the value itself for any other."""
+    positional = _parameters(read.node)
+    values = dict(
+        zip(reversed(positional), reversed(read.fun.__defaults__ or ()), strict=False)
+    ) | (read.fun.__kwdefaults__ or {})
+    if name not in values:
+        return None
+    kind = typeof(values[name], name)
+    return kind if isinstance(kind, Scalar | Static) else None
+
+
+class _Uses:
+    """How the functions of one file use their parameters."""
+
+    def __init__(self, read: Read) -> None:
+        self._functions = read.functions
+        self._known: dict[tuple[str, str], tuple[int, bool]] = {}
+
+    def of(self, function: str, name: str) -> tuple[int, bool]:
+        """Return the rank that a parameter seems to have, and whether it seems to be an integer."""
+        key = function, name
+        if key not in self._known:
+            self._known[key] = 0, False  # a function that calls itself adds nothing
+            self._known[key] = self._look(self._functions[function], name)
+        return self._known[key]
+
+    def _look(self, node: ast.FunctionDef, name: str) -> tuple[int, bool]:
+        rank, integer = 0, False
+        for part in ast.walk(node):
+            found, whole = self._use(part, name)
+            rank, integer = max(rank, found), integer or whole
+        return rank, integer
+
+    def _use(self, node: ast.AST, name: str) -> tuple[int, bool]:
+        match node:
+            case ast.Subscript(value, index):
+                if _is(value, name):
+                    return _axes(index), False
+                if isinstance(value, ast.Subscript) and _is(value.value, name):
+                    return _axes(value.slice) + _axes(index), False
+                if isinstance(value, ast.Attribute) and _is(value.value, name):
+                    constant = getattr(index, "value", 0) if value.attr == "shape" else 0
+                    return 1 + max(constant, 0) if isinstance(constant, int) else 1, False
+                return 0, _is(index, name)
+            case ast.Attribute(value, attribute) if _is(value, name):
+                return (2 if attribute == "T" else int(attribute in _ATTRIBUTES)), False
+            case ast.Assign([ast.Tuple(targets)], ast.Attribute(value, "shape")):
+                return (len(targets) if _is(value, name) else 0), False
+            case ast.For(_, iterated) if _is(iterated, name):
+                return 1, False
+            case ast.BinOp(left, ast.MatMult(), right):
+                return int(_is(left, name) or _is(right, name)), False
+            case ast.Call(function, args):
+                return self._passed(function, args, name)
+            case _:
+                return 0, False
+
+    def _passed(self, function: ast.expr, args: list[ast.expr], name: str) -> tuple[int, bool]:
+        positions = [i for i, arg in enumerate(args) if _is(arg, name)]
+        if not positions:
+            return 0, False
+        if isinstance(function, ast.Attribute):
+            return int(function.attr in _WHOLE and 0 in positions[:1]), False
+        called = getattr(function, "id", "")
+        if called == "range":
+            return 0, True
+        if called in self._functions:
+            names = _parameters(self._functions[called])
+            uses = [self.of(called, names[i]) for i in positions if i < len(names)]
+            return max((r for r, _ in uses), default=0), any(whole for _, whole in uses)
+        return int(called in _ITERATES - {"max", "min"} or (called in _ITERATES and len(args) == 1)), False
+
+
+def _is(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
+
+
+def _axes(index: ast.expr) -> int:
+    """Count the axes that an index takes; `None` adds one and takes none."""
+    items = index.elts if isinstance(index, ast.Tuple) else [index]
+    return sum(not (isinstance(item, ast.Constant) and item.value is None) for item in items)

@@ -1,0 +1,200 @@
+"""A user's function from its file without running the file: what is parsed, and what is executed.
+
+Executed are imports of NumPy, Numba and the standard mathematics, assignments of literals and of
+lambdas, and `def` statements without their decorators. Everything else at module level, which may
+do anything, is left out.
+"""
+
+from __future__ import annotations
+
+import __future__
+
+import ast
+import builtins
+import types
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from s2sad.errors import SourceNotFoundError, Span, UnsupportedSyntaxError
+
+_IMPORTED = frozenset({"numpy", "math", "cmath", "numba", "typing", "__future__"})
+_JIT = frozenset({"njit", "jit", "vectorize", "guvectorize"})
+_FLAGS = __future__.annotations.compiler_flag  # annotations stay text
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A function as it was read.
+
+    Attributes:
+        fun: the function, which nothing has called.
+        node: its syntax.
+        functions: the syntax of every function of the file, by name.
+        compiled: the file has it under a decorator of Numba.
+        fastmath: the decorator says `fastmath=True`.
+        unread: names that the file binds at module level by code that was not run.
+    """
+
+    fun: types.FunctionType
+    node: ast.FunctionDef
+    functions: dict[str, ast.FunctionDef] = field(default_factory=dict[str, ast.FunctionDef])
+    compiled: bool = False
+    fastmath: bool = False
+    unread: frozenset[str] = frozenset()
+
+
+def read_function(file: str, name: str, run: bool = False) -> Read:
+    """Return the function `name` of `file`; with `run`, the file is imported as usual.
+
+    Raises:
+        SourceNotFoundError: the file cannot be read, or has no such function.
+        UnsupportedSyntaxError: a default of the function could do anything when it is evaluated.
+    """
+    tree = _parsed(file)
+    found = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+    if name not in found:
+        raise SourceNotFoundError(
+            f"{file} has no function `{name}`",
+            why=f"It has: {', '.join(found) or 'none at its top level'}.",
+        )
+    node = found[name]
+    if run:
+        fun = _plain(_imported(file, name))
+    else:
+        for default in _defaults(node):
+            if not _is_harmless(default):
+                raise UnsupportedSyntaxError(
+                    f"a default of `{name}` would have to be run",
+                    _span(file, default, name),
+                    "Only literals are read; pass --import to import the file.",
+                )
+        fun = _executed(file, tree)[name]
+    jit = [decorator for decorator in node.decorator_list if _decorator_name(decorator) in _JIT]
+    fast = any(_says_fastmath(decorator) for decorator in jit)
+    bound = {name for stmt in tree.body for name in _bound(stmt)}
+    return Read(fun, node, found, bool(jit), fast, frozenset(bound - fun.__globals__.keys()))
+
+
+def _bound(stmt: ast.stmt) -> Iterable[str]:
+    """Yield the names that a statement at module level binds."""
+    if isinstance(stmt, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef):
+        yield stmt.name
+        return
+    for node in ast.walk(stmt):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        elif isinstance(node, ast.alias):
+            yield (node.asname or node.name).partition(".")[0]
+
+
+def _parsed(file: str) -> ast.Module:
+    try:
+        return ast.parse(Path(file).read_bytes(), file)
+    except OSError as error:
+        raise SourceNotFoundError(f"{file} cannot be read: {error.strerror}") from error
+    except (SyntaxError, ValueError) as error:
+        line = getattr(error, "lineno", None) or 0
+        column = max((getattr(error, "offset", None) or 1) - 1, 0)
+        message = getattr(error, "msg", str(error))
+        raise SourceNotFoundError(
+            f"{file} is not valid Python: {message}", Span(file, line, column, line, column + 1)
+        ) from error
+
+
+def _executed(file: str, tree: ast.Module) -> dict[str, Any]:
+    """Run the harmless statements of the file, at their own lines, in a namespace of their own."""
+    kept = [stmt for original in tree.body for stmt in _harmless(original)]
+    scope: dict[str, Any] = {"__name__": "__s2sad_read__", "__builtins__": builtins}
+    for stmt in kept:
+        code = compile(ast.Module([stmt], []), file, "exec", _FLAGS, dont_inherit=True)
+        try:
+            exec(code, scope)
+        except (ImportError, NameError, AttributeError):  # a name that is missed when it is needed
+            continue
+    return scope
+
+
+def _harmless(stmt: ast.stmt) -> Iterable[ast.stmt]:
+    match stmt:
+        case ast.Import(names):
+            kept = [alias for alias in names if alias.name.partition(".")[0] in _IMPORTED]
+            if kept:
+                yield ast.copy_location(ast.Import(kept), stmt)
+        case ast.ImportFrom(module, _, 0) if (module or "").partition(".")[0] in _IMPORTED:
+            yield stmt
+        case ast.Assign(targets, value) if all(isinstance(t, ast.Name) for t in targets):
+            if _is_literal(value) or _is_plain_lambda(value):
+                yield stmt
+        case ast.AnnAssign(ast.Name(), _, value) if value is not None and _is_literal(value):
+            yield stmt
+        case ast.FunctionDef() if all(_is_harmless(d) for d in _defaults(stmt)):
+            plain = ast.FunctionDef(**{name: getattr(stmt, name) for name in stmt._fields})
+            plain.decorator_list = []
+            yield ast.copy_location(plain, stmt)
+        case _:
+            return
+
+
+def _defaults(node: ast.FunctionDef | ast.Lambda) -> list[ast.expr]:
+    return [*node.args.defaults, *(d for d in node.args.kw_defaults if d is not None)]
+
+
+def _is_plain_lambda(node: ast.expr) -> bool:
+    return isinstance(node, ast.Lambda) and all(_is_harmless(d) for d in _defaults(node))
+
+
+def _is_literal(node: ast.expr) -> bool:
+    try:
+        ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return False
+    return True
+
+
+def _is_harmless(node: ast.expr) -> bool:
+    """Say whether evaluating the expression runs no code of the file's: literals, `np.pi`."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name) or _is_literal(node)
+
+
+def _decorator_name(node: ast.expr) -> str:
+    node = node.func if isinstance(node, ast.Call) else node
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+
+
+def _says_fastmath(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and any(
+        keyword.arg == "fastmath"
+        and isinstance(keyword.value, ast.Constant)
+        and keyword.value.value is True
+        for keyword in node.keywords
+    )
+
+
+def _imported(file: str, name: str) -> Any:
+    import importlib.util
+    import sys
+
+    path = Path(file).resolve()
+    sys.path.insert(0, str(path.parent))
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise SourceNotFoundError(f"{file} cannot be imported: its name must end in .py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    spec.loader.exec_module(module)
+    return getattr(module, name)
+
+
+def _plain(fun: Any) -> Any:
+    while hasattr(fun, "py_func"):
+        fun = fun.py_func
+    return fun
+
+
+def _span(file: str, node: ast.expr, function: str) -> Span:
+    end_line, end_column = node.end_lineno or node.lineno, node.end_col_offset or node.col_offset
+    return Span(file, node.lineno, node.col_offset, end_line, end_column, function)

@@ -1,0 +1,355 @@
+"""`s2sad emit`: modules that run where s2sad cannot be imported, and files that are never run."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+
+import s2sad
+from s2sad.api.guess import guesses
+from s2sad.api.inlining import bare, inlined
+from s2sad.api.notation import write
+from s2sad.api.reading import read_function
+from s2sad.api.standalone import emit_text
+from s2sad.errors import ArgumentError, NotDifferentiableError, S2SADError, UnsupportedSyntaxError
+
+MODEL = '''
+import math
+
+import numpy as np
+from numba import njit
+
+GRAVITY = 9.81
+PAIR = (1.0, 2.0)
+half = lambda x: 0.5 * x
+
+
+def pull(x, i):
+    return math.sin(x[i]) * GRAVITY
+
+
+def loss(x, k):
+    s = 0.0
+    for i in range(x.size):
+        s += pull(x, i) ** 2 * k + half(k)
+    return s * PAIR[1]
+
+
+@njit(fastmath=True)
+def limit(u0, k: float):
+    u = u0.copy()
+    for i in range(1, u.size):
+        jump = u[i] - u[i - 1]
+        if jump > k:
+            u[i] = u[i - 1] + k * np.tanh(jump / k)
+        else:
+            u[i] -= 0.1 * jump**2
+    return np.sum(u**2)
+
+
+@njit
+def broad(x: "float64[:,:]", b: "float64[:]"):
+    return np.sum((x + b) ** 2 / b)
+
+
+def spread(x: "float64[:,:]", b: "float64[:]"):
+    return np.sum((x + b) ** 2 / np.maximum(b, 0.5))
+
+
+def field(x):
+    return np.sin(x) * x[0]
+
+
+def power(x, n=3):
+    return x**n
+'''
+
+ARGUMENTS = {
+    "loss": (np.array([0.3, 0.7, 1.1]), 0.5),
+    "limit": (np.array([0.0, 1.5, 1.6, 0.2]), 0.3),
+    "broad": (np.arange(6.0).reshape(2, 3), np.array([1.0, 2.0, 3.0])),
+    "spread": (np.arange(6.0).reshape(2, 3), np.array([1.0])),
+    "field": (np.array([0.3, 0.7, 1.1]),),
+    "power": (1.5, 3),
+}
+
+RUN = """
+import json, sys
+sys.modules["s2sad"] = None          # not importable
+sys.path.insert(0, sys.argv[1])
+import numpy as np, derivative
+arrays = [np.array(a) if isinstance(a, list) else a for a in json.loads(sys.argv[3])]
+flat = lambda v: [flat(i) for i in v] if isinstance(v, tuple) else np.asarray(v).tolist()
+print(json.dumps(flat(getattr(derivative, sys.argv[2])(*arrays))))
+"""
+
+
+@pytest.fixture
+def model(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "model.py").write_text(MODEL)
+    return tmp_path
+
+
+def original(path, name):
+    spec = importlib.util.spec_from_file_location("model_under_test", path / "model.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return getattr(module, name)
+
+
+def run_alone(path, text, entry, *arguments):
+    (path / "derivative.py").write_text(text)
+    given = json.dumps([a.tolist() if isinstance(a, np.ndarray) else a for a in arguments])
+    words = [sys.executable, "-c", RUN, str(path), entry, given]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def clean(path):
+    words = ["--isolated", "--no-cache", "--select", "E,F,I,UP"]
+    done = subprocess.run(
+        [sys.executable, "-m", "ruff", "check", *words, str(path)],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "wrt"),
+    [
+        ("loss", ("x", "k")),
+        ("limit", ("u0", "k")),
+        ("broad", ("x", "b")),
+        ("spread", ("x", "b")),
+        ("power", ("x",)),
+    ],
+)
+def test_gradient_stands_alone(model, name, wrt):
+    arguments = ARGUMENTS[name]
+    text = emit_text("model.py", name, "value_and_grad", wrt)
+    got = run_alone(model, text, f"{name}_value_and_grad", *arguments)
+    value, grads = s2sad.value_and_grad(original(model, name), wrt, target="python")(*arguments)
+    np.testing.assert_allclose(got[0], value, rtol=1e-12)
+    for mine, theirs in zip(got[1:], grads, strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-12)
+    assert "s2sad" not in text.split('"""')[2]
+    clean(model / "derivative.py")
+
+
+def test_tangent_and_adjoint_stand_alone(model):
+    (x,) = ARGUMENTS["field"]
+    field = original(model, "field")
+    dot = np.array([0.2, -0.4, 0.1])
+    out, out_dot = run_alone(model, emit_text("model.py", "field", "jvp"), "field_jvp", x, dot)
+    expected = s2sad.jvp(field, (x,), (dot,), target="python")
+    np.testing.assert_allclose((out, out_dot), expected, rtol=1e-12)
+    out, x_bar = run_alone(model, emit_text("model.py", "field", "vjp"), "field_vjp", x, dot)
+    _, pullback = s2sad.vjp(field, x, target="python")
+    np.testing.assert_allclose(x_bar, pullback(dot)[0], rtol=1e-12)
+    clean(model / "derivative.py")
+
+
+def test_both_sweeps_in_one_module(model):
+    x, k = ARGUMENTS["loss"]
+    text = emit_text("model.py", "loss", "fwd-bwd", ("x", "k"))
+    (model / "derivative.py").write_text(text)
+    clean(model / "derivative.py")
+    space = {}
+    exec(compile(text, "derivative.py", "exec"), space)
+    value, *residuals = space["loss_fwd"](x, k)
+    got = space["loss_bwd"](*residuals, 1.0)
+    expected = s2sad.grad(original(model, "loss"), (0, 1), target="python")(x, k)
+    assert value == pytest.approx(original(model, "loss")(x, k))
+    for mine, theirs in zip(got, expected, strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-12)
+
+
+def test_njit_is_kept(model):
+    text = emit_text("model.py", "limit", "grad")
+    assert '@njit(fastmath=True, error_model="numpy")\ndef limit_grad(u0, k):' in text
+    assert "njit" not in emit_text("model.py", "loss", "grad")
+
+
+def test_runtime_is_imported_on_request(model):
+    text = emit_text("model.py", "spread", "grad", runtime=True)
+    assert "from s2sad.runtime import unbroadcast\n" in text
+    assert "def unbroadcast" not in text
+    (model / "derivative.py").write_text(text)
+    clean(model / "derivative.py")
+    text = emit_text("model.py", "broad", "grad", ("x", "b"), runtime=True)
+    (model / "derivative.py").write_text(text)
+    clean(model / "derivative.py")
+    space = {}
+    exec(compile(text, "derivative.py", "exec"), space)
+    got = space["broad_grad"](*ARGUMENTS["broad"])
+    expected = s2sad.grad(original(model, "broad"), (0, 1), target="python")(*ARGUMENTS["broad"])
+    for mine, theirs in zip(got, expected, strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-12)
+
+
+def test_the_text_is_the_same_every_time(model):
+    words = [sys.executable, "-m", "s2sad", "emit", "model.py:loss", "--mode", "fwd-bwd"]
+    texts = {
+        subprocess.run(words, capture_output=True, check=True, env={"PYTHONHASHSEED": seed}).stdout
+        for seed in ("1", "2", "3")
+    }
+    assert len(texts) == 1
+
+
+def test_the_header_says_how(model):
+    text = emit_text("model.py", "loss", "vjp", ("k",), "f8[:], float")
+    assert text.startswith('"""Value and adjoint of `loss` (model.py:16) for `k`.\n')
+    assert "s2sad emit model.py:loss --mode vjp --wrt k --types" in text
+    assert "    x: float64[:]\n    k: float64\n" in text
+    assert "x: float64[:] (taken from its use)" in emit_text("model.py", "loss")
+    assert "n: int64 (as its default)" in emit_text("model.py", "power")
+
+
+EVIL = '''
+import os
+import numpy as np
+import nothing_of_this_name
+
+os.environ["RUN"] = open("touched", "w").write("x")
+TABLE = np.arange(3.0)
+print("run")
+
+
+def decorate(f):
+    raise RuntimeError("run")
+
+
+class Thing:
+    raise_it = 1 / 0
+
+
+@decorate
+def good(x):
+    return x * x
+
+
+def reads(x):
+    return x * TABLE[0]
+
+
+def default(x, k=open("touched", "w")):
+    return x
+
+
+def other(x, k: print("run") = 2.0):
+    return k * x
+'''
+
+
+def test_the_file_is_never_run(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "evil.py").write_text(EVIL)
+    assert "def good_grad(x):" in emit_text("evil.py", "good")
+    assert "def other_grad(x, k):" in emit_text("evil.py", "other")
+    with pytest.raises(UnsupportedSyntaxError, match=r"not defined(.|\n)*evil.py:25:16(.|\n)*--import"):
+        emit_text("evil.py", "reads")
+    with pytest.raises(UnsupportedSyntaxError, match=r"a default of `default` would have to be run"):
+        emit_text("evil.py", "default")
+    assert not (tmp_path / "touched").exists()
+    assert capsys.readouterr().out == ""
+
+
+def test_import_on_request(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "table_model.py").write_text(
+        "import numpy as np\nN = len('abc')\n\n\ndef f(x):\n    return x**N\n"
+    )
+    with pytest.raises(UnsupportedSyntaxError, match="--import"):
+        emit_text("table_model.py", "f")
+    assert "def f_grad(x):" in emit_text("table_model.py", "f", run=True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind", "sentence"),
+    [
+        (("none.py", "f"), S2SADError, "none.py cannot be read"),
+        (("model.py", "f"), S2SADError, "model.py has no function `f`"),
+        (("model.py", "loss", "backwards"), ArgumentError, "is no mode"),
+        (("model.py", "loss", "grad", ("z",)), ArgumentError, "no parameter `z`"),
+        (("model.py", "loss", "grad", None, "float64[:]"), ArgumentError, "1 types for 2"),
+        (("model.py", "power", "grad", ("n",)), NotDifferentiableError, "`n` is an int"),
+        (("model.py", "field", "grad"), NotDifferentiableError, "of shape"),
+    ],
+)
+def test_errors_say_what(model, arguments, kind, sentence):
+    with pytest.raises(kind, match=sentence):
+        emit_text(*arguments)
+
+
+GUESSED = '''
+import numpy as np
+from numpy.typing import NDArray
+
+
+def f(a, b, c, d, e, g: NDArray[np.float32], h: "int64[:, :]", i: int, j=2.5, k=None, *, l=1):
+    n, m = c.shape
+    for x in d:
+        pass
+    for y in range(e):
+        pass
+    helper(b)
+    return a[i][0] + g[0, 1]
+
+
+def helper(v):
+    return v[0, 0, None]
+'''
+
+
+def test_types_are_guessed_from_use(tmp_path):
+    (tmp_path / "guessed.py").write_text(GUESSED)
+    found = guesses(read_function(str(tmp_path / "guessed.py"), "f"), None)
+    assert [f"{guess.name} {write(guess.type)} {guess.origin}" for guess in found] == [
+        "a float64[:, :] use",
+        "b float64[:, :] use",
+        "c float64[:, :] use",
+        "d float64[:] use",
+        "e int64 use",
+        "g float32[:, :] annotated",
+        "h int64[:, :] annotated",
+        "i int64 annotated",
+        "j float64 default",
+        "k None default",
+        "l int64 default",
+    ]
+
+
+def test_helpers_are_inlined_bare():
+    source = textwrap.dedent('''\
+        def f(x: Any, axis: int = -1) -> Any:
+            """Return `x`."""
+            # why
+            return x
+    ''')
+    assert bare(source) == 'def f(x, axis=-1):\n    """Return `x`."""\n    # why\n    return x'
+    from s2sad.runtime import mean_axis
+
+    texts, modules, _ = inlined({"mean_axis_2": mean_axis})
+    assert list(texts) == ["inner_size", "without", "mean_axis_2"]
+    assert texts["mean_axis_2"].startswith("def mean_axis_2(a, axis):")
+    assert modules == {"import numpy as np"}
+
+
+def test_every_helper_can_be_inlined(tmp_path):
+    import s2sad.runtime as runtime
+
+    helpers = {name: getattr(runtime, name) for name in runtime.__all__}
+    texts, modules, constants = inlined(helpers)
+    blocks = ["\n".join(sorted(modules)), "\n".join(constants), *texts.values()]
+    text = "\n\n\n".join(block for block in blocks if block) + "\n"
+    exec(compile(text, "helpers.py", "exec"), {})
+    assert "Any" not in text.replace("Any NumPy", "")
+    assert max(map(len, text.split("\n"))) <= 88
