@@ -9,6 +9,7 @@ import ast
 import importlib
 import importlib.metadata
 import importlib.util
+import linecache
 import os
 import platform
 import sys
@@ -36,6 +37,7 @@ class Target(click.ParamType[tuple[str, str]]):
         if not colon or not function or not file:
             self.fail(f"{value!r} is not FILE.py:FUNC, such as model.py:loss.", param, ctx)
         try:
+            linecache.checkcache(file)
             tree = ast.parse(Path(file).read_bytes(), file)
         except OSError as error:
             self.fail(f"{file} cannot be read: {error.strerror}.", param, ctx)

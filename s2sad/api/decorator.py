@@ -8,14 +8,16 @@ from collections.abc import Callable, Sequence
 from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 from s2sad.api import pickling
+from s2sad.api.guess import guessed
 from s2sad.api.jacobian import Jacobian
 from s2sad.api.notation import annotated, parse, write
 from s2sad.api.options import Options
 from s2sad.api.plan import Request, differentiated, entry, select
 from s2sad.api.signature import Argnums, label
 from s2sad.api.structure import Tree, inexact_leaves, tree_of
-from s2sad.api.transformed import Transformed
+from s2sad.api.transformed import Transformed, plain
 from s2sad.api.transforms import forward_of, hvp, jvp, reverse_of, vjp
+from s2sad.api.vmap import Batched, vmap
 from s2sad.errors import ArgumentError
 
 P = ParamSpec("P")
@@ -93,13 +95,17 @@ class Differentiable(Generic[P, R]):
             self.py_func, primals, tangents, self.argnums, target=self.target, options=self.options
         )
 
+    def vmap(self, in_axes: Any = 0, out_axes: Any = 0) -> Batched[P]:
+        """Return the function mapped over batches; see `s2sad.vmap`."""
+        return vmap(self, in_axes, out_axes)
+
     def source(self, mode: str = "grad", types: Any = None) -> str:
         """Return the Python source of a derivative.
 
         Args:
             mode: "primal", "grad", "value_and_grad", "jvp", "vjp", "fwd" or "bwd".
             types: a signature such as "float64[:], float64", or example values in a tuple; else
-                the annotations decide, else the last call.
+                the annotations decide, else the last call, else how the parameters are used.
 
         Raises:
             ArgumentError: an unknown mode, or types that are neither given nor known.
@@ -113,7 +119,7 @@ class Differentiable(Generic[P, R]):
                 f"`{mode}` is no mode of a derivative", why=f"Use one of {', '.join(MODES)}."
             )
         trees = self._trees(types)
-        request = Request(self.py_func, self.target, self.options)
+        request = Request(plain(self.py_func, self.options), self.target, self.options)
         wrt = (
             ()
             if mode == "primal"
@@ -154,6 +160,9 @@ class Differentiable(Generic[P, R]):
         for store in self._stores():
             if store.last is not None:
                 return store.last
+        found = guessed(self.py_func)
+        if found is not None and len(found) == len(names):
+            return _named(found, names)
         raise ArgumentError(
             f"the types of the arguments of `{label(self.py_func)}` are not known",
             why='Call it once, annotate it, or pass types="float64[:], float64" for '

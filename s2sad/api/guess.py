@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+import inspect
+import textwrap
 from dataclasses import dataclass
+from typing import Any
 
 from s2sad.api.notation import parse, write
 from s2sad.api.reading import Read
@@ -63,6 +66,17 @@ def guesses(read: Read, types: str | None) -> tuple[Guess, ...]:
         found.append(Guess(read.node.args.vararg.arg, Struct("tuple", (), ()), "use"))
     keywords = [_guess(read, a.arg, uses) for a in read.node.args.kwonlyargs]
     return (*found, *keywords)
+
+
+def guessed(fun: Any) -> tuple[Type, ...] | None:
+    """Return the types that the text of a function suggests; None where it has no text."""
+    try:
+        node = ast.parse(textwrap.dedent(inspect.getsource(fun))).body[0]
+    except (OSError, TypeError, SyntaxError):
+        return None
+    if not isinstance(node, ast.FunctionDef) or node.args.kwarg is not None:
+        return None
+    return tuple(guess.type for guess in guesses(Read(fun, node, {node.name: node}), None))
 
 
 def _parameters(node: ast.FunctionDef) -> list[str]:

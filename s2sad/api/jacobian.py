@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any, ParamSpec
 
 import numpy as np
@@ -12,14 +14,24 @@ from s2sad.api.options import Options
 from s2sad.api.plan import differentiated, select, split_aux
 from s2sad.api.signature import Argnums, label
 from s2sad.api.specialise import Store
-from s2sad.api.structure import Tree, child_values, inexact_leaves, kind_text, unflatten
+from s2sad.api.structure import (
+    Tree,
+    child_values,
+    describe,
+    inexact_leaves,
+    kind_text,
+    unflatten,
+)
 from s2sad.api.tangents import basis, shape_of
-from s2sad.api.transformed import Transformed, store_for, target_of
+from s2sad.api.transformed import Transformed, plain, store_for, target_of
 from s2sad.api.transforms import forward_of, reverse_of
+from s2sad.api.written import contracted
 from s2sad.errors import NotDifferentiableError
-from s2sad.ir.types import is_complex
+from s2sad.ir.types import Array, is_complex
 
 P = ParamSpec("P")
+
+_WEIGHING = threading.RLock()  # the weights of one function are shared by its Hessians
 
 
 class Jacobian(Transformed[P, Any]):
@@ -27,6 +39,8 @@ class Jacobian(Transformed[P, Any]):
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Any:
         """Return the Jacobian: in each leaf of the output's structure the argument's."""
+        if self.kind in ("jacfwd", "jacrev") and isinstance(self.fun, Jacobian):
+            return _of_jacobian(self, self.fun, args, kwargs)
         if self.kind == "jacfwd":
             return _jacfwd(self, args, kwargs)
         if self.kind == "jacrev":
@@ -247,12 +261,48 @@ def _rows(
 
 
 def _hessian(self: Jacobian[...], args: Any, kwargs: Any) -> Any:
-    """`jacfwd` of the gradient for a scalar output, of `jacrev` for any other."""
-    primal = store_for(self.fun, "primal", (), self.options, self.target)
-    plan, _ = primal.find(primal.binder.bind(args, kwargs))
-    main = plan.entry.main(self.options)
-    kind = "grad" if main.is_leaf and not getattr(main.type, "dims", ()) else "jacrev"
-    inner: Any = (Transformed if kind == "grad" else Jacobian)(
-        self.fun, kind, self.argnums, self.options, self.target
-    )
+    """`jacfwd` of the Jacobian."""
+    inner: Jacobian[...] = Jacobian(self.fun, "jacrev", self.argnums, self.options, self.target)
     return Jacobian(inner, "jacfwd", self.argnums, self.options, self.target)(*args, **kwargs)
+
+
+def _of_jacobian(self: Jacobian[...], inner: Jacobian[...], args: Any, kwargs: Any) -> Any:
+    """Return second derivatives: the Jacobian of the gradient of each element of the output."""
+    primal = store_for(inner.fun, "primal", (), inner.options, self.target)
+    plan, leaves = primal.find(primal.binder.bind(args, kwargs))
+    main = plan.entry.main(inner.options)
+    if not main.is_leaf:
+        raise NotDifferentiableError(
+            f"`{label(inner.fun)}` returns a {main.cls.__name__}; second derivatives need a number "
+            "or an array",
+            why="Differentiate one item of it at a time.",
+        )
+    options = replace(self.options, holomorphic=inner.options.holomorphic)
+    if not isinstance(main.type, Array):
+        gradient: Any = Transformed(inner.fun, "grad", inner.argnums, options, self.target)
+        return Jacobian(gradient, self.kind, self.argnums, self.options, self.target)(*args, **kwargs)
+    if inner.options.aux:
+        raise NotDifferentiableError("second derivatives of an array output take no has_aux")
+    shape = np.shape(plan.run(leaves))
+    weighted, unit = contracted(plain(inner.fun), shape, main.type.dtype)
+    gradient = Transformed(weighted, "grad", inner.argnums, options, self.target)
+    rows: Any = Jacobian(gradient, self.kind, self.argnums, self.options, self.target)
+    blocks: list[Any] = []
+    with _WEIGHING:
+        for position in range(unit.size):
+            unit[...] = 0
+            unit.reshape(-1)[position] = 1
+            blocks.append(rows(*args, **kwargs))
+    if not blocks:
+        raise NotDifferentiableError(f"`{label(inner.fun)}` returns an empty array")
+    tree = describe(blocks[0], "output")
+    columns = [list(leaf_values(describe(b, "output"), b).values()) for b in blocks]
+    stacked = {
+        leaf: _block_of(columns, i, shape) for i, leaf in enumerate(leaf_values(tree, blocks[0]))
+    }
+    return unflatten(tree, stacked)
+
+
+def _block_of(columns: list[list[Any]], position: int, shape: tuple[int, ...]) -> Any:
+    parts = np.stack([np.asarray(column[position]) for column in columns])
+    return parts.reshape(shape + parts.shape[1:])

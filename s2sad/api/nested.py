@@ -41,7 +41,7 @@ def instance_of(ctx: Context, fun: Any, types: tuple[Type, ...], span: Span) -> 
     key = ("transformed", fun, types)
     if key in ctx.instances:
         return ctx.instances[key]
-    inner = plain(fun.fun)
+    inner = plain(fun.fun, fun.options)
     chosen, wrt = _wrt(fun, inner, types)
     made = derive_program(inner, fun.kind, types, wrt, aux, ctx)
     for name, function in made.functions.items():

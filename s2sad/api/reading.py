@@ -11,6 +11,7 @@ import __future__
 
 import ast
 import builtins
+import linecache
 import types
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -90,6 +91,7 @@ def _bound(stmt: ast.stmt) -> Iterable[str]:
 
 
 def _parsed(file: str) -> ast.Module:
+    linecache.checkcache(file)
     try:
         return ast.parse(Path(file).read_bytes(), file)
     except OSError as error:

@@ -318,7 +318,11 @@ def child_values(tree: Tree, value: Any) -> tuple[Any, ...] | None:
     """Take apart a value of the container structure of `tree`; None where it has not."""
     if type(value) is not tree.cls and not (isinstance(value, dict) and issubclass(tree.cls, dict)):
         return None
+    if not isinstance(tree.type, Struct):
+        return None
+    if isinstance(value, dict) and set(value) == set(tree.type.keys):
+        return tuple(value[key] for key in tree.type.keys)
     parts = _parts(value)
-    if parts is None or not isinstance(tree.type, Struct):
+    if parts is None:
         return None
     return parts[2] if parts[1] == tree.type.keys else None

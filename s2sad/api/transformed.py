@@ -13,7 +13,7 @@ from s2sad.api.plan import Plan, Request, plan_of, select
 from s2sad.api.signature import Argnums
 from s2sad.api.specialise import Store
 from s2sad.api.structure import Tree
-from s2sad.api.written import has_own_source, written
+from s2sad.api.written import has_own_source, returning, written
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -61,7 +61,7 @@ class Transformed(Generic[P, R]):
         """Give the compiler one value per parameter of the function that was transformed."""
         from s2sad.frontend.functions import bind_arguments
 
-        return bind_arguments(lw, plain(self.fun), args, kwargs, node)
+        return bind_arguments(lw, plain(self.fun, self.options), args, kwargs, node)
 
     def __init__(
         self,
@@ -145,10 +145,11 @@ def _signature(fun: Callable[..., Any]) -> inspect.Signature | None:
         return None
 
 
-def plain(fun: Any) -> Any:
+def plain(fun: Any, options: Options | None = None) -> Any:
     """Return what the compiler differentiates: a function with source, made where there is none."""
     fun = fun.py_func if getattr(fun, "__s2sad_differentiable__", False) else fun
-    return fun if has_own_source(fun) else written(fun)
+    fun = fun if has_own_source(fun) else written(fun)
+    return returning(fun, options.outputs) if options and options.outputs else fun
 
 
 @remembered
@@ -156,7 +157,7 @@ def store_for(
     fun: Callable[..., Any], kind: str, argnums: Argnums, options: Options, target: str
 ) -> Store[Plan]:
     """Return the specialisations of one transform, shared by equal transforms."""
-    request = Request(plain(fun), target, options)
+    request = Request(plain(fun, options), target, options)
 
     def build(trees: tuple[Tree, ...], values: tuple[Any, ...]) -> Plan:
         places = store.binder.places(argnums, values) if kind != "primal" else ()

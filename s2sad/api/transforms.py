@@ -87,13 +87,13 @@ def value_and_grad(
 @remembered
 def forward_of(fun: Callable[..., Any], options: Options, target: str) -> Store[Forward]:
     """Return the forward-mode specialisations of `fun`."""
-    return forward_store(Request(plain(fun), target, options))
+    return forward_store(Request(plain(fun, options), target, options))
 
 
 @remembered
 def reverse_of(fun: Callable[..., Any], options: Options, target: str) -> Store[Reverse]:
     """Return the reverse-mode specialisations of `fun`."""
-    return reverse_store(Request(plain(fun), target, options))
+    return reverse_store(Request(plain(fun, options), target, options))
 
 
 def jvp(

@@ -55,6 +55,31 @@ def _write(fun: Any) -> Callable[..., Any]:
     return _defined(fun, listed, f"function({listed})", {"function": fun})
 
 
+@functools.lru_cache(maxsize=512)
+def contracted(
+    fun: Any, shape: tuple[int, ...], dtype: str
+) -> tuple[Callable[..., Any], np.ndarray[Any, Any]]:
+    """Return the sum of the elements of `fun` times weights, and the weights, zeros so far."""
+    signature = inspect.signature(fun)
+    words = [p.name if p.default is p.empty else f"{p.name}=None" for p in signature.parameters.values()]
+    weights = np.zeros(shape, dtype)
+    passed = ", ".join(signature.parameters)
+    values = {"function": fun, "weights": weights, "total": np.sum}
+    made = _defined(fun, ", ".join(words), f"total(function({passed}) * weights)", values)
+    made.__defaults__ = tuple(
+        p.default for p in signature.parameters.values() if p.default is not p.empty
+    ) or None  # type: ignore[attr-defined]
+    return made, weights
+
+
+@functools.lru_cache(maxsize=512)
+def returning(fun: Any, outputs: tuple[str, ...]) -> Callable[..., Any]:
+    """Return a function that calls the procedure `fun` and returns what it wrote into `outputs`."""
+    listed = ", ".join(inspect.signature(fun).parameters)
+    body = f"function({listed})\n    return {', '.join(outputs)}"
+    return _defined(fun, listed, body, {"function": fun}, statement="")
+
+
 def _names(fun: Any) -> list[str]:
     """Name the arguments that `fun` cannot do without; one where it does not say."""
     if isinstance(fun, np.ufunc):
@@ -88,11 +113,13 @@ def _partial(fun: functools.partial[Any]) -> Callable[..., Any]:
     return _defined(fun.func, listed, f"function({', '.join([*given, *passed])})", values)
 
 
-def _defined(fun: Any, parameters: str, result: str, values: dict[str, Any]) -> Callable[..., Any]:
+def _defined(
+    fun: Any, parameters: str, result: str, values: dict[str, Any], statement: str = "return "
+) -> Callable[..., Any]:
     """Define the function under a file name of its own, where `inspect` finds the lines."""
     name = getattr(fun, "__name__", "function")
     name = name if name.isidentifier() and name not in ("function", *values) else "call"
-    text = f"def {name}({parameters}):\n    return {result}\n"
+    text = f"def {name}({parameters}):\n    {statement}{result}\n"
     file = f"<s2sad source of {name} {len(linecache.cache)}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     scope: dict[str, Any] = {"__name__": "s2sad_written", **values}

@@ -6,6 +6,7 @@ import builtins
 import functools
 import inspect
 import operator
+import sys
 from typing import Any
 
 import gast
@@ -146,7 +147,8 @@ def _python_callee(fn: Any) -> bool:
     if not has_source(fn):
         return False
     module = getattr(unwrap(fn), "__module__", "") or ""
-    return module.split(".")[0] not in ("numpy", "scipy", "math", "builtins", "s2sad")
+    top = module.split(".")[0]
+    return top not in ("numpy", "scipy", "s2sad") and (top == "__main__" or top not in sys.stdlib_module_names)
 
 
 def _build_struct(kind: Any, fields: tuple[str, ...], args: list[Value], kwargs: dict[str, Value]) -> Value:
@@ -253,7 +255,7 @@ def _untypable(lw: Lowerer, fn: Any, reason: str, node: Any) -> Value:
     from s2sad.rules import find
 
     name = getattr(fn, "__name__", str(fn))
-    if find(fn) is None:
+    if not _hashable(fn) or find(fn) is None:
         return lw.fail(node, f"`{name}` has no derivative rule", missing_rule_help(fn), MissingRuleError)
     from s2sad.errors import ArgumentError
 

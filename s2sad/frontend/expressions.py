@@ -108,12 +108,10 @@ def _name(lw: Lowerer, node: Any) -> Value:
         if isinstance(value, Poison):
             lw.fail(node, f"`{node.id}` has no single meaning here", value.reason + ".")
         return value
-    try:
-        found = lw.source.resolve(node.id)
-    except KeyError:
+    if not lw.source.knows(node.id):
         return lw.fail(node, f"the name `{node.id}` is not defined here",
                        "It is neither a local assigned on this path, nor a global, nor a builtin.")  # fmt: skip
-    return outside_value(lw, found, node.id, node)
+    return outside_value(lw, lw.source.resolve(node.id), node.id, node)
 
 
 def outside_value(lw: Lowerer, found: Any, name: str, node: Any) -> Value:

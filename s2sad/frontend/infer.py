@@ -266,7 +266,7 @@ def _sampled(fn: Any, args: tuple[Expr, ...], types: tuple[Any, ...], static: di
         if results:
             return _merge(results)
     error: InferenceError | None = None
-    for length in (*_known_lengths(types), 1):
+    for length in (*_known_lengths(types), 3, 2, 1):
         sizes = dict.fromkeys(names, length)
         samples = [_sample_tree(arg, kind, sizes, length) for arg, kind in zip(args, types, strict=True)]
         try:

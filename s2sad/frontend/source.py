@@ -48,6 +48,10 @@ class Source:
             return self.globals[name]
         return getattr(builtins, name) if hasattr(builtins, name) else self._missing(name)
 
+    def knows(self, name: str) -> bool:
+        """Say whether a free name means anything."""
+        return name in self.closure or name in self.globals or hasattr(builtins, name)
+
     def _missing(self, name: str) -> Any:
         raise KeyError(name)
 

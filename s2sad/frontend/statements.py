@@ -538,10 +538,7 @@ def _public(lw: Lowerer, value: Value, node: Any) -> Value:
         return const(value.value)
     if isinstance(value, StructV):
         items = tuple(_public(lw, item, node) for item in value.items)
-        pairs = list(zip(value.keys, items, strict=True))
-        if value.kind == "dict" and all(isinstance(k, str) for k in value.keys):
-            pairs.sort(key=lambda pair: pair[0])  # the order of leaves in a pytree
-        return StructV(value.kind, tuple(k for k, _ in pairs), tuple(v for _, v in pairs))
+        return StructV(value.kind, value.keys, items)
     return value
 
 

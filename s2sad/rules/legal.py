@@ -11,6 +11,7 @@ import functools
 import math
 import operator
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,8 @@ import numpy as np
 from s2sad import runtime
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Const, Expr, Index, Pack, Slice, Var
-from s2sad.ir.types import Array, Scalar, Struct, Type, rank
+from s2sad.ir.types import Array, Dim, Scalar, Static, Struct, Type, rank
+from s2sad.rules import subscripts
 
 Rewrite = Callable[[Apply], Expr | None]
 
@@ -36,9 +38,11 @@ _ALONG: dict[Any, Any] = {
     np.any: runtime.any_axis,
     np.all: runtime.all_axis,
     np.sum: np.sum,
+    np.nansum: runtime.nansum_axis,
+    np.nanmean: runtime.nanmean_axis,
 }
 _OVER_ALL: dict[Any, Any] = {np.var: runtime.var_all, np.std: runtime.std_all}
-_NO_NESTING = (np.var, np.std)
+_NO_NESTING = (np.var, np.std, np.nanmean)
 _JOINS = (np.concatenate, np.stack, np.hstack, np.vstack, np.column_stack)
 
 
@@ -136,7 +140,9 @@ def _by_swapping(call: Apply) -> Expr | None:
     static = dict(call.static)
     x = call.args[0]
     axis = static.pop("axis", -1)
-    if axis is None or not isinstance(x.type, Array):
+    if axis is None:
+        return _apply(call.fn, (_apply(np.ravel, (x,), call.type),), call.type)
+    if not isinstance(x.type, Array):
         return None
     if axis % rank(x.type) == rank(x.type) - 1:
         dense = x if x.type.layout == "C" else _dense(x, x.type)
@@ -257,11 +263,128 @@ def _norm(call: Apply) -> Expr | None:
     return _apply(np.expand_dims, (result,), call.type, axis=axis) if keepdims else result
 
 
+def _einsum(call: Apply) -> Expr | None:
+    spec = call.args[0]
+    if not isinstance(spec, Const) or "." in spec.value:
+        return None
+    letters, result = subscripts.split(spec.value)
+    parts: list[_Part] = []
+    for x, each in zip(call.args[1:], letters, strict=True):
+        part = _distinct(_Part(x, each))
+        if part is None:
+            return None
+        parts.append(part)
+    while len(parts) > 1:
+        first, second, *others = parts
+        later = result + "".join(part.letters for part in others)
+        wanted = "".join(c for c in dict.fromkeys(later) if c in first.letters + second.letters)
+        parts = [_contract(first, second, wanted), *others]
+    return _as_letters(parts[0], result).expr
+
+
+@dataclass(frozen=True)
+class _Part:
+    """An operand of `einsum` and the letters of its axes."""
+
+    expr: Expr
+    letters: str
+
+    def dim(self, letter: str) -> Dim:
+        assert isinstance(self.expr.type, Array)
+        return self.expr.type.dims[self.letters.index(letter)]
+
+    def typed(self, letters: str, layout: str = "C") -> Type:
+        dtype = self.expr.type.dtype  # type: ignore[union-attr]
+        dims = tuple(self.dim(c) for c in letters)
+        return Array(dtype, dims, layout) if letters else Scalar(dtype)
+
+
+def _distinct(part: _Part) -> _Part | None:
+    """Take the diagonal of a matrix whose axes share a letter."""
+    if len(set(part.letters)) == len(part.letters):
+        return part
+    if len(part.letters) != 2:
+        return None
+    kind = part.typed(part.letters[0])
+    return _Part(_apply(np.diag, (part.expr,), kind), part.letters[0])
+
+
+def _as_letters(part: _Part, result: str) -> _Part:
+    """Sum over the axes that the result lacks, and put the others in its order."""
+    for letter in part.letters:
+        if letter not in result:
+            left = part.letters.replace(letter, "")
+            static = {"axis": part.letters.index(letter)} if left else {}
+            part = _Part(_apply(np.sum, (part.expr,), part.typed(left), **static), left)
+    if part.letters == result:
+        return part
+    kind = part.typed(result, "A")
+    if len(result) == 2:
+        return _Part(_apply(ops.transpose, (part.expr,), kind), result)
+    axes = tuple(part.letters.index(c) for c in result)
+    return _Part(_apply(np.transpose, (part.expr,), kind, axes=axes), result)
+
+
+def _contract(a: _Part, b: _Part, wanted: str) -> _Part:
+    """Multiply two operands and sum over the letters that are not wanted any more."""
+    a = _as_letters(a, "".join(c for c in a.letters if c in b.letters + wanted))
+    b = _as_letters(b, "".join(c for c in b.letters if c in a.letters + wanted))
+    if not a.letters or not b.letters:
+        whole = a if a.letters else b
+        kind = whole.typed(whole.letters)
+        return _Part(_apply(operator.mul, (a.expr, b.expr), kind), whole.letters)
+    both = "".join(c for c in a.letters if c in b.letters)
+    batch = "".join(c for c in both if c in wanted)
+    summed = "".join(c for c in both if c not in wanted)
+    rows = "".join(c for c in a.letters if c not in both)
+    columns = "".join(c for c in b.letters if c not in both)
+    if len(batch) <= 1 and len(summed) == 1 and len(rows) <= 1 and len(columns) <= 1:
+        if not batch:
+            return _product(operator.matmul, a, b, rows + summed, summed + columns, rows + columns)
+        if rows and columns:
+            return _product(
+                runtime.matmul_batch, a, b, batch + rows + summed, batch + summed + columns,
+                batch + rows + columns,
+            )  # fmt: skip
+    order = wanted + summed
+    left, right = _spread(a, order), _spread(b, order)
+    dims = tuple((a if c in a.letters else b).dim(c) for c in order)
+    kind = Array(a.expr.type.dtype, dims, "C")  # type: ignore[union-attr]
+    return _as_letters(_Part(_apply(operator.mul, (left, right), kind), order), wanted)
+
+
+def _product(fn: Any, a: _Part, b: _Part, left: str, right: str, result: str) -> _Part:
+    first, second = _as_letters(a, left), _as_letters(b, right)
+    dims = tuple((a if c in a.letters else b).dim(c) for c in result)
+    dtype = a.expr.type.dtype  # type: ignore[union-attr]
+    kind = Array(dtype, dims, "C") if dims else Scalar(dtype)
+    return _Part(_apply(fn, (first.expr, second.expr), kind), result)
+
+
+def _spread(part: _Part, order: str) -> Expr:
+    """Return the operand with an axis for every letter, of length one where it has none."""
+    own = "".join(c for c in order if c in part.letters)
+    result = _as_letters(part, own).expr
+    for k, letter in enumerate(order):
+        if letter not in own:
+            result = _expand(result, k)
+    return result
+
+
+def _tensordot(call: Apply) -> Expr | None:
+    a, b = call.args
+    axes = dict(call.static).get("axes", 2)
+    text = subscripts.letters(axes, rank(a.type), rank(b.type))
+    return _einsum(Apply(np.einsum, (Const(text, Static(text)), a, b), call.type))
+
+
 def _expand_dims(call: Apply) -> Expr | None:
     axis = dict(call.static).get("axis")
+    result = call.args[0]
+    if rank(result.type) == 0:
+        return _apply(np.full, (_ones(rank(call.type)), result), call.type)
     if not isinstance(axis, tuple):
         return None
-    result = call.args[0]
     for k in sorted(k % rank(call.type) for k in axis):
         result = _expand(result, k)
     return result
@@ -411,6 +534,11 @@ _REWRITES: dict[Any, Rewrite] = {
     np.linalg.inv: _batched(runtime.inv_batch),
     np.linalg.det: _batched(runtime.det_batch),
     np.linalg.norm: _norm,
+    np.einsum: _einsum,
+    np.tensordot: _tensordot,
+    np.polyval: _renamed(runtime.polyval),
+    runtime.log_of_det: _batched(runtime.log_of_det_batch),
+    runtime.sign_of_det: _batched(runtime.sign_of_det_batch),
     np.expand_dims: _expand_dims,
     np.squeeze: _squeeze,
     np.clip: _clip,

@@ -143,8 +143,8 @@ class trapezoid:
         if x is None:
             return np.trapezoid(f_dot, dx=dx)
         else:
-            mean = 0.5 * (f[..., 1:] + f[..., :-1])
-            return np.trapezoid(f_dot, x) + np.sum(mean * np.diff(x_dot), axis=-1)
+            pairs = f[..., 1:] + f[..., :-1]
+            return np.trapezoid(f_dot, x) + 0.5 * np.sum(pairs * np.diff(x_dot), axis=-1)
 
     def adjoint(
         f: Any,
@@ -157,14 +157,21 @@ class trapezoid:
         dx: float = 1.0,
         axis: int = -1,
     ) -> None:
-        if f.ndim == 1:
-            g = y_bar
-        else:
+        if x is None and f.ndim == 1:
+            f_bar[1:] += 0.5 * dx * y_bar
+            f_bar[:-1] += 0.5 * dx * y_bar
+        elif x is None:
             g = np.expand_dims(y_bar, -1)
-        if x is None:
             f_bar[..., 1:] += 0.5 * dx * g
             f_bar[..., :-1] += 0.5 * dx * g
+        elif f.ndim == 1:
+            half_bar = 0.5 * y_bar
+            f_bar[1:] += half_bar * np.diff(x)
+            f_bar[:-1] += half_bar * np.diff(x)
+            x_bar[1:] += half_bar * (f[1:] + f[:-1])
+            x_bar[:-1] += -half_bar * (f[1:] + f[:-1])
         else:
+            g = np.expand_dims(y_bar, -1)
             f_bar[..., 1:] += 0.5 * np.diff(x) * g
             f_bar[..., :-1] += 0.5 * np.diff(x) * g
             step_bar = 0.5 * (f[..., 1:] + f[..., :-1]) * g

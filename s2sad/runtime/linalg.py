@@ -68,3 +68,19 @@ def log_of_det(a: Any) -> Any:
 def sign_of_det(a: Any) -> Any:
     """Return the sign of the determinant, `np.linalg.slogdet(a)[0]`."""
     return np.linalg.slogdet(a)[0]
+
+
+def log_of_det_batch(a: Any) -> Any:
+    """Return `log_of_det` of each matrix of a three-dimensional real array."""
+    out = np.empty(a.shape[0], a.dtype)
+    for k in range(a.shape[0]):
+        out[k] = np.linalg.slogdet(np.ascontiguousarray(a[k]))[1]
+    return out
+
+
+def sign_of_det_batch(a: Any) -> Any:
+    """Return `sign_of_det` of each matrix of a three-dimensional real array."""
+    out = np.empty(a.shape[0], a.dtype)
+    for k in range(a.shape[0]):
+        out[k] = np.linalg.slogdet(np.ascontiguousarray(a[k]))[0]
+    return out

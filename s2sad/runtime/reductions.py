@@ -121,6 +121,17 @@ def prod_axis(a: Any, axis: int) -> Any:
     return out.reshape(without(a, axis).shape)
 
 
+def nansum_axis(a: Any, axis: int) -> Any:
+    """Return `np.nansum(a, axis=axis)` of an array of rank 2 or more."""
+    return np.sum(np.where(np.isnan(a), a.dtype.type(0), a), axis)
+
+
+def nanmean_axis(a: Any, axis: int) -> Any:
+    """Return `np.nanmean(a, axis=axis)` of an array of rank 2 or more."""
+    count = np.sum(np.where(np.isnan(a), a.dtype.type(0), a.dtype.type(1)), axis)
+    return nansum_axis(a, axis) / count
+
+
 def any_axis(a: Any, axis: int) -> Any:
     """Return `np.any(a, axis=axis)` of a truth array of rank 2 or more."""
     return np.sum(a, axis) > 0

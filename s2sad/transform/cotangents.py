@@ -51,6 +51,7 @@ class Cotangents:
     ) -> None:
         """`bar` gives the adjoint variable of a name."""
         self.active, self.bar, self.namer, self.span = active, bar, namer, span
+        self.mask: Expr | None = None
         self.code: list[Stmt] = []
         self.values: dict[int, Expr] = {}
 
@@ -99,6 +100,11 @@ class Cotangents:
         """Add the cotangent `g` of `expr` to the adjoints of the names in it."""
         if not self.is_active(expr):
             return
+        outer = self.mask
+        self._push(expr, g)
+        self.mask = outer
+
+    def _push(self, expr: Expr, g: Expr) -> None:
         match expr:
             case Var():
                 self.accumulate(expr, self.bar(expr), g)
@@ -171,10 +177,14 @@ class Cotangents:
             self.code.append(If(test, body, orelse, self.span))
 
     def _push_apply(self, expr: Apply, g: Expr) -> None:
+        if expr.fn is np.where and len(expr.args) == 3 and isinstance(expr.type, Array):
+            self._push_where(expr, g)
+            return
         if isinstance(expr.args[0].type, ListOf) and expr.fn in (np.array, np.stack):
             self._push_gathered(expr, g)
             return
         if expr.fn is ops.transpose:
+            g = self._masked(g)
             self.push(expr.args[0], build(ops.transpose, g) if isinstance(g.type, Array) else g)
             return
         rule = rule_for(expr, self.span)
@@ -186,6 +196,29 @@ class Cotangents:
             case Constant():
                 return
 
+    def _push_where(self, expr: Apply, g: Expr) -> None:
+        """Each side takes the cotangent where it was chosen, and exactly nothing elsewhere.
+
+        The mask is applied last, so that an infinite partial on the side not taken gives no NaN.
+        """
+        test, then, other = expr.args
+        g = self.name(self._full(g, expr), "where_bar")
+        chosen = self.name(test, "chosen")
+        outer = self.mask
+        for side, mask in ((then, chosen), (other, build(np.logical_not, chosen))):
+            if self.is_active(side):
+                self.mask = mask if outer is None else build(np.logical_and, outer, mask)
+                self.push(side, self._fit(g, expr, side))
+                self.mask = outer
+
+    def _masked(self, g: Expr) -> Expr:
+        """Apply the mask of the `where` around, once."""
+        if self.mask is None:
+            return g
+        mask, self.mask = self.mask, None
+        zero_ = np.dtype(g.type.dtype).type(0) if isinstance(g.type, Array | Scalar) and g.type.dtype != "float64" else 0.0
+        return build(np.where, mask, g, literal(zero_))
+
     def _push_gathered(self, expr: Apply, g: Expr) -> None:
         """`np.array(items)` of a growing list: each item takes its own part of the cotangent."""
         items = expr.args[0]
@@ -193,7 +226,7 @@ class Cotangents:
         if dict(expr.static).get("axis", 0) != 0:
             raise NotDifferentiableError("only axis 0 of a stacked list is supported", self.span)
         bar = self.bar(items)
-        full = self.name(self._full(g, expr), f"{noun(expr)}_bar")
+        full = self.name(self._masked(self._full(g, expr)), f"{noun(expr)}_bar")
         k = Var(self.namer.fresh("k"), Scalar("int64", True))
         part = Index(full, (k,), items.type.item)
         add = Store(Index(bar, (k,), items.type.item), "+", part, self.span, accumulate=True)
@@ -221,10 +254,12 @@ class Cotangents:
             g = self.name(g, f"{noun(expr)}_bar") if not _is_place(g) else g
         for i in wanted:
             arg = expr.args[i]
+            outer = self.mask
             contribution = self._fit(times(g, parts[i]), expr, arg)
             if len(wanted) > 1 and _is_cheap(arg) and not isinstance(arg, Var | Index):
                 contribution = self._shared(arg, contribution)
             self.push(arg, contribution)
+            self.mask = outer
 
     def _shared(self, arg: Expr, g: Expr) -> Expr:
         """Name a cotangent that the operand below will read more than once."""
@@ -240,6 +275,7 @@ class Cotangents:
         narrow = arg.type.dims if isinstance(arg.type, Array) else ()
         if same_dims(wide, narrow):
             return self._dtype(g, arg.type)
+        g = self._masked(g)
         if not isinstance(g.type, Array) or not same_dims(g.type.dims, wide):
             g = self._materialise(g, wide, result_expr)
         return self._dtype(self._unbroadcast(g, wide, narrow, arg), arg.type)
@@ -304,7 +340,7 @@ class Cotangents:
             env["y"] = V(self.value(expr, 2))
         else:
             env["y"] = V(expr)
-        full = self._full(g, expr)
+        full = self._masked(self._full(g, expr))
         env["y_bar"] = V(self.name(full, f"{noun(expr)}_bar") if used.get("y_bar", 0) > 1 and not _is_place(full) else full)
         for name, arg in zip(operands, expr.args, strict=False):
             if f"{name}_bar" in bars:
@@ -349,6 +385,7 @@ class Cotangents:
 
     def accumulate(self, target: Expr, place: Expr, g: Expr) -> None:
         """Add `g` to the adjoint at `place`, which belongs to the primal `target`."""
+        g = self._masked(g)
         kind = target.type
         wide = g.type.dims if isinstance(g.type, Array) else ()
         narrow = kind.dims if isinstance(kind, Array) else ()

@@ -10,6 +10,7 @@ import numba
 import numpy as np
 import pytest
 
+from s2sad import runtime
 from s2sad.backends.numba_cpu import jitted
 from s2sad.emit.names import Names
 from s2sad.emit.printer import print_expr
@@ -104,6 +105,60 @@ CASES: list[tuple[Any, tuple[Any, ...], dict[str, Any]]] = [
     (math.fsum, ([1.0, 2.0, 3.0],), {}),
     (math.dist, ([1.0, 2.0], [3.0, 5.0]), {}),
     (np.cumsum, (M,), {"axis": -1}),
+    (np.einsum, ("i,i->", V, values(4, seed=1)), {}),
+    (np.einsum, ("ij,jk->ik", M, values(4, 2)), {}),
+    (np.einsum, ("ij,jk->ki", M, values(4, 2)), {}),
+    (np.einsum, ("ji,jk", M, values(3, 2)), {}),
+    (np.einsum, ("ij,ji->", M, values(4, 3)), {}),
+    (np.einsum, ("ij,ij->", M, values(3, 4, seed=1)), {}),
+    (np.einsum, ("ij,ij->i", M, values(3, 4, seed=1)), {}),
+    (np.einsum, ("ij,ij->ij", M, values(3, 4, seed=1)), {}),
+    (np.einsum, ("i,j->ij", V, values(3)), {}),
+    (np.einsum, ("ij,k->k", M, values(2)), {}),
+    (np.einsum, ("ij->ji", M), {}),
+    (np.einsum, ("ij->j", M), {}),
+    (np.einsum, ("ij->", M), {}),
+    (np.einsum, ("kij->jki", C), {}),
+    (np.einsum, ("ii->", S), {}),
+    (np.einsum, ("ii->i", S), {}),
+    (np.einsum, ("bij,bjk->bik", C, values(2, 4, 2)), {}),
+    (np.einsum, ("bij,bkj->ikb", C, values(2, 5, 4)), {}),
+    (np.einsum, ("ijk,kj->i", C, values(4, 3)), {}),
+    (np.einsum, ("i,ij,j->", values(3), M, V), {}),
+    (np.einsum, ("i,ij,j->i", values(3), M, V), {}),
+    (np.einsum, ("ij,jk,kl->il", M, values(4, 2), values(2, 3)), {}),
+    (np.einsum, (",ij->ij", 2.5, M), {}),
+    (np.tensordot, (M, values(4, 2)), {"axes": 1}),
+    (np.tensordot, (C, values(3, 4, 2)), {}),
+    (np.tensordot, (C, values(4, 3, 5)), {"axes": ((1, 2), (1, 0))}),
+    (np.tensordot, (V, values(3)), {"axes": 0}),
+    (np.tensordot, (M, values(3, 4, seed=1)), {}),
+    (np.linalg.matrix_power, (S,), {"n": 3}),
+    (np.linalg.pinv, (M,), {}),
+    (runtime.log_of_det, (S,), {}),
+    (runtime.log_of_det, (definite(2, 3, 3),), {}),
+    (runtime.sign_of_det, (definite(2, 3, 3),), {}),
+    (np.convolve, (V, values(3)), {"mode": "same"}),
+    (np.correlate, (V, values(3)), {"mode": "valid"}),
+    (np.correlate, (values(3), V), {"mode": "full"}),
+    (np.interp, (V, np.arange(4.0), V), {}),
+    (np.interp, (0.3, np.arange(4.0), V), {}),
+    (np.polyval, (V, 0.7), {}),
+    (np.polyval, (V, M), {}),
+    (np.vander, (V, 3), {}),
+    (np.nansum, (np.where(M > 1.5, np.nan, M),), {"axis": 0}),
+    (np.nanmean, (np.where(M > 1.5, np.nan, M),), {"axis": 1, "keepdims": True}),
+    (np.nanmean, (np.where(M > 1.5, np.nan, M),), {}),
+    (np.median, (M,), {}),
+    (np.quantile, (M, 0.3), {}),
+    (np.percentile, (M, 30.0), {}),
+    (np.sort, (M,), {"axis": None}),
+    (np.expand_dims, (2.5,), {"axis": (0, 1)}),
+    (np.trapezoid, (M,), {"dx": 0.5}),
+    (np.nan_to_num, (V,), {}),
+    (np.ldexp, (V, 2), {}),
+    (ops.astype, (V,), {"dtype": np.float32}),
+    (ops.astype, (V,), {"dtype": np.complex128}),
     (np.take_along_axis, (M, np.argsort(M, axis=1)), {"axis": 1}),
 ]
 
@@ -114,8 +169,10 @@ def expression(value: Any, name: str, variables: dict[str, Any]) -> Expr:
         kind = "list" if isinstance(value, list) else "tuple"
         keys = tuple(range(len(items)))
         return Pack(kind, items, Struct(kind, keys, tuple(i.type for i in items)))
-    if isinstance(value, int | None):
-        return Const(value, Static(None) if value is None else typeof(value))
+    if isinstance(value, str | None):
+        return Const(value, Static(value))
+    if isinstance(value, int):
+        return Const(value, typeof(value))
     variables[name] = value
     return Var(name, typeof(value, name))
 

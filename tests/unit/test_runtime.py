@@ -91,6 +91,51 @@ def test_product_of_others_with_zeros() -> None:
         same(got, np.array([[0.0, 0.0, 5.0], [2.0, 0.0, 3.0]]))
 
 
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_scans_and_shifts(axis: int) -> None:
+    f, g = values(2, 3, 4, seed=1), values(2, 3, 4, seed=2)
+    for got in both(runtime.shift, CUBE, 3.0, axis):
+        joined = np.concatenate((np.full_like(np.take(CUBE, [0], axis), 3.0), CUBE), axis)
+        same(got, np.delete(joined, -1, axis))
+    for got in both(runtime.shift_back, CUBE, axis):
+        assert np.isclose(np.sum(got * g), np.sum(CUBE * runtime.shift(g, 0.0, axis)))
+    for got in both(runtime.scan, CUBE, f, axis):
+        same(got - CUBE * runtime.shift(got, 0.0, axis), f)
+        scanned = got
+    for got in both(runtime.scan_back, CUBE, g, axis):
+        assert np.isclose(np.sum(got * f), np.sum(g * scanned))
+
+
+def test_embed() -> None:
+    for got in both(runtime.embed, values(2), 1, 4):
+        same(got, np.array([0.0, *values(2), 0.0]))
+
+
+def test_polyval() -> None:
+    for x in (0.7, values(3), values(2, 3)):
+        for got in both(runtime.polyval, values(4), x):
+            same(got, np.polyval(values(4), x))
+
+
+def test_nan_is_left_out() -> None:
+    x = np.where(values(3, 4) > 1.5, np.nan, values(3, 4))
+    for got in both(runtime.nansum_axis, x, 0):
+        same(got, np.nansum(x, axis=0))
+    for got in both(runtime.nanmean_axis, x, -1):
+        same(got, np.nanmean(x, axis=-1))
+
+
+def test_determinants() -> None:
+    a = definite(2, 3, 3)
+    for helper, place in ((runtime.sign_of_det, 0), (runtime.log_of_det, 1)):
+        for got in both(helper, a[0]):
+            same(got, np.linalg.slogdet(a[0])[place])
+        same(helper(a), np.linalg.slogdet(a)[place])
+    for helper, place in ((runtime.sign_of_det_batch, 0), (runtime.log_of_det_batch, 1)):
+        for got in both(helper, a):
+            same(got, np.linalg.slogdet(a)[place])
+
+
 def test_scatter_is_the_transpose_of_take() -> None:
     index, x = np.array([[1, 1], [0, -1]]), CUBE
     for axis in (0, 1, -1):
