@@ -116,9 +116,7 @@ class _Rules(ModuleType):
 class _Package(ModuleType):
     def __setattr__(self, name: str, value: Any) -> None:
         if name == "rules" and isinstance(value, ModuleType):
-            value.__class__ = (
-                _Rules  # the import system sets a subpackage here, hiding the function
-            )
+            value.__class__ = _Rules  # the import system sets a subpackage here, hiding the function
         super().__setattr__(name, value)
 
 

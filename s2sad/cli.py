@@ -29,9 +29,7 @@ class Target(click.ParamType[tuple[str, str]]):
 
     name = "FILE.py:FUNC"
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, str]:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
         """Return the file and the function, both of which exist."""
         file, colon, function = str(value).rpartition(":")
         if not colon or not function or not file:
@@ -108,12 +106,8 @@ def main() -> None:
 @click.option("--wrt", help='Arguments to differentiate, such as "x,y"; the first by default.')
 @click.option("--types", help='Argument types, such as "float64[:], float64".')
 @click.option("--runtime", is_flag=True, help="Let the output import s2sad.runtime.")
-@click.option(
-    "--import", "run", is_flag=True, help="Import FILE.py, so that all it computes is known."
-)
-@click.option(
-    "-o", "--output", type=click.Path(dir_okay=False), help="File to write; else the terminal."
-)
+@click.option("--import", "run", is_flag=True, help="Import FILE.py, so that all it computes is known.")
+@click.option("-o", "--output", type=click.Path(dir_okay=False), help="File to write; else the terminal.")
 def emit(
     target: tuple[str, str],
     mode: str,

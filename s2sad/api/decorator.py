@@ -38,9 +38,7 @@ class Differentiable(Generic[P, R]):
 
     __s2sad_differentiable__ = True
 
-    def __init__(
-        self, py_func: Callable[P, R], argnums: Argnums, target: str, options: Options
-    ) -> None:
+    def __init__(self, py_func: Callable[P, R], argnums: Argnums, target: str, options: Options) -> None:
         """Hold the function; nothing is compiled before the first call."""
         self.py_func = py_func
         self.argnums: Argnums = argnums
@@ -91,9 +89,7 @@ class Differentiable(Generic[P, R]):
 
     def hvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
         """Return the Hessian times a vector; see `s2sad.hvp`."""
-        return hvp(
-            self.py_func, primals, tangents, self.argnums, target=self.target, options=self.options
-        )
+        return hvp(self.py_func, primals, tangents, self.argnums, target=self.target, options=self.options)
 
     def vmap(self, in_axes: Any = 0, out_axes: Any = 0) -> Batched[P]:
         """Return the function mapped over batches; see `s2sad.vmap`."""
@@ -115,16 +111,10 @@ class Differentiable(Generic[P, R]):
     def derivative(self, mode: str = "grad", types: Any = None) -> DerivativeView:
         """Return a derivative over flat leaves: `.source`, `.py_func`, `.path`; callable."""
         if mode not in MODES:
-            raise ArgumentError(
-                f"`{mode}` is no mode of a derivative", why=f"Use one of {', '.join(MODES)}."
-            )
+            raise ArgumentError(f"`{mode}` is no mode of a derivative", why=f"Use one of {', '.join(MODES)}.")
         trees = self._trees(types)
         request = Request(plain(self.py_func, self.options), self.target, self.options)
-        wrt = (
-            ()
-            if mode == "primal"
-            else tuple(leaf for tree in trees for leaf in inexact_leaves(tree))
-        )
+        wrt = () if mode == "primal" else tuple(leaf for tree in trees for leaf in inexact_leaves(tree))
         if mode in ("grad", "value_and_grad"):
             wrt = self._wrt(trees)
         made = entry(request, mode, trees, wrt)
@@ -132,9 +122,7 @@ class Differentiable(Generic[P, R]):
 
     def _wrt(self, trees: tuple[Tree, ...]) -> tuple[Tree, ...]:
         binder = self._primal_store.binder
-        stand_ins = tuple(
-            tree.children for tree in trees
-        )  # only the length of `*args` is asked for
+        stand_ins = tuple(tree.children for tree in trees)  # only the length of `*args` is asked for
         return differentiated(select(trees, binder.places(self.argnums, stand_ins)), self.options)
 
     @property
@@ -165,8 +153,7 @@ class Differentiable(Generic[P, R]):
             return _named(found, names)
         raise ArgumentError(
             f"the types of the arguments of `{label(self.py_func)}` are not known",
-            why='Call it once, annotate it, or pass types="float64[:], float64" for '
-            f"{', '.join(names)}.",
+            why=f'Call it once, annotate it, or pass types="float64[:], float64" for {", ".join(names)}.',
         )
 
     @property
@@ -234,9 +221,7 @@ class Differentiable(Generic[P, R]):
         return restored, (pickling.portable(self.py_func), *self._identity()[1:])
 
 
-def restored(
-    carried: Any, argnums: Argnums, target: str, options: Options
-) -> Differentiable[..., Any]:
+def restored(carried: Any, argnums: Argnums, target: str, options: Options) -> Differentiable[..., Any]:
     """Rebuild a pickled `Differentiable`."""
     return Differentiable(pickling.restored(carried), argnums, target, options)
 
@@ -370,9 +355,7 @@ def differentiate(
         function = function.py_func if isinstance(function, Differentiable) else function
         for name in options.outputs:
             if name not in inspect.signature(function).parameters:
-                raise ArgumentError(
-                    f"`{label(function)}` has no parameter {name!r} to return through"
-                )
+                raise ArgumentError(f"`{label(function)}` has no parameter {name!r} to return through")
         return Differentiable(function, chosen, target, options)
 
     return decorate if fun is None else decorate(fun)

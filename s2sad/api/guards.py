@@ -29,9 +29,7 @@ def guard(fun: Callable[..., Any]) -> Guard | None:
     for function in _reachable(fun, owners):
         cells += [(cell, value) for cell, value in _cells(function) if _is_data(value)]
         scope = function.__globals__
-        names += [
-            (scope, name, scope[name]) for name in _globals(function) if _is_data(scope[name])
-        ]
+        names += [(scope, name, scope[name]) for name in _globals(function) if _is_data(scope[name])]
     data = [value for _, value in cells] + [value for _, _, value in names]
     owners += [(value, _state(value)) for value in data if _may_change(value)]
     fixed = _shared(data)  # one array under two names: the derivative reads it under one of them
@@ -102,9 +100,10 @@ def _may_change(value: Any) -> bool:
     """Say whether the value may change in place in a way that the derivative does not read."""
     if isinstance(value, np.ndarray):
         return not value.ndim
-    if (type(value).__module__ or "").partition(".")[0] in _LIBRARIES:
-        return False
-    return isinstance(value, dict | list) or _has_attributes(value)
+    if isinstance(value, dict | list):
+        return True
+    own = (type(value).__module__ or "").partition(".")[0] not in _LIBRARIES
+    return own and _has_attributes(value)
 
 
 def _has_attributes(value: Any) -> bool:

@@ -57,9 +57,7 @@ def guesses(read: Read, types: str | None) -> tuple[Guess, ...]:
     names = _parameters(read.node)
     if types is not None:
         given = parse(types, names)
-        return tuple(
-            Guess(n, _general(k), "given") for n, k in zip(names, given, strict=True)
-        )
+        return tuple(Guess(n, _general(k), "given") for n, k in zip(names, given, strict=True))
     uses = _Uses(read)
     found = [_guess(read, name, uses) for name in names]
     if read.node.args.vararg is not None:
@@ -139,9 +137,9 @@ def _annotated(note: ast.expr, name: str, rank: int) -> Type | None:
 def _default(read: Read, name: str) -> Type | None:
     """Return the type of a default that is a number; the value itself for any other."""
     positional = _parameters(read.node)
-    values = dict(
-        zip(reversed(positional), reversed(read.fun.__defaults__ or ()), strict=False)
-    ) | (read.fun.__kwdefaults__ or {})
+    fun: Any = read.fun
+    defaults: tuple[Any, ...] = fun.__defaults__ or ()
+    values = dict(zip(reversed(positional), reversed(defaults), strict=False)) | (fun.__kwdefaults__ or {})
     if name not in values:
         return None
     kind = typeof(values[name], name)

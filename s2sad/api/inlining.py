@@ -29,20 +29,14 @@ def inlined(helpers: Mapping[str, Callable[..., Any]]) -> tuple[dict[str, str], 
     return texts, modules, constants
 
 
-def _gather(
-    name: str, helper: Any, texts: dict[str, str], modules: set[str], constants: list[str]
-) -> None:
+def _gather(name: str, helper: Any, texts: dict[str, str], modules: set[str], constants: list[str]) -> None:
     if name in texts:
         return
     scope = helper.__globals__
     for used in _names(helper.__code__):
         value = scope.get(used)
         if isinstance(value, types.ModuleType):
-            modules.add(
-                f"import {value.__name__}"
-                if value.__name__ == used
-                else f"import {value.__name__} as {used}"
-            )
+            modules.add(f"import {value.__name__}" if value.__name__ == used else f"import {value.__name__} as {used}")
         elif isinstance(value, types.FunctionType) and value.__module__.startswith(_PACKAGE):
             _gather(used, value, texts, modules, constants)
         elif isinstance(value, int | float | tuple):

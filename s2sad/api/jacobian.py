@@ -171,9 +171,7 @@ def _assemble_columns(
     for out_leaf in inexact_leaves(output):
         shape = shape_of(outer[out_leaf])
         inner = {
-            leaf: _block(
-                [leaf_values(output, dot)[out_leaf] for dot in columns[leaf]], shape, shapes[leaf]
-            )
+            leaf: _block([leaf_values(output, dot)[out_leaf] for dot in columns[leaf]], shape, shapes[leaf])
             for leaf in wrt
         }
         blocks[out_leaf] = _inner(chosen, inner, self.argnums)
@@ -214,9 +212,7 @@ def leaf_values(tree: Tree, value: Any) -> dict[Tree, Any]:
 def _refuse_complex(leaves: Iterable[Tree], self: Jacobian[...], what: str) -> None:
     for leaf in leaves:
         if is_complex(leaf.type) and not self.options.holomorphic:
-            raise NotDifferentiableError(
-                f"`{leaf.path}` is {kind_text(leaf)}; {what} `{label(self.fun)}` is so"
-            )
+            raise NotDifferentiableError(f"`{leaf.path}` is {kind_text(leaf)}; {what} `{label(self.fun)}` is so")
 
 
 def _jacrev(self: Jacobian[...], args: Any, kwargs: Any) -> Any:
@@ -228,9 +224,7 @@ def _jacrev(self: Jacobian[...], args: Any, kwargs: Any) -> Any:
     wrt = differentiated(chosen, self.options)
     shaped, pullback = special.run(leaves)
     output = pullback.output
-    _refuse_complex(
-        inexact_leaves(output), self, "jacrev takes real outputs; pass holomorphic=True if"
-    )
+    _refuse_complex(inexact_leaves(output), self, "jacrev takes real outputs; pass holomorphic=True if")
     all_leaves = [leaf for tree in special.trees for leaf in tree.leaves()]
     in_shapes = {leaf: shape_of(value) for leaf, value in zip(all_leaves, leaves, strict=True)}
     blocks: dict[Tree, Any] = {}
@@ -249,9 +243,7 @@ def _jacrev(self: Jacobian[...], args: Any, kwargs: Any) -> Any:
     return (made, shaped[1]) if self.options.aux else made
 
 
-def _rows(
-    bars: list[Any], out_shape: tuple[int, ...], in_shape: tuple[int, ...], leaf: Tree
-) -> Any:
+def _rows(bars: list[Any], out_shape: tuple[int, ...], in_shape: tuple[int, ...], leaf: Tree) -> Any:
     """Stack the rows of one block along leading axes; a number where both shapes are ()."""
     if not out_shape and len(bars) == 1:
         return bars[0]
@@ -273,8 +265,7 @@ def _of_jacobian(self: Jacobian[...], inner: Jacobian[...], args: Any, kwargs: A
     main = plan.entry.main(inner.options)
     if not main.is_leaf:
         raise NotDifferentiableError(
-            f"`{label(inner.fun)}` returns a {main.cls.__name__}; second derivatives need a number "
-            "or an array",
+            f"`{label(inner.fun)}` returns a {main.cls.__name__}; second derivatives need a number or an array",
             why="Differentiate one item of it at a time.",
         )
     options = replace(self.options, holomorphic=inner.options.holomorphic)
@@ -297,9 +288,7 @@ def _of_jacobian(self: Jacobian[...], inner: Jacobian[...], args: Any, kwargs: A
         raise NotDifferentiableError(f"`{label(inner.fun)}` returns an empty array")
     tree = describe(blocks[0], "output")
     columns = [list(leaf_values(describe(b, "output"), b).values()) for b in blocks]
-    stacked = {
-        leaf: _block_of(columns, i, shape) for i, leaf in enumerate(leaf_values(tree, blocks[0]))
-    }
+    stacked = {leaf: _block_of(columns, i, shape) for i, leaf in enumerate(leaf_values(tree, blocks[0]))}
     return unflatten(tree, stacked)
 
 

@@ -61,9 +61,7 @@ def instance_of(ctx: Context, fun: Any, types: tuple[Type, ...], span: Span) -> 
     return instance
 
 
-def _wrt(
-    fun: Any, inner: Any, types: tuple[Type, ...]
-) -> tuple[tuple[Tree, ...], tuple[int, ...]]:
+def _wrt(fun: Any, inner: Any, types: tuple[Type, ...]) -> tuple[tuple[Tree, ...], tuple[int, ...]]:
     """Return the structures of the differentiated arguments, and which leaves those are."""
     from s2sad.api.plan import differentiated, select
 

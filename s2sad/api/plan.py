@@ -76,9 +76,7 @@ def split_aux(output: Tree, options: Options) -> tuple[Tree, Tree | None]:
     if not options.aux:
         return output, None
     if len(output.children) != 2 or output.cls is not tuple:
-        raise ArgumentError(
-            f"with has_aux=True the function must return a pair, not {kind_text(output)}"
-        )
+        raise ArgumentError(f"with has_aux=True the function must return a pair, not {kind_text(output)}")
     return output.children[0], output.children[1]
 
 
@@ -96,9 +94,7 @@ def entry(request: Request, mode: str, trees: Sequence[Tree], wrt: Sequence[Tree
     indices = tuple(position[leaf] for leaf in wrt)
     types = tuple(tree.type for tree in trees)
     with DERIVING:
-        derivative = pipeline.derive(
-            request.fun, mode, types, indices, request.target, request.options
-        )
+        derivative = pipeline.derive(request.fun, mode, types, indices, request.target, request.options)
         if mode in ("grad", "value_and_grad"):
             require_scalar(tree_of(derivative.result, "output"), leaves, request)
         loaded = backends.load(derivative.module, request.target)
@@ -117,15 +113,11 @@ def require_scalar(output: Tree, leaves: Sequence[Tree], request: Request) -> No
     kind = output.type
     if isinstance(kind, Array) and kind.dims:
         raise NotDifferentiableError(
-            f"`{name}` returns {kind_text(output)}, of shape {shape_text(kind)}; "
-            "a gradient needs a scalar",
-            why="Use `s2sad.jacrev` or `s2sad.jacfwd` for the Jacobian, or `s2sad.vjp` with a "
-            "cotangent.",
+            f"`{name}` returns {kind_text(output)}, of shape {shape_text(kind)}; a gradient needs a scalar",
+            why="Use `s2sad.jacrev` or `s2sad.jacfwd` for the Jacobian, or `s2sad.vjp` with a cotangent.",
         )
     if isinstance(kind, Struct | ListOf):
-        aux = " If only its first item is to be differentiated, pass has_aux=True." * (
-            output.cls is tuple
-        )
+        aux = " If only its first item is to be differentiated, pass has_aux=True." * (output.cls is tuple)
         raise NotDifferentiableError(
             f"`{name}` returns a {output.cls.__name__}; a gradient needs a scalar",
             why=f"Use `s2sad.jacrev` for Jacobians, or `s2sad.vjp` with cotangents.{aux}",
@@ -141,9 +133,7 @@ def require_scalar(output: Tree, leaves: Sequence[Tree], request: Request) -> No
             why="Differentiate a real output such as `abs(...)` or `.real`, or use `s2sad.vjp`.",
         )
     if options.holomorphic and not is_complex(kind):
-        raise NotDifferentiableError(
-            f"holomorphic=True needs a complex output; `{name}` returns a real one"
-        )
+        raise NotDifferentiableError(f"holomorphic=True needs a complex output; `{name}` returns a real one")
 
 
 def shape_text(kind: Array) -> str:
@@ -161,9 +151,7 @@ def _dim_text(dim: Sym) -> str:
 def select(trees: Sequence[Tree], places: Sequence[Place]) -> tuple[Tree, ...]:
     """Return the structures of the differentiated arguments."""
     return tuple(
-        trees[place.parameter]
-        if place.item is None
-        else trees[place.parameter].children[place.item]
+        trees[place.parameter] if place.item is None else trees[place.parameter].children[place.item]
         for place in places
     )
 
@@ -202,11 +190,7 @@ def _not_inexact(node: Tree) -> NotDifferentiableError:
 
 
 def _cast(node: Tree, kind: str) -> str:
-    return (
-        f"{node.path}.astype({kind})"
-        if issubclass(node.cls, np.ndarray)
-        else f"{kind}({node.path})"
-    )
+    return f"{node.path}.astype({kind})" if issubclass(node.cls, np.ndarray) else f"{kind}({node.path})"
 
 
 @dataclass(slots=True)
@@ -225,9 +209,7 @@ class Plan:
         return self.finish(self.entry.call(*leaves), leaves)
 
 
-def plan_of(
-    request: Request, kind: str, trees: tuple[Tree, ...], chosen: Sequence[Tree], single: bool
-) -> Plan:
+def plan_of(request: Request, kind: str, trees: tuple[Tree, ...], chosen: Sequence[Tree], single: bool) -> Plan:
     """Specialise "primal", "grad" or "value_and_grad" for arguments of these structures."""
     options = request.options
     wrt = differentiated(chosen, options) if kind != "primal" else ()
@@ -238,11 +220,7 @@ def plan_of(
         require_scalar(made.output, made.leaves, request)
     else:
         made = entry(request, mode, trees, wrt)
-    finish = (
-        _finish_primal(made)
-        if kind == "primal"
-        else _finish_grad(made, kind, chosen, single, options)
-    )
+    finish = _finish_primal(made) if kind == "primal" else _finish_grad(made, kind, chosen, single, options)
     return Plan(matcher(trees), made, finish, both(unchanged, made.captured.guard))
 
 
@@ -252,9 +230,7 @@ def _finish_primal(made: Entry) -> Finish:
     return finisher([Result(made.output, where, True)], len(leaves), made.arrays, bare=True)
 
 
-def _finish_grad(
-    made: Entry, kind: str, chosen: Sequence[Tree], single: bool, options: Options
-) -> Finish:
+def _finish_grad(made: Entry, kind: str, chosen: Sequence[Tree], single: bool, options: Options) -> Finish:
     """Shape (value, aux, bars) or (aux, bars) as the transform promises."""
     outputs = list(made.output.leaves())
     flat_outputs = outputs if kind == "value_and_grad" or options.aux or not made.wrt else []
@@ -274,8 +250,7 @@ def _finish_grad(
         grads: Any = parts[: len(chosen)]
         if integers:
             grads = tuple(
-                zeros_for_integers(tree, part, made, leaves)
-                for tree, part in zip(chosen, grads, strict=True)
+                zeros_for_integers(tree, part, made, leaves) for tree, part in zip(chosen, grads, strict=True)
             )
         grads = grads[0] if single else grads
         if kind == "value_and_grad":
@@ -295,7 +270,5 @@ def zeros_for_integers(tree: Tree, part: Any, made: Entry, leaves: tuple[Any, ..
     parts = child_values(tree, part)
     if parts is None:
         return part
-    children = [
-        zeros_for_integers(c, p, made, leaves) for c, p in zip(tree.children, parts, strict=True)
-    ]
+    children = [zeros_for_integers(c, p, made, leaves) for c, p in zip(tree.children, parts, strict=True)]
     return rebuild(tree, children)

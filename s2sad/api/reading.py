@@ -6,7 +6,6 @@ do anything, is left out.
 """
 
 from __future__ import annotations
-
 import __future__
 
 import ast
@@ -169,9 +168,7 @@ def _decorator_name(node: ast.expr) -> str:
 
 def _says_fastmath(node: ast.expr) -> bool:
     return isinstance(node, ast.Call) and any(
-        keyword.arg == "fastmath"
-        and isinstance(keyword.value, ast.Constant)
-        and keyword.value.value is True
+        keyword.arg == "fastmath" and isinstance(keyword.value, ast.Constant) and keyword.value.value is True
         for keyword in node.keywords
     )
 

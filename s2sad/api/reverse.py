@@ -72,9 +72,7 @@ class Pullback:
             return tuple(unflatten(tree, {}, static=False) for tree in self.reverse.trees)
         made, finish = self.reverse.backward
         given = [
-            bars[leaf]
-            if bars.get(leaf) is not None
-            else zero_like(leaf, np.empty(self.shapes[leaf]))
+            bars[leaf] if bars.get(leaf) is not None else zero_like(leaf, np.empty(self.shapes[leaf]))
             for leaf in inexact_leaves(self.output)
         ]
         consumed = [_copy(value) for value in self.residuals]  # the adjoint may use them up
@@ -84,11 +82,7 @@ class Pullback:
 def _own(residuals: tuple[Any, ...], others: tuple[Any, ...]) -> tuple[Any, ...]:
     """Copy the residuals that share memory with something the caller can write to."""
     arrays = [r for r in residuals if isinstance(r, np.ndarray)]
-    fresh = (
-        iter(detach(arrays, [o for o in others if isinstance(o, np.ndarray)]))
-        if arrays
-        else iter(())
-    )
+    fresh = iter(detach(arrays, [o for o in others if isinstance(o, np.ndarray)])) if arrays else iter(())
     return tuple(next(fresh) if isinstance(r, np.ndarray) else _copy(r) for r in residuals)
 
 
@@ -109,9 +103,7 @@ def reverse_store(request: Request) -> Store[Reverse]:
         main, aux = split_aux(made.output, request.options)
         where = {leaf: i for i, leaf in enumerate(outputs)}
         count = len(outputs) + (getattr(made.derivative, "residual_count", 0) if wrt else 0)
-        results = [Result(main, where, True)] + (
-            [Result(aux, where, True)] if aux is not None else []
-        )
+        results = [Result(main, where, True)] + ([Result(aux, where, True)] if aux is not None else [])
         finish = finisher(results, count, made.arrays, bare=False)
         unchanged = both(unchanged, made.captured.guard)
         back = _backward(request, trees, wrt) if wrt else None
@@ -120,9 +112,7 @@ def reverse_store(request: Request) -> Store[Reverse]:
     return Store(request.fun, build)
 
 
-def _backward(
-    request: Request, trees: tuple[Tree, ...], wrt: tuple[Tree, ...]
-) -> tuple[Entry, Finish]:
+def _backward(request: Request, trees: tuple[Tree, ...], wrt: tuple[Tree, ...]) -> tuple[Entry, Finish]:
     """Derive and load `bwd` with `fwd`: what the function reads and the rules are the same then."""
     made = entry(request, "bwd", trees, wrt)
     bars = {leaf: i for i, leaf in enumerate(wrt)}

@@ -35,9 +35,7 @@ class Store(Generic[S]):
 
     __slots__ = ("_build", "_known", "_recent", "binder", "last")
 
-    def __init__(
-        self, fun: Callable[..., Any], build: Callable[[tuple[Tree, ...], tuple[Any, ...]], S]
-    ) -> None:
+    def __init__(self, fun: Callable[..., Any], build: Callable[[tuple[Tree, ...], tuple[Any, ...]], S]) -> None:
         """Keep specialisations of `fun` that `build(trees, values)` makes."""
         self.binder = Binder(fun)
         self._build = build

@@ -106,9 +106,7 @@ def _wrt(found: Sequence[Guess], wrt: Sequence[str] | None, function: str) -> tu
     chosen = tuple(wrt) if wrt else (names[0],)
     for name in chosen:
         if name not in names:
-            raise ArgumentError(
-                f"`{function}` has no parameter `{name}`", why=f"It has: {', '.join(names)}."
-            )
+            raise ArgumentError(f"`{function}` has no parameter `{name}`", why=f"It has: {', '.join(names)}.")
     return tuple(name for name in names if name in chosen)
 
 

@@ -81,7 +81,7 @@ class Transformed(Generic[P, R]):
         self._arity = self.store.binder.arity
         self._find = self.store.find
         functools.update_wrapper(self, fun, updated=())
-        self.__signature__ = _signature(fun)
+        self.__signature__ = _signature(plain(fun))
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Return the derivative at these arguments, deriving and compiling it at the first call."""
@@ -111,9 +111,7 @@ class Transformed(Generic[P, R]):
         """Bind like a function when a class holds the transform."""
         if instance is None:
             return self
-        return type(self)(
-            self.fun.__get__(instance, owner), self.kind, self.argnums, self.options, self.target
-        )
+        return type(self)(self.fun.__get__(instance, owner), self.kind, self.argnums, self.options, self.target)
 
     def __copy__(self) -> Transformed[P, R]:
         """Return an equal transform, which shares what was derived."""
@@ -131,9 +129,7 @@ class Transformed(Generic[P, R]):
         return rebuilt, (type(self), pickling.portable(self.fun), *self._identity()[1:])
 
 
-def rebuilt(
-    cls: type[Any], fun: Any, kind: str, argnums: Argnums, options: Options, target: str
-) -> Any:
+def rebuilt(cls: type[Any], fun: Any, kind: str, argnums: Argnums, options: Options, target: str) -> Any:
     """Rebuild a pickled transform."""
     return cls(pickling.restored(fun), kind, argnums, options, target)
 
@@ -153,9 +149,7 @@ def plain(fun: Any, options: Options | None = None) -> Any:
 
 
 @remembered
-def store_for(
-    fun: Callable[..., Any], kind: str, argnums: Argnums, options: Options, target: str
-) -> Store[Plan]:
+def store_for(fun: Callable[..., Any], kind: str, argnums: Argnums, options: Options, target: str) -> Store[Plan]:
     """Return the specialisations of one transform, shared by equal transforms."""
     request = Request(plain(fun, options), target, options)
 

@@ -20,9 +20,7 @@ P = ParamSpec("P")
 Axes = Any  # an int, None, or a structure of those that is a prefix of the value's
 
 
-def vmap(
-    fun: Callable[P, Any], in_axes: Axes = 0, out_axes: Axes = 0, *, target: str | None = None
-) -> Batched[P]:
+def vmap(fun: Callable[P, Any], in_axes: Axes = 0, out_axes: Axes = 0, *, target: str | None = None) -> Batched[P]:
     """Return a function that maps `fun` over axes of its arguments and stacks the results.
 
     Args:
@@ -65,7 +63,7 @@ class Batched(Transformed[P, Any]):
         self.in_axes = list_to_tuple(in_axes)
         self.out_axes = out_axes
         functools.update_wrapper(self, fun, updated=())
-        derived = hasattr(fun, "__s2sad_transformed__") or hasattr(fun, "__s2sad_differentiable__")
+        derived = type(fun).__module__.startswith("s2sad.")  # a derivative, a pullback: it is compiled
         self._one: Any = fun if derived else Transformed(fun, "primal", (), None, target)
         self._binder = Binder(fun)
 
@@ -74,8 +72,7 @@ class Batched(Transformed[P, Any]):
         axes = self.in_axes if isinstance(self.in_axes, tuple) else (self.in_axes,) * len(args)
         if len(axes) != len(args):
             raise ArgumentError(
-                f"vmap of `{label(self.fun)}` has in_axes for {len(axes)} arguments but was given "
-                f"{len(args)}"
+                f"vmap of `{label(self.fun)}` has in_axes for {len(axes)} arguments but was given {len(args)}"
             )
         parts = [_Part(self._name(i), value, axis) for i, (value, axis) in enumerate(zip(args, axes, strict=True))]
         named = {name: _Part(name, value, 0) for name, value in kwargs.items()}
@@ -109,9 +106,7 @@ class Batched(Transformed[P, Any]):
                         f"{axis}"
                     )
         if first is None:
-            raise ArgumentError(
-                f"vmap of `{label(self.fun)}` maps over nothing: every in_axes is None"
-            )
+            raise ArgumentError(f"vmap of `{label(self.fun)}` maps over nothing: every in_axes is None")
         if first[2] == 0:
             raise ArgumentError(
                 f"vmap of `{label(self.fun)}` was given a batch of length 0: `{first[0]}` has "
@@ -204,8 +199,7 @@ def spread(tree: Tree, axes: Axes, word: str) -> dict[Tree, int | None]:
     children = _axes_of_children(tree, axes)
     if children is None:
         raise ArgumentError(
-            f"{word} of `{tree.path}` must be an int, None, or a structure of those like the "
-            f"value's, not `{axes!r}`"
+            f"{word} of `{tree.path}` must be an int, None, or a structure of those like the value's, not `{axes!r}`"
         )
     found: dict[Tree, int | None] = {}
     for child, axis in zip(tree.children, children, strict=True):
@@ -246,9 +240,7 @@ def _stack(values: list[Any], axis: int | None, leaf: Tree, name: str) -> Any:
     shapes = {np.shape(value) for value in values}
     if len(shapes) > 1:
         listed = " and ".join(map(str, sorted(shapes)))
-        raise ArgumentError(
-            f"`{leaf.path}` of `{name}` has different shapes in one batch: {listed}"
-        )
+        raise ArgumentError(f"`{leaf.path}` of `{name}` has different shapes in one batch: {listed}")
     if axis is None:
         if any(not np.array_equal(value, values[0], equal_nan=True) for value in values):
             raise ArgumentError(

@@ -56,9 +56,7 @@ def _write(fun: Any) -> Callable[..., Any]:
 
 
 @functools.lru_cache(maxsize=512)
-def contracted(
-    fun: Any, shape: tuple[int, ...], dtype: str
-) -> tuple[Callable[..., Any], np.ndarray[Any, Any]]:
+def contracted(fun: Any, shape: tuple[int, ...], dtype: str) -> tuple[Callable[..., Any], np.ndarray[Any, Any]]:
     """Return the sum of the elements of `fun` times weights, and the weights, zeros so far."""
     signature = inspect.signature(fun)
     words = [p.name if p.default is p.empty else f"{p.name}=None" for p in signature.parameters.values()]
@@ -66,9 +64,7 @@ def contracted(
     passed = ", ".join(signature.parameters)
     values = {"function": fun, "weights": weights, "total": np.sum}
     made = _defined(fun, ", ".join(words), f"total(function({passed}) * weights)", values)
-    made.__defaults__ = tuple(
-        p.default for p in signature.parameters.values() if p.default is not p.empty
-    ) or None  # type: ignore[attr-defined]
+    made.__defaults__ = tuple(p.default for p in signature.parameters.values() if p.default is not p.empty) or None  # type: ignore[attr-defined]
     return made, weights
 
 

@@ -56,6 +56,7 @@ def _load(stem: str, module: Module) -> Loaded:
         )
     path = store.write(stem, module.text)
     namespace = store.execute(stem, path, module.text, given)
+    namespace.update(given)  # the text imports its helpers as plain functions
     options = _options(fastmath, model, module.parallel)
     for name in module.functions:
         dispatcher = _numba.njit(**options)(namespace[name])

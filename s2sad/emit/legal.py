@@ -7,13 +7,14 @@ rewritten; for target "python" the text is NumPy's.
 
 from __future__ import annotations
 
+import operator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from s2sad.ir.nodes import Apply, Const, Expr, Function, Index, Slice, Stmt, Store
-from s2sad.ir.types import Array, Scalar
+from s2sad.ir.nodes import Apply, Const, Effect, Expr, Function, Index, Slice, Stmt, Store
+from s2sad.ir.types import Array, ListOf, Scalar
 from s2sad.ir.walk import map_blocks, map_children, map_exprs, root_of, subexpressions
 
 
@@ -28,15 +29,50 @@ def _stmt(stmt: Stmt) -> Stmt:
     stmt = map_exprs(stmt, _expr)
     if isinstance(stmt, Store):
         stmt = _apart(stmt)
+        scatter = _scatter(stmt)
+        if scatter is not None:
+            return scatter
     return map_blocks(stmt, lambda body: tuple(_stmt(s) for s in body))
+
+
+def _scatter(stmt: Store) -> Stmt | None:
+    """Adding by an index array, duplicates included: a helper, as Numba has no `np.add.at`."""
+    from s2sad.frontend.operators import build
+    from s2sad.runtime.indexing import add_at, add_at_pairs, add_at_scalar, add_at_scalar_pairs
+
+    place = stmt.place
+    if not (stmt.accumulate and isinstance(place, Index)):
+        return None
+    arrays = [i for i in place.index if not isinstance(i, Slice) and isinstance(i.type, Array) and i.type.dtype != "bool"]
+    if not arrays:
+        return None
+    value = stmt.value if stmt.op == "+" else build(operator.neg, stmt.value)
+    spread = not isinstance(value.type, Array)
+    fn = {1: add_at_scalar if spread else add_at, 2: add_at_scalar_pairs if spread else add_at_pairs}.get(len(arrays))
+    if fn is None or len(arrays) != len(place.index) or any(len(a.type.dims) != 1 for a in arrays if isinstance(a.type, Array)):
+        return None
+    return Effect(Apply(fn, (place.base, *arrays, value), value.type), stmt.span)
 
 
 def _expr(expr: Any) -> Any:
     expr = map_children(expr, _expr)
     if not isinstance(expr, Apply):
         return expr
+    gathered = _gathered(expr)
+    if gathered is not None:
+        return gathered
     expr = _typed_constants(expr)
     return _helper(expr)
+
+
+def _gathered(expr: Apply) -> Apply | None:
+    """`np.array(items)` and `np.stack(items)` of a growing list: helpers, as Numba lacks both."""
+    from s2sad.runtime.lists import gather_arrays, gather_scalars
+
+    if expr.fn not in (np.array, np.stack) or not isinstance(expr.args[0].type, ListOf):
+        return None
+    fn = gather_arrays if isinstance(expr.args[0].type.item, Array) else gather_scalars
+    return Apply(fn, (expr.args[0],), expr.type)
 
 
 def _helper(expr: Apply) -> Apply:

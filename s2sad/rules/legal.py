@@ -378,6 +378,11 @@ def _tensordot(call: Apply) -> Expr | None:
     return _einsum(Apply(np.einsum, (Const(text, Static(text)), a, b), call.type))
 
 
+def _astype(call: Apply) -> Expr:
+    dtype = dict(call.static)["dtype"]
+    return Apply(np.ndarray.astype, (*call.args, Const(dtype, Static(dtype))), call.type)
+
+
 def _expand_dims(call: Apply) -> Expr | None:
     axis = dict(call.static).get("axis")
     result = call.args[0]
@@ -534,6 +539,7 @@ _REWRITES: dict[Any, Rewrite] = {
     np.linalg.inv: _batched(runtime.inv_batch),
     np.linalg.det: _batched(runtime.det_batch),
     np.linalg.norm: _norm,
+    ops.astype: _astype,
     np.einsum: _einsum,
     np.tensordot: _tensordot,
     np.polyval: _renamed(runtime.polyval),

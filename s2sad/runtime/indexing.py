@@ -44,3 +44,21 @@ def last_of_pairs(rows: Any, columns: Any) -> Any:
         if last:
             mask[k] = 1.0
     return mask
+
+
+def add_at_scalar(x_bar: Any, index: Any, g: Any) -> None:
+    """Add the number `g` to `x_bar[index[k]]` for each k."""
+    for k in range(index.size):
+        x_bar[index[k]] += g
+
+
+def add_at_pairs(x_bar: Any, rows: Any, columns: Any, g: Any) -> None:
+    """Add `g[k]` to `x_bar[rows[k], columns[k]]` for each k."""
+    for k in range(rows.size):
+        x_bar[rows[k], columns[k]] += g[k]
+
+
+def add_at_scalar_pairs(x_bar: Any, rows: Any, columns: Any, g: Any) -> None:
+    """Add the number `g` to `x_bar[rows[k], columns[k]]` for each k."""
+    for k in range(rows.size):
+        x_bar[rows[k], columns[k]] += g

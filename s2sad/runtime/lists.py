@@ -15,3 +15,19 @@ def zero_scalars(items: list[Any]) -> list[Any]:
 def zero_arrays(items: list[Any]) -> list[Any]:
     """Return a list of zero arrays, each of the shape and dtype of the item at its place."""
     return [np.zeros_like(item) for item in items]
+
+
+def gather_scalars(items: list[Any]) -> Any:
+    """Return the numbers of a list as an array."""
+    result = np.empty(len(items))
+    for k in range(len(items)):
+        result[k] = items[k]
+    return result
+
+
+def gather_arrays(items: list[Any]) -> Any:
+    """Return the arrays of a list stacked along a new first axis; they have one shape."""
+    result = np.empty((len(items), *items[0].shape), items[0].dtype)
+    for k in range(len(items)):
+        result[k] = items[k]
+    return result

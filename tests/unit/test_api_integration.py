@@ -261,7 +261,7 @@ def test_closures_and_lambdas_over_arrays(target):
     np.testing.assert_allclose(grad(x), 2 * A.T @ (A @ x + shift))
     A = A[:, :1].copy() * np.ones((1, 3))  # rebound in the cell
     np.testing.assert_allclose(grad(x), 2 * A.T @ (A @ x + shift))
-    out, pullback = s2sad.vjp(inner, x, target=target)
+    _, pullback = s2sad.vjp(inner, x, target=target)
     before = A.T @ np.ones(2)
     A *= 0.0
     np.testing.assert_allclose(pullback(np.ones(2))[0], before)
@@ -287,7 +287,7 @@ def test_results_do_not_share_memory_with_captured_arrays(target):
     linear = s2sad.grad(lambda x: np.sum(TABLE * x), target=target)(np.ones(3))
     np.testing.assert_array_equal(linear, TABLE)
     assert not np.may_share_memory(linear, TABLE)
-    out, dot = s2sad.jvp(of_the_table, (np.ones(3),), (np.eye(3)[0],), target=target)
+    _, dot = s2sad.jvp(of_the_table, (np.ones(3),), (np.eye(3)[0],), target=target)
     assert not np.may_share_memory(dot, TABLE)
 
 
@@ -397,3 +397,37 @@ def test_source_without_types_says_what_use_suggests():
 def test_second_derivatives_of_containers_are_refused():
     with pytest.raises(NotDifferentiableError, match="returns a tuple"):
         s2sad.hessian(lambda x: (x, x), target="python")(1.0)
+
+
+def squared_modulus(z):
+    x, y = np.real(z), np.imag(z)
+    return x**2 + y**2
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_complex_conventions(target):
+    z = 3.0 + 4j
+    assert s2sad.grad(squared_modulus, target=target)(z) == 6 - 8j
+    holomorphic = s2sad.grad(lambda z: np.sin(z), holomorphic=True, target=target)(z)
+    np.testing.assert_allclose(holomorphic, np.cos(z), rtol=1e-12)
+    np.testing.assert_allclose(holomorphic, -27.034946 - 3.8511534j, rtol=1e-6)
+    assert s2sad.grad(lambda z: np.conjugate(z), holomorphic=True, target=target)(z) == 1
+    with pytest.raises(NotDifferentiableError, match="holomorphic=True"):
+        s2sad.grad(lambda z: np.sin(z), target=target)(z)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_complex_tangent_and_cotangent(target):
+    a, b, c, d = 0.1, 0.7, -0.3, 0.4
+
+    def fun(z):
+        x, y = np.real(z), np.imag(z)
+        return a * x + b * y + (c * x + d * y) * 1j
+
+    z, other = 0.3 + 0.8j, 0.5 - 0.2j
+    _, out_dot = s2sad.jvp(fun, (z,), (other,), target=target)
+    e, f = other.real, other.imag
+    np.testing.assert_allclose(out_dot, a * e + b * f + (c * e + d * f) * 1j, rtol=1e-12)
+    _, pullback = s2sad.vjp(fun, z, target=target)
+    expected = a * e - c * f + (b * e - d * f) * -1j
+    np.testing.assert_allclose(pullback(other)[0], expected, rtol=1e-12)

@@ -96,9 +96,7 @@ def test_derivative_error_is_shown_with_its_frame(run, monkeypatch):
 
 def test_check_agrees_and_disagrees(run, monkeypatch):
     seen = []
-    monkeypatch.setattr(
-        s2sad, "check_grads", lambda f, args, order: seen.append((f(*args), order)), raising=False
-    )
+    monkeypatch.setattr(s2sad, "check_grads", lambda f, args, order: seen.append((f(*args), order)), raising=False)
     result = run("check", "model.py:loss", "--args", "np.ones(3), 2.0", "--order", "2")
     assert (result.exit_code, seen) == (0, [(6.0, 2)])
 

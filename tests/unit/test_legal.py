@@ -190,7 +190,7 @@ def compiled(call: Expr, variables: dict[str, Any]) -> Any:
 @pytest.mark.parametrize(("fn", "args", "static"), CASES, ids=lambda v: getattr(v, "__name__", ""))
 def test_legal_call_compiles_to_the_same_value(fn: Any, args: Any, static: Any) -> None:
     variables: dict[str, Any] = {}
-    operands = tuple(expression(arg, "abc"[k], variables) for k, arg in enumerate(args))
+    operands = tuple(expression(arg, "abcd"[k], variables) for k, arg in enumerate(args))
     kind = infer(fn, operands, static)
     got = compiled(legal(Apply(fn, operands, kind, tuple(static.items()))), variables)
     expected = fn(*args, **static)

@@ -19,7 +19,7 @@ from s2sad.api.reading import read_function
 from s2sad.api.standalone import emit_text
 from s2sad.errors import ArgumentError, NotDifferentiableError, S2SADError, UnsupportedSyntaxError
 
-MODEL = '''
+MODEL = """
 import math
 
 import numpy as np
@@ -68,7 +68,7 @@ def field(x):
 
 def power(x, n=3):
     return x**n
-'''
+"""
 
 ARGUMENTS = {
     "loss": (np.array([0.3, 0.7, 1.1]), 0.5),
@@ -213,7 +213,7 @@ def test_the_header_says_how(model):
     assert "n: int64 (as its default)" in emit_text("model.py", "power")
 
 
-EVIL = '''
+EVIL = """
 import os
 import numpy as np
 import nothing_of_this_name
@@ -246,7 +246,7 @@ def default(x, k=open("touched", "w")):
 
 def other(x, k: print("run") = 2.0):
     return k * x
-'''
+"""
 
 
 def test_the_file_is_never_run(tmp_path, monkeypatch, capsys):
@@ -264,9 +264,7 @@ def test_the_file_is_never_run(tmp_path, monkeypatch, capsys):
 
 def test_import_on_request(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "table_model.py").write_text(
-        "import numpy as np\nN = len('abc')\n\n\ndef f(x):\n    return x**N\n"
-    )
+    (tmp_path / "table_model.py").write_text("import numpy as np\nN = len('abc')\n\n\ndef f(x):\n    return x**N\n")
     with pytest.raises(UnsupportedSyntaxError, match="--import"):
         emit_text("table_model.py", "f")
     assert "def f_grad(x):" in emit_text("table_model.py", "f", run=True)
@@ -289,7 +287,7 @@ def test_errors_say_what(model, arguments, kind, sentence):
         emit_text(*arguments)
 
 
-GUESSED = '''
+GUESSED = """
 import numpy as np
 from numpy.typing import NDArray
 
@@ -306,7 +304,7 @@ def f(a, b, c, d, e, g: NDArray[np.float32], h: "int64[:, :]", i: int, j=2.5, k=
 
 def helper(v):
     return v[0, 0, None]
-'''
+"""
 
 
 def test_types_are_guessed_from_use(tmp_path):
