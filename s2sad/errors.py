@@ -84,7 +84,7 @@ class MissingRuleError(S2SADError):
 
 
 class NotDifferentiableError(S2SADError, TypeError):
-    """The derivative that was asked for does not exist: integer input, non-scalar output, …"""
+    """The derivative that was asked for does not exist: integer input, non-scalar output, or the like."""
 
 
 class ArgumentError(S2SADError, TypeError):

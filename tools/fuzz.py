@@ -1,6 +1,6 @@
 """Differentiate random whole programs for as long as wanted, keeping a reproducer file per failure.
 
-    python tools/fuzz.py --minutes 10 --target python
+python tools/fuzz.py --minutes 10 --target python
 """
 
 from __future__ import annotations

@@ -15,7 +15,6 @@ import numpy as np
 
 from s2sad.analysis.liveness import Liveness
 from s2sad.errors import AliasError
-from s2sad.frontend.operators import VIEWS
 from s2sad.ir.nodes import (
     Append,
     Apply,
@@ -27,54 +26,20 @@ from s2sad.ir.nodes import (
     Function,
     If,
     Index,
-    Slice,
     Stmt,
     Store,
     Swap,
     Var,
     While,
 )
-from s2sad.ir.types import Array, ListOf, is_complex, not_one
+from s2sad.ir.types import Array, ListOf
+from s2sad.ir.views import view_base
 from s2sad.ir.walk import bound, exprs_of, reads, root_of, statements
 
 if TYPE_CHECKING:
     from s2sad.analysis.facts import Facts
 
 _UNSURE = (np.reshape, np.ravel)
-
-
-def view_base(expr: Expr) -> Var | None:
-    """Return the name whose memory the value of `expr` shares or may share, or None."""
-    if not isinstance(expr.type, Array | ListOf):
-        return None
-    match expr:
-        case Var():
-            return expr
-        case Index(base, index):
-            return None if is_advanced(index) else view_base(base)
-        case Apply(fn, (first, *_)) if fn is np.ravel and _surely_copied(first, expr):
-            return None
-        case Apply(fn, (first, *_)) if fn is np.reshape and _surely_copied(first, expr):
-            return None
-        case Apply(fn, args) if fn in VIEWS:
-            if fn is np.real and is_complex(args[0].type):
-                return view_base(args[0])
-            return view_base(args[0])
-        case _:
-            return None
-
-
-def _surely_copied(base: Expr, result: Expr) -> bool:
-    """Flattening what is laid out in Fortran order, no axis of length 1, always copies."""
-    kind, flat = base.type, result.type
-    if not (isinstance(kind, Array) and isinstance(flat, Array)) or len(kind.dims) < 2 or len(flat.dims) != 1:
-        return False
-    return kind.layout == "F" and all(not_one(d) for d in kind.dims)
-
-
-def is_advanced(index: tuple[Any, ...]) -> bool:
-    """Say whether an index holds arrays, so that reading by it copies."""
-    return any(not isinstance(item, Slice) and isinstance(item.type, Array) for item in index)
 
 
 def is_sure_view(expr: Expr) -> bool:
@@ -124,8 +89,8 @@ def _scan(
             name = stmt.target.name
             single = len(defs.get(name, ())) == 1 and name not in params
             if base is not None and single and is_sure_view(stmt.value):
-                if _steady(base.name, defs, params) or _steady_here(name, base.name, body[position + 1 :], defs):
-                    if _steady_index(stmt.value, base.name, body[position + 1 :], name):
+                if _steady(base.name, defs, params) or _steady_here(base.name, body[position + 1 :]):
+                    if _steady_index(stmt.value, base.name, body[position + 1 :]):
                         root = found[base.name].root if base.name in found else base.name
                         found[name] = Alias(name, stmt, root)
         for block in blocks_of(stmt):
@@ -140,26 +105,18 @@ def _steady(name: str, defs: dict[str, list[Stmt]], params: set[str]) -> bool:
     return len(made) == 1 and not isinstance(made[0], Swap)
 
 
-def _steady_here(name: str, base: str, rest: tuple[Stmt, ...], defs: dict[str, list[Stmt]]) -> bool:
-    """Say whether the base is not rebound while the alias is in use, in the alias's own block."""
-    last = -1
-    for position, stmt in enumerate(rest):
-        if any(name in reads(e) for s in statements((stmt,)) for e in exprs_of(s)):
-            last = position
-    span = rest[: last + 1]
-    return not any(base in bound(s) for s in statements(span))
+def _steady_here(base: str, rest: tuple[Stmt, ...]) -> bool:
+    """Say whether the base keeps its buffer to the end of the alias's own block.
+
+    The reverse of the block binds the view first thing, in the state that the block ended in.
+    """
+    return not any(base in bound(s) for s in statements(rest))
 
 
-def _steady_index(value: Expr, base: str, rest: tuple[Stmt, ...], name: str) -> bool:
-    """Say whether the names in the view's index keep their meaning while the alias is in use."""
+def _steady_index(value: Expr, base: str, rest: tuple[Stmt, ...]) -> bool:
+    """Say whether the names in the view's index keep their meaning to the end of the block."""
     used = reads(value) - {base}
-    if not used:
-        return True
-    last = -1
-    for position, stmt in enumerate(rest):
-        if any(name in reads(e) for s in statements((stmt,)) for e in exprs_of(s)):
-            last = position
-    return not any(used & set(bound(s)) for s in statements(rest[: last + 1]))
+    return not used or not any(used & set(bound(s)) for s in statements(rest))
 
 
 # ---- proof that every other name may be treated as a value of its own ----

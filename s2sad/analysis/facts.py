@@ -6,9 +6,26 @@ from collections.abc import Callable
 
 from s2sad.analysis.activity import Flow, flow_summary
 from s2sad.analysis.alias import exact_aliases, view_base
-from s2sad.ir.nodes import Append, Assign, CallStmt, Function, Return, Stmt, Store
+from s2sad.ir.nodes import (
+    Append,
+    Apply,
+    Assert,
+    Assign,
+    CallStmt,
+    Effect,
+    Expr,
+    Function,
+    Index,
+    Raise,
+    Return,
+    Slice,
+    Stmt,
+    Store,
+    Var,
+)
+from s2sad.ir.shapes import SHAPES
 from s2sad.ir.types import Array, ListOf, is_inexact
-from s2sad.ir.walk import root_of, statements
+from s2sad.ir.walk import children, exprs_of, root_of, statements
 
 
 class Facts:
@@ -20,11 +37,16 @@ class Facts:
         self._writes: dict[str, frozenset[int]] = {}
         self._flows: dict[str, Flow] = {}
         self._shares: dict[str, frozenset[int]] = {}
+        self._effects: dict[str, bool] = {}
+        self._reads: dict[tuple[str, int], bool] = {}
 
     def forget(self, name: str) -> None:
         """Drop what was derived from an earlier version of a function."""
         for table in (self._writes, self._flows, self._shares):
             table.pop(name, None)
+        self._effects.pop(name, None)
+        for key in [k for k in self._reads if k[0] == name]:
+            del self._reads[key]
 
     def writes(self, name: str) -> frozenset[int]:
         """Return the positions of the parameters that the function writes into."""
@@ -40,6 +62,26 @@ class Facts:
     def _find_writes(self, fn: Function) -> frozenset[int]:
         names = written_names(fn, self)
         return frozenset(i for i, p in enumerate(fn.params) if p.name in names)
+
+    def has_effects(self, name: str) -> bool:
+        """Say whether a call may print, check or raise."""
+        if name not in self._effects:
+            self._effects[name] = False
+            self._effects[name] = any(
+                isinstance(s, Effect | Raise | Assert) or (isinstance(s, CallStmt) and self.has_effects(s.callee))
+                for s in statements(self.functions[name].body)
+            )
+        return self._effects[name]
+
+    def reads_content(self, name: str, position: int) -> bool:
+        """Say whether a function may read the elements of the array it gets at `position`."""
+        key = (name, position)
+        if key not in self._reads:
+            self._reads[key] = True  # while a recursive function is looked at
+            fn = self.functions[name]
+            if position < len(fn.params) and fn.body:
+                self._reads[key] = _reads_elements(fn, fn.params[position].name, self)
+        return self._reads[key]
 
     def flow(self, name: str) -> Flow:
         """Return how results and written parameters vary with the parameters."""
@@ -75,6 +117,40 @@ class Facts:
             i for i, p in enumerate(fn.params)
             if isinstance(p.type, Array | ListOf) and group(p.name) in returned
         )  # fmt: skip
+
+
+def _reads_elements(fn: Function, name: str, facts: Facts) -> bool:
+    """Writing elements and asking for the shape do not read content; anything else may."""
+    group = _groups(fn.body, facts)
+    names = {name} | {
+        n for s in statements(fn.body) if isinstance(s, Assign) for n in (s.target.name,) if group(n) == group(name)
+    }
+    return any(_reads_in(stmt, names, facts) for stmt in statements(fn.body))
+
+
+def _reads_in(stmt: Stmt, names: set[str], facts: Facts) -> bool:
+    match stmt:
+        case Store(Index(Var(), index), "", value):
+            return any(_content(e, names) for e in (*index, value))
+        case CallStmt(_, callee, args):
+            for i, arg in enumerate(args):
+                root = root_of(arg)
+                if isinstance(arg, Var) and arg.name in names:
+                    if facts.reads_content(callee, i):
+                        return True
+                elif (root is not None and root.name in names) or _content(arg, names):
+                    return True
+            return False
+        case _:
+            return any(_content(e, names) for e in exprs_of(stmt))
+
+
+def _content(expr: Expr | Slice, names: set[str]) -> bool:
+    if isinstance(expr, Apply) and expr.fn in SHAPES and isinstance(expr.args[0], Var):
+        return any(_content(a, names) for a in expr.args[1:])
+    if isinstance(expr, Var):
+        return expr.name in names
+    return any(_content(child, names) for child in children(expr))
 
 
 def written_names(fn: Function, facts: Facts) -> set[str]:

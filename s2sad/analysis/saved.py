@@ -39,8 +39,8 @@ from s2sad.ir.nodes import (
     While,
 )
 from s2sad.ir.types import Array, ListOf, Scalar
-from s2sad.runtime.lists import zero_arrays, zero_scalars
 from s2sad.ir.walk import blocks_of, bound, children, exprs_of, reads, root_of, statements, subexpressions
+from s2sad.runtime.lists import zero_arrays, zero_scalars
 
 Block = tuple[int, int]
 TOP: Block = (0, 0)
@@ -158,14 +158,18 @@ class SavedValues:
     def __init__(
         self, fn: Function, needs: dict[int, list[Stmt]], aliases: dict[str, Alias], facts: Facts,
         layout: Layout, primal_names: set[str], after_loop: dict[int, list[Stmt]],
-        openings: dict[Block, list[Stmt]],
+        openings: dict[Block, list[Stmt]], left_out: set[int],
     ) -> None:  # fmt: skip
-        """`needs` gives the adjoint statements of each primal statement, `after_loop` what is read on leaving a loop,
-        `openings` what the reverse of a block starts with."""
+        """Prepare the analysis.
+
+        `needs` gives the adjoint statements of each primal statement, `after_loop` what is read on leaving a loop,
+        `openings` what the reverse of a block starts with, `left_out` the statements that are not run.
+        """
         self.fn, self.aliases, self.facts, self.layout = fn, aliases, facts, layout
         self.names = primal_names
         self.reading = {key: self._read_places(code) for key, code in needs.items()}
         self.leaving = {key: self._read_places(code) for key, code in after_loop.items()}
+        self.left_out = left_out
         self.opening = {block: self._read_places(code) for block, code in openings.items()}
         self.groups = Groups(fn.body, facts)
         self.plan = Plan()
@@ -183,9 +187,17 @@ class SavedValues:
     def _read_places(self, code: list[Stmt]) -> Needs:
         found: dict[str, set[Need]] = {}
         for stmt in statements(tuple(code)):
-            for expr in exprs_of(stmt):
+            for position, expr in enumerate(exprs_of(stmt)):
+                if isinstance(stmt, CallStmt) and isinstance(expr, Var) and self._only_written(stmt, position, expr):
+                    continue
                 self._collect(expr, found)
         return {name: frozenset(places) for name, places in found.items()}
+
+    def _only_written(self, stmt: CallStmt, position: int, expr: Var) -> bool:
+        """Say whether a callee's adjoint gets an array whose elements it never reads."""
+        if not isinstance(expr.type, Array) or not self._keeps_shape(expr.name):
+            return False
+        return not self.facts.reads_content(stmt.callee, position)
 
     def _collect(self, expr: Any, found: dict[str, set[Need]]) -> None:
         if isinstance(expr, Apply) and expr.fn in _SHAPES and isinstance(expr.args[0], Var):
@@ -231,8 +243,10 @@ class SavedValues:
 
     def _step(self, stmt: Stmt, needs: Needs) -> Needs:
         needs = _union(needs, self.reading.get(id(stmt), {}))
+        if id(stmt) in self.left_out:
+            return needs
         match stmt:
-            case If(test, body, orelse):
+            case If(_, body, orelse):
                 then = self._block(body, (id(stmt), 0), needs)
                 other = self._block(orelse, (id(stmt), 1), needs)
                 return _union(then, other)
@@ -491,11 +505,11 @@ def affine(expr: Expr) -> tuple[str | None, int] | None:
             return None, value
         case Var(name):
             return name, 0
-        case Apply(operator.add, (Var(name), Const(int() as value))):
+        case Apply(fn, (Var(name), Const(int() as value))) if fn is operator.add:
             return name, value
-        case Apply(operator.add, (Const(int() as value), Var(name))):
+        case Apply(fn, (Const(int() as value), Var(name))) if fn is operator.add:
             return name, value
-        case Apply(operator.sub, (Var(name), Const(int() as value))):
+        case Apply(fn, (Var(name), Const(int() as value))) if fn is operator.sub:
             return name, -value
         case _:
             return None

@@ -43,13 +43,15 @@ def _scatter(stmt: Store) -> Stmt | None:
     place = stmt.place
     if not (stmt.accumulate and isinstance(place, Index)):
         return None
-    arrays = [i for i in place.index if not isinstance(i, Slice) and isinstance(i.type, Array) and i.type.dtype != "bool"]
+    items = [i for i in place.index if not isinstance(i, Slice)]
+    arrays = [i for i in items if isinstance(i.type, Array) and i.type.dtype != "bool"]
     if not arrays:
         return None
     value = stmt.value if stmt.op == "+" else build(operator.neg, stmt.value)
     spread = not isinstance(value.type, Array)
     fn = {1: add_at_scalar if spread else add_at, 2: add_at_scalar_pairs if spread else add_at_pairs}.get(len(arrays))
-    if fn is None or len(arrays) != len(place.index) or any(len(a.type.dims) != 1 for a in arrays if isinstance(a.type, Array)):
+    ranks = [len(a.type.dims) for a in arrays if isinstance(a.type, Array)]
+    if fn is None or len(arrays) != len(place.index) or any(rank != 1 for rank in ranks):
         return None
     return Effect(Apply(fn, (place.base, *arrays, value), value.type), stmt.span)
 
@@ -75,7 +77,7 @@ def _gathered(expr: Apply) -> Apply | None:
     return Apply(fn, (expr.args[0],), expr.type)
 
 
-def _helper(expr: Apply) -> Apply:
+def _helper(expr: Apply) -> Expr:
     from s2sad.rules.legal import legal
 
     return legal(expr)

@@ -43,7 +43,8 @@ STATIC_NAMES: frozenset[str] = frozenset({
     "axis", "axes", "keepdims", "ddof", "dtype", "order", "n", "k", "ord", "mode", "indexing",
     "initial_static", "offset", "axis1", "axis2", "norm", "decimals", "copy", "full_matrices",
     "UPLO", "casting", "axisa", "axisb", "axisc", "nan", "posinf", "neginf", "optimize", "lower",
-    "kind", "side", "source", "destination", "pad_width", "constant_values", "stable", "return_index", "endpoint", "num", "subok", "like", "device",
+    "kind", "side", "source", "destination", "pad_width", "constant_values", "stable", "return_index",
+    "endpoint", "num", "subok", "like", "device",
 })  # fmt: skip
 
 
@@ -192,7 +193,7 @@ def call_user(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value],
 
 def _argument(lw: Lowerer, leaf: Expr, span: Any) -> Expr:
     """Arrays are passed by name or as views; anything computed gets a name first."""
-    if isinstance(leaf.type, Array) and isinstance(leaf, Apply | Pack) and leaf.fn not in _VIEWABLE:
+    if isinstance(leaf.type, Array) and isinstance(leaf, Apply | Pack) and getattr(leaf, "fn", None) not in _VIEWABLE:
         return lw.atom(leaf, "argument", span)
     return leaf
 
@@ -328,7 +329,8 @@ def _add_static(lw: Lowerer, fn: Any, static: dict[str, Any], name: str, value: 
     if name in ("copy", "subok", "like", "device") or (name == "keepdims" and known is False):
         return
     if name == "dtype":
-        known = {float: np.float64, int: np.int64, complex: np.complex128, bool: np.bool_}.get(known, known)
+        kinds: dict[Any, Any] = {float: np.float64, int: np.int64, complex: np.complex128, bool: np.bool_}
+        known = kinds.get(known, known)
         known = np.dtype(known).type
     static[name] = known
 
@@ -594,10 +596,6 @@ def _slice(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) 
     parts = [None if isinstance(a, StaticV) and a.value is None else a for a in args]
     lower, upper, step = {1: [None, *parts, None], 2: [*parts, None]}.get(len(parts), parts)
     return SliceV(lower, upper, step)
-
-
-def _identity(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
-    return args[0]
 
 
 def _array(fn: Any) -> Any:

@@ -10,6 +10,7 @@ import gast
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.values import StaticV, StructV
 
+
 def lower_try(lw: Lowerer, node: Any) -> bool:
     """Lower a `try` whose handlers catch only raises that are written in its own body."""
     from s2sad.frontend.statements import lower_block

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from typing import Any
+from typing import Any, cast
 
 import gast
 import numpy as np
@@ -50,7 +50,7 @@ def lower_expr(lw: Lowerer, node: Any) -> Value:
         lw.fail(node, what, why)
     method = _EXPRESSIONS.get(name)
     if method is None:
-        lw.fail(node, f"`{name}` is not supported in a differentiated function")
+        return lw.fail(node, f"`{name}` is not supported in a differentiated function")
     return method(lw, node)
 
 
@@ -333,7 +333,8 @@ def _if_exp(lw: Lowerer, node: Any) -> Value:
         lw.block = outer
     (then, a), (other, b) = sides
     simple = not then and not other and isinstance(a, V) and isinstance(b, V)
-    if simple and isinstance(a, V) and isinstance(b, V) and isinstance(a.expr.type, Scalar) and isinstance(b.expr.type, Scalar):
+    numbers = all(isinstance(x, V) and isinstance(x.expr.type, Scalar) for x in (a, b))
+    if simple and numbers and isinstance(a, V) and isinstance(b, V):
         return apply(lw, ops.ifexp, (test, a.expr, b.expr), {}, node)
     return _if_statement(lw, node, test, then, a, other, b)
 
@@ -443,7 +444,8 @@ def _struct_item(lw: Lowerer, base: StructV, node: Any) -> Value:
         case StaticV(known) if known in base.keys:
             return base.items[base.keys.index(known)]
         case SliceV(lower, upper, step):
-            bounds = [None if p is None else getattr(as_expr(lw, p, node).type, "value", None) for p in (lower, upper, step)]
+            parts = (lower, upper, step)
+            bounds = [None if p is None else getattr(as_expr(lw, p, node).type, "value", None) for p in parts]
             if any(b is None and p is not None for b, p in zip(bounds, (lower, upper, step), strict=True)):
                 lw.fail(node, "the bounds of a slice of a tuple or list must be known")
             items = base.items[slice(*bounds)]
@@ -542,7 +544,8 @@ def _index_layout(kind: Array, index: list[Any], advanced: bool) -> str:
     tail = index
     while tail and not isinstance(tail[0], Slice) and not _is_new_axis(tail[0]):
         tail = tail[1:]
-    if kind.layout == "C" and (all(i == whole for i in tail) or (_unit_step(tail[0]) and all(i == whole for i in tail[1:]))):
+    rest_whole = all(i == whole for i in tail[1:])
+    if kind.layout == "C" and (not tail or (rest_whole and (tail[0] == whole or _unit_step(tail[0])))):
         return "C"
     return "A"
 
@@ -631,6 +634,7 @@ def slice_dim(dim: Dim, item: Slice) -> Dim:
         return fresh_dim()
     if not isinstance(dim, Sym) or not all(b is None or isinstance(b, int) for b in bounds):
         return fresh_dim()
+    lower, upper = cast("int | None", lower), cast("int | None", upper)
     cut = (lower or 0) - (upper or 0)
     if step in (None, 1) and (lower or 0) >= 0 and (upper is None or upper < 0):
         return dim if cut == 0 else Sym(dim.name, dim.minus + cut)

@@ -9,6 +9,7 @@ from s2sad.frontend.lowerer import Context, Instance
 from s2sad.frontend.values import Value, leaves_of
 from s2sad.ir.nodes import Assign, CallStmt, Const, Expr, Index, Return, Store
 from s2sad.ir.types import Array, Dim, ListOf, Scalar, Struct, Sym, Type
+from s2sad.ir.views import view_base
 from s2sad.ir.walk import root_of, statements
 
 
@@ -117,8 +118,6 @@ def shares_memory(ctx: Context, instance: Instance, args: list[Value]) -> bool:
 
 
 def _is_new(value: Expr | None) -> bool:
-    from s2sad.analysis.alias import view_base
-
     return value is None or view_base(value) is None or isinstance(value, Const)
 
 

@@ -20,8 +20,8 @@ import numpy as np
 
 from s2sad.ir import ops
 from s2sad.ir.nodes import Const, Expr, Pack
-from s2sad.ir.types import Array, Dim, ListOf, Scalar, Static, Sym, Type, not_one
 from s2sad.ir.typeof import layout_of
+from s2sad.ir.types import Array, Dim, ListOf, Scalar, Static, Sym, Type, not_one
 
 # Far apart, so that adding or taking a small constant never lands on another one.
 _LENGTHS = ((11, 29, 47, 67, 83, 101, 127, 149), (13, 31, 53, 71, 89, 107, 131, 151))
@@ -78,7 +78,8 @@ def _special(fn: Any, args: tuple[Expr, ...], static: dict[str, Any]) -> Type | 
     kinds = [arg.type for arg in args]
     if fn is ops.dim:
         axis = args[1]
-        assert isinstance(axis, Const) and isinstance(kinds[0], Array)
+        assert isinstance(axis, Const)
+        assert isinstance(kinds[0], Array)
         return Scalar("int64", weak=True, value=kinds[0].dims[axis.value])
     if fn in (ops.size, ops.length, builtins.len, np.size):
         kind = kinds[0]

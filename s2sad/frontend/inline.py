@@ -91,7 +91,7 @@ def _inline(
     if not _straight(body):
         return _out_of_line(lw, fn_node, source, outer_env, bound, body, node)
     lower_block(inner, body[:-1])
-    last = body[-1] if body else None
+    last: Any = body[-1] if body else None
     result: Value = StaticV(None)
     if isinstance(last, gast.Return):
         result = StaticV(None) if last.value is None else lower_expr(inner, last.value)
@@ -143,7 +143,8 @@ def dynamic_lists(node: Any) -> frozenset[str]:
     """Return the names of lists that the function grows or writes by a computed index."""
     found: set[str] = set()
     for n in gast.walk(node):
-        if isinstance(n, gast.Call) and isinstance(n.func, gast.Attribute) and n.func.attr in ("append", "pop", "extend"):
+        method = n.func if isinstance(n, gast.Call) and isinstance(n.func, gast.Attribute) else None
+        if method is not None and method.attr in ("append", "pop", "extend"):
             if isinstance(n.func.value, gast.Name):
                 found.add(n.func.value.id)
         elif isinstance(n, gast.Subscript) and isinstance(n.ctx, gast.Store) and isinstance(n.value, gast.Name):

@@ -20,7 +20,7 @@ INT = Scalar("int64", weak=True)
 _MAX_UNROLL = 64
 
 
-class UnrollNeeded(Exception):  # noqa: N818  (a signal: retry the loop written out)
+class UnrollNeeded(Exception):
     """A container of known structure is indexed by the loop variable."""
 
     def __init__(self, node: Any) -> None:
@@ -51,7 +51,7 @@ def lower_for(lw: Lowerer, node: Any, iterable: Value) -> bool:
 def _known_range(iterable: Value) -> range | None:
     if not isinstance(iterable, RangeV):
         return None
-    bounds = [getattr(e.type, "value", None) for e in (iterable.start, iterable.stop, iterable.step)]
+    bounds: list[Any] = [getattr(e.type, "value", None) for e in (iterable.start, iterable.stop, iterable.step)]
     return range(*bounds) if all(isinstance(b, int) for b in bounds) else None
 
 
@@ -158,7 +158,8 @@ def _stable(lw: Lowerer, iterable: RangeV, node: Any) -> tuple[Expr, Expr, Expr]
     """The bounds of a range are read once: bind them if the body may change what they read."""
     from s2sad.ir.walk import reads
 
-    written = {n.id for s in node.body for n in gast.walk(s) if isinstance(n, gast.Name) and isinstance(n.ctx, gast.Store)}
+    names = [n for s in node.body for n in gast.walk(s) if isinstance(n, gast.Name)]
+    written = {n.id for n in names if isinstance(n.ctx, gast.Store)}
     result: list[Expr] = []
     for bound, hint in ((iterable.start, "start"), (iterable.stop, "stop"), (iterable.step, "step")):
         changed = {lw.ir_name(n) for n in written if n in lw.env} & reads(bound)
@@ -235,9 +236,9 @@ def lower_comprehension(lw: Lowerer, node: Any) -> Value:
     if len(node.generators) == 1:
         generator = node.generators[0]
         iterable = lower_expr(lw, generator.iter)
-        items = static_items(lw, iterable)
+        items: list[Value] | None = static_items(lw, iterable)
         if items is None and (known := _known_range(iterable)) is not None and len(known) <= 8 and not generator.ifs:
-            items = [const(i) for i in known]
+            items = list[Value](const(i) for i in known)
         if items is not None:
             return _unrolled_comprehension(lw, node, generator, items)
     if isinstance(node, gast.DictComp):

@@ -13,7 +13,7 @@ from s2sad.ir.nodes import Assign, Expr, Function, Stmt, Var
 from s2sad.ir.types import Type
 
 
-class BottomReached(Exception):  # noqa: N818  (a signal of the first look at a recursive function)
+class BottomReached(Exception):
     """The result of a recursive call is needed before any other path has given its type."""
 
 

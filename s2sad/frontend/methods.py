@@ -193,7 +193,8 @@ def _astype(lw: Lowerer, owner: V, dtype: Value, node: Any) -> Value:
         return apply(lw, scalar_type, (owner.expr,), {}, node)
     assert isinstance(kind, Array)
     layout = kind.layout if kind.layout != "A" else "C"
-    return V(Apply(ops.astype, (owner.expr,), Array(np.dtype(target).name, kind.dims, layout), (("dtype", scalar_type),)))
+    cast_type = Array(np.dtype(target).name, kind.dims, layout)
+    return V(Apply(ops.astype, (owner.expr,), cast_type, (("dtype", scalar_type),)))
 
 
 def _item(lw: Lowerer, owner: V, args: list[Value], node: Any) -> Value:

@@ -6,13 +6,10 @@ import builtins
 import operator
 from typing import Any
 
-import numpy as np
-
 from s2sad.errors import ArgumentError
 from s2sad.frontend.infer import InferenceError, infer
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.values import V
-from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Expr
 from s2sad.ir.types import Scalar, Type
 
@@ -76,14 +73,6 @@ def negate(test: Expr) -> Expr:
             return Apply(other, test.args, test.type)
     return Apply(operator.not_, (test,), BOOL)
 
-
-VIEWS: frozenset[Any] = frozenset({
-    ops.transpose, np.transpose, np.reshape, np.ravel, np.swapaxes, np.squeeze, np.expand_dims,
-    np.asarray, np.broadcast_to, np.moveaxis, np.flip, np.flipud, np.fliplr, np.rot90,
-    np.atleast_1d, np.atleast_2d, np.diagonal, np.ascontiguousarray, np.real, np.asanyarray,
-    np.rollaxis, np.atleast_3d,
-})  # fmt: skip
-"""Functions whose result may share memory with their first argument."""
 
 SCALAR_BUILTINS: frozenset[Any] = frozenset({
     builtins.abs, builtins.float, builtins.int, builtins.bool, builtins.complex, builtins.round,

@@ -62,7 +62,7 @@ def unwrap(fun: Any) -> Any:
         if hasattr(fun, "py_func"):
             fun = fun.py_func
         elif isinstance(fun, types.FunctionType) and hasattr(fun, "__wrapped__"):
-            fun = fun.__wrapped__
+            fun = vars(fun)["__wrapped__"]
         elif isinstance(fun, types.MethodType):
             return fun
         else:
@@ -159,7 +159,7 @@ def _find_lambda(
             if any(
                 (line - first_line + 1, column - indent) == (inner.lineno, inner.col_offset)
                 for inner in ast.walk(node.body)
-                if hasattr(inner, "lineno")
+                if isinstance(inner, ast.expr)
                 for line, column in starts
             )
         ] or found

@@ -80,7 +80,7 @@ def lower_stmt(lw: Lowerer, node: Any) -> bool:
         lw.fail(node, what, why)
     method = _STATEMENTS.get(name)
     if method is None:
-        lw.fail(node, f"`{name}` is not supported in a differentiated function")
+        return lw.fail(node, f"`{name}` is not supported in a differentiated function")
     return bool(method(lw, node))
 
 
@@ -128,7 +128,7 @@ def _dynamic_list(lw: Lowerer, name: str, value: StructV, node: Any) -> V:
     item: Any = None
     for part in value.items:
         if not isinstance(part, V) or (item is not None and _unlike(item, part.expr.type)):
-            lw.fail(node, f"the items of list `{name}` differ in kind",
+            return lw.fail(node, f"the items of list `{name}` differ in kind",
                     "A list that is appended to or written holds items of one type.")  # fmt: skip
         item = part.expr.type
     target = Var(lw.ir_name(name), ListOf(item))
@@ -181,8 +181,9 @@ def _permute(lw: Lowerer, names: list[Any], items: list[Value], node: Any) -> bo
     if not all(isinstance(n, gast.Name) for n in names) or len(names) < 2:
         return False
     current: list[Any] = [lw.env.get(n.id) for n in names]
-    wanted = [i.expr.name for i in items if isinstance(i, V) and isinstance(i.expr, Var) and isinstance(i.expr.type, Array)]
-    have = [c.expr.name for c in current if isinstance(c, V) and isinstance(c.expr, Var) and isinstance(c.expr.type, Array)]
+    now, then = ([x.expr for x in xs if isinstance(x, V) and isinstance(x.expr, Var)] for xs in (items, current))
+    wanted = [x.name for x in now if isinstance(x.type, Array)]
+    have = [x.name for x in then if isinstance(x.type, Array)]
     if len(wanted) != len(names) or sorted(wanted) != sorted(have) or len(set(have)) != len(have):
         return False
     kinds = {name: c.expr.type for name, c in zip(have, current, strict=True)}

@@ -57,9 +57,10 @@ class Slice:
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """`base[index]`, read or as a place. An item is a scalar, an index array, a `Slice`,
+    """`base[index]`, read or as a place.
 
-    or a `Const` None (a new axis). `...` has been expanded to full slices.
+    An item is a scalar, an index array, a `Slice`, or a `Const` None (a new axis). `...` has been
+    expanded to full slices.
     """
 
     base: Expr

@@ -1,6 +1,6 @@
 """Sums of products over named axes, powers of matrices, convolutions."""
 
-# pyright: reportSelfClsParameterName=false
+# pyright: reportSelfClsParameterName=false, reportPossiblyUnbound=false
 # ruff: noqa: D102
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ import numpy as np
 
 from s2sad import runtime
 from s2sad.rules import subscripts as named
-from s2sad.rules.registry import evaluated, rule
+from s2sad.rules.registry import constant, rule
 from s2sad.rules.sample import case, complex_values, definite, values
 
-evaluated(named.transposed, named.nothing_to_do, named.gaps, named.twins, named.besides)
-evaluated(named.left_axes, named.right_axes, named.left_order, named.right_order, named.in_order)
-evaluated(named.smaller_powers)
+constant(named.transposed, named.nothing_to_do, named.gaps, named.twins, named.besides)
+constant(named.left_axes, named.right_axes, named.left_order, named.right_order, named.in_order)
+constant(named.smaller_powers)
 
 _SQUARE = values(3, 3)
 _MATRIX = values(3, 4)

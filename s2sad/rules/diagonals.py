@@ -12,7 +12,7 @@ import numpy as np
 from s2sad import runtime
 from s2sad.ir import ops
 from s2sad.ir.ops import unbroadcast
-from s2sad.rules.registry import evaluated, rule
+from s2sad.rules.registry import constant, rule
 from s2sad.rules.sample import case, complex_values, values
 
 _VECTOR = values(4)
@@ -24,7 +24,7 @@ def real_to_complex(source: Any, target: Any) -> bool:
     return np.dtype(source).kind != "c" and np.dtype(target).kind == "c"
 
 
-evaluated(real_to_complex)
+constant(real_to_complex)
 
 
 @rule(np.diag)

@@ -11,7 +11,7 @@ import numpy as np
 
 from s2sad import runtime
 from s2sad.ir import ops
-from s2sad.rules.registry import constant, evaluated, rule
+from s2sad.rules.registry import constant, rule
 from s2sad.rules.sample import case, values
 from s2sad.runtime.lists import zero_arrays, zero_scalars
 
@@ -21,7 +21,7 @@ _WITH_ZEROS = _MATRIX * (_MATRIX > -1.0)
 
 constant(runtime.any_axis, runtime.all_axis, runtime.argsort_axis)
 constant(zero_scalars, zero_arrays)
-evaluated(runtime.inverse_axes, runtime.pad_before)
+constant(runtime.inverse_axes, runtime.pad_before)
 
 
 @rule(ops.unbroadcast, runtime.unbroadcast, runtime.sum_to_shape)

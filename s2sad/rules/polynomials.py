@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from s2sad import runtime
-from s2sad.ir.ops import unbroadcast
 from s2sad.rules.registry import rule
 from s2sad.rules.sample import case, values
 

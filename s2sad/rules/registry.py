@@ -91,9 +91,6 @@ Rule = Elementwise | Structured | Constant
 
 REGISTRY: dict[Fn, Rule] = {}
 
-STATIC: set[Fn] = set()
-"""Functions of settings, run at transform time: a rule calls them with what is known then."""
-
 EXPANSIONS: dict[Fn, Expansion] = {}
 """Functions read as other Python code: `np.average(x, weights=w)` as a quotient of sums."""
 
@@ -193,12 +190,6 @@ def constant(*fns: Fn) -> None:
     """Register functions that carry no derivative."""
     for fn in fns:
         REGISTRY[fn] = Constant()
-
-
-def evaluated(*fns: Fn) -> None:
-    """Register functions that the transform itself runs: all their arguments are known then."""
-    STATIC.update(fns)
-    constant(*fns)
 
 
 def expands(

@@ -39,7 +39,7 @@ def nothing_to_do(subscripts: str, k: int) -> bool:
 def gaps(subscripts: str, k: int) -> tuple[int, ...]:
     """Return the axes of operand `k` that `transposed` leaves out."""
     operands, _ = split(subscripts)
-    given, _, kept = transposed(subscripts, k).partition("->")
+    kept = transposed(subscripts, k).partition("->")[2]
     first = operands[k].index
     return tuple(i for i, c in enumerate(operands[k]) if c not in kept or first(c) != i)
 

@@ -17,7 +17,8 @@ import numpy as np
 from s2sad.analysis import alias as alias_analysis
 from s2sad.analysis.activity import active_names, sources
 from s2sad.analysis.alias import exact_aliases
-from s2sad.analysis.facts import Facts
+from s2sad.analysis.facts import Facts, written_by
+from s2sad.analysis.needed import unneeded
 from s2sad.analysis.saved import TOP, Block, Layout, Plan, SavedValues
 from s2sad.errors import NotDifferentiableError, Span
 from s2sad.frontend.operators import BY_SYMBOL, build
@@ -80,23 +81,25 @@ class Sweeps:
 def sweeps(
     fn: Function, wrt: tuple[int, ...], facts: Facts, callee_adjoint: CalleeAdjoint,
     own_bars: bool, active_results: tuple[bool, ...] | None = None, seed: float | None = None,
-    split: bool = False,
+    split: bool = False, wants_values: bool = True,
 ) -> Sweeps:  # fmt: skip
     """Return the forward and reverse sweeps of `fn` for the parameters at positions `wrt`.
 
     `own_bars`: array adjoints start at zero here; otherwise they are parameters, added to.
     `seed`: the cotangent of a scalar result when it is known, else the results' adjoints are parameters.
+    `wants_values`: the results are returned too; else the forward sweep only serves the reverse one.
     `split`: the sweeps will be functions of their own, so that the reverse binds its views itself.
     """
-    return _Adjoint(fn, wrt, facts, callee_adjoint, own_bars, active_results, seed, split).run()
+    return _Adjoint(fn, wrt, facts, callee_adjoint, own_bars, active_results, seed, split, wants_values).run()
 
 
 class _Adjoint:
     def __init__(
         self, fn: Function, wrt: tuple[int, ...], facts: Facts, callee_adjoint: CalleeAdjoint,
         own_bars: bool, active_results: tuple[bool, ...] | None, seed: float | None, split: bool,
+        wants_values: bool,
     ) -> None:  # fmt: skip
-        self.split = split
+        self.split, self.wants_values, self.silent = split, wants_values, not own_bars
         self.facts, self.callee_adjoint, self.own_bars, self.seed = facts, callee_adjoint, own_bars, seed
         self.namer = Namer({p.name for p in fn.params} | names_in(fn.body))
         fn = renamed(structured(without_scalar_stores(fn), self.namer), self.namer)
@@ -196,9 +199,14 @@ class _Adjoint:
         needs = dict(self.adjoint_code)
         self._control_needs(self.fn.body, needs)
         names = names_in(self.fn.body) | {p.name for p in self.fn.params}
+        self.left_out = unneeded(
+            self.fn, self.adjoint_code, self.after_loop, self.facts,
+            values_of(self.fn) if self.wants_values else (), self.silent,
+        )  # fmt: skip
         self.openings = {block: self._shadows(block) for block in (TOP, *self.layout.parent)}
         self.plan: Plan = SavedValues(
-            self.fn, needs, self.aliases, self.facts, self.layout, names, self.after_loop, self.openings
+            self.fn, needs, self.aliases, self.facts, self.layout, names, self.after_loop, self.openings,
+            self.left_out,
         ).run()
         self.tapes = Tapes(self.layout, self.prepared, self.namer)
         self.slots = self._all_slots()
@@ -321,7 +329,11 @@ class _Adjoint:
                 g = place
                 if self._reads_root(stmt.value, root.name):
                     g = self._taken(ct, stmt.place, place)
-                elif isinstance(place, Index) and isinstance(place.type, Scalar) and _reads_many(stmt.value, self.active):
+                elif (
+                    isinstance(place, Index)
+                    and isinstance(place.type, Scalar)
+                    and _reads_many(stmt.value, self.active)
+                ):
                     g = ct.name(place, f"{noun(stmt.place)}_bar")
                 g = self._last_written(ct, stmt, g)
                 ct.push_fitted(stmt.value, negative(g) if stmt.op == "-" else g, stmt.place.type)
@@ -361,6 +373,7 @@ class _Adjoint:
             )  # fmt: skip
         fn = last_of_each if len(arrays) == 1 else last_of_pairs
         kind = arrays[0].type
+        assert isinstance(kind, Array)
         mask: Expr = Apply(fn, tuple(arrays), Array("float64", kind.dims, "C"))
         for _ in range(len(place.type.dims) - 1 if isinstance(place.type, Array) else 0):
             mask = build(np.expand_dims, mask, axis=-1)
@@ -473,6 +486,8 @@ class _Adjoint:
         own = tuple(s for slot in self.slots.get(("end", block), ()) for s in slot.save)
         early: dict[int, list[Stmt]] = {}
         for stmt in body:
+            if id(stmt) in self.left_out:
+                continue
             if isinstance(stmt, Break):
                 result.extend((*own, *ends, stmt))
                 return result
@@ -530,7 +545,8 @@ class _Adjoint:
         """Adjoints at zero and shadows of views, for the names that live in a block."""
         code = self._zero_bars(block)
         for item in self.aliases.values():
-            if self.layout.block_of[id(item.binding)] == block and item.root in self.active and item.name in self.active:
+            moves = item.root in self.active and item.name in self.active
+            if self.layout.block_of[id(item.binding)] == block and moves:
                 target = item.binding.target
                 ct = self._cotangents(item.binding.span)
                 code.append(Assign(self.bar(target), _shadow(ct, item.binding.value), item.binding.span))
@@ -602,7 +618,12 @@ class _Adjoint:
             return [*restore, *code]
         again: list[Stmt] = []
         fixed: list[Stmt] = []
+        clobbered = {n for s in code for n in written_by(s, self.facts)}
         for put in restore:
+            root = root_of(put.place) if isinstance(put, Store) else None
+            if root is not None and root.name not in clobbered:
+                fixed.append(put)
+                continue
             value = put.value if isinstance(put, Assign | Store) else None
             if isinstance(value, Apply) and value.fn is ops.pop:
                 name = Var(self.namer.fresh("earlier"), value.type)

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from s2sad.analysis.activity import sources
-from s2sad.analysis.alias import is_advanced
 from s2sad.errors import NotDifferentiableError, Span
 from s2sad.frontend.expressions import same_dims
 from s2sad.frontend.lowerer import Contribution
@@ -23,6 +22,7 @@ from s2sad.frontend.values import BarV, StaticV, StructV, V, literal, pack
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Assign, Const, Expr, For, If, Index, Pack, Slice, Stmt, Store, Var
 from s2sad.ir.types import Array, Dim, ListOf, Scalar, Type, is_complex, is_inexact, not_one
+from s2sad.ir.views import is_advanced
 from s2sad.ir.walk import subexpressions
 from s2sad.rules.registry import Constant, Elementwise, Structured
 from s2sad.transform.algebra import negative, times
@@ -110,7 +110,7 @@ class Cotangents:
                 self.accumulate(expr, self.bar(expr), g)
             case Index():
                 self._push_index(expr, g)
-            case Apply(ops.ifexp, (test, then, other)):
+            case Apply(fn, (test, then, other)) if fn is ops.ifexp:
                 self._push_ifexp(test, then, other, g)
             case Apply():
                 self._push_apply(expr, g)
@@ -152,7 +152,7 @@ class Cotangents:
             case Index(base, index, kind):
                 inner = self.shadow(base)
                 return None if inner is None else Index(inner, index, kind)
-            case Apply(ops.transpose, (base,), kind):
+            case Apply(fn, (base,), kind) if fn is ops.transpose:
                 inner = self.shadow(base)
                 return None if inner is None else Apply(ops.transpose, (inner,), kind)
             case _:
@@ -216,13 +216,16 @@ class Cotangents:
         if self.mask is None:
             return g
         mask, self.mask = self.mask, None
-        zero_ = np.dtype(g.type.dtype).type(0) if isinstance(g.type, Array | Scalar) and g.type.dtype != "float64" else 0.0
+        dtype = g.type.dtype if isinstance(g.type, Array | Scalar) else "float64"
+        zero_ = np.dtype(dtype).type(0) if dtype != "float64" else 0.0
         return build(np.where, mask, g, literal(zero_))
 
     def _push_gathered(self, expr: Apply, g: Expr) -> None:
         """`np.array(items)` of a growing list: each item takes its own part of the cotangent."""
         items = expr.args[0]
-        assert isinstance(items, Var) and isinstance(items.type, ListOf) and items.type.item is not None
+        assert isinstance(items, Var)
+        assert isinstance(items.type, ListOf)
+        assert items.type.item is not None
         if dict(expr.static).get("axis", 0) != 0:
             raise NotDifferentiableError("only axis 0 of a stacked list is supported", self.span)
         bar = self.bar(items)
@@ -341,7 +344,8 @@ class Cotangents:
         else:
             env["y"] = V(expr)
         full = self._masked(self._full(g, expr))
-        env["y_bar"] = V(self.name(full, f"{noun(expr)}_bar") if used.get("y_bar", 0) > 1 and not _is_place(full) else full)
+        shared = used.get("y_bar", 0) > 1 and not _is_place(full)
+        env["y_bar"] = V(self.name(full, f"{noun(expr)}_bar") if shared else full)
         for name, arg in zip(operands, expr.args, strict=False):
             if f"{name}_bar" in bars:
                 env[f"{name}_bar"] = _bar_value(arg, ())
@@ -426,7 +430,9 @@ def _bar_value(arg: Expr, path: tuple[int, ...]) -> Any:
 
 def _is_place(expr: Expr) -> bool:
     """Say whether reading `expr` again costs nothing."""
-    return isinstance(expr, Var | Const) or (isinstance(expr, Index) and _plain_index(expr) and isinstance(expr.type, Scalar))
+    if isinstance(expr, Var | Const):
+        return True
+    return isinstance(expr, Index) and _plain_index(expr) and isinstance(expr.type, Scalar)
 
 
 def _plain_index(expr: Index) -> bool:
@@ -434,7 +440,11 @@ def _plain_index(expr: Index) -> bool:
         return False
     return all(
         isinstance(i, Var | Const)
-        or (isinstance(i, Apply) and i.fn in (operator.add, operator.sub) and all(isinstance(a, Var | Const) for a in i.args))
+        or (
+            isinstance(i, Apply)
+            and i.fn in (operator.add, operator.sub)
+            and all(isinstance(a, Var | Const) for a in i.args)
+        )
         for i in expr.index
     )  # fmt: skip
 
@@ -446,7 +456,7 @@ def _is_cheap(expr: Expr) -> bool:
             return True
         case Index(base, index):
             return _is_cheap(base) and all(isinstance(i, Slice) or _is_cheap(i) for i in index)
-        case Apply(fn, args, kind):
+        case Apply(fn, args):
             return fn in _CHEAP and all(_is_cheap(a) for a in args)
         case _:
             return False

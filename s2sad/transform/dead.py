@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from s2sad.analysis.alias import view_base
 from s2sad.analysis.facts import Facts
 from s2sad.analysis.liveness import Liveness
 from s2sad.analysis.sharing import Groups
@@ -37,8 +36,7 @@ from s2sad.ir.nodes import (
     Var,
     While,
 )
-from s2sad.ir.types import Array, ListOf
-from s2sad.ir.walk import blocks_of, exprs_of, map_blocks, reads, root_of, statements, subexpressions
+from s2sad.ir.walk import blocks_of, exprs_of, map_blocks, reads, root_of, subexpressions
 
 
 def without_dead_code(fn: Function, facts: Facts, outputs: frozenset[str], silent: bool) -> Function:

@@ -98,7 +98,8 @@ class _Nest:
         if name in self.keep or self.counts.get(f"={name}", 0) != 1:
             return False
         uses = self.counts.get(name, 0)
-        if uses == 0 or any(isinstance(p, Apply) and p.fn in (ops.pop, ops.new_list) for p in subexpressions(stmt.value)):
+        parts = subexpressions(stmt.value)
+        if uses == 0 or any(isinstance(p, Apply) and p.fn in (ops.pop, ops.new_list) for p in parts):
             return False
         if isinstance(stmt.value, Const | Var) and isinstance(stmt.value.type, Scalar):
             return uses == 1
@@ -127,7 +128,8 @@ class _Nest:
             return False
         if isinstance(later, Store) and name in reads(later.place):
             return isinstance(value, Var) or (isinstance(value, Index) and not isinstance(later.place, Var))
-        if isinstance(value.type, Array) and any(_as_base(e, name) for e in exprs_of(later)) and not isinstance(value, Var | Index):
+        computed = isinstance(value.type, Array) and not isinstance(value, Var | Index)
+        if computed and any(_as_base(e, name) for e in exprs_of(later)):
             return False
         if isinstance(value, Pack):
             return False
@@ -142,7 +144,8 @@ class _Nest:
             if used & set(bound(inner)) or shared & self.groups.of(set(written_by(inner, self.facts))):
                 return True
             if any(isinstance(p, Apply) and p.fn is ops.pop for e in exprs_of(inner) for p in subexpressions(e)):
-                return bool(shared & {g for e in exprs_of(inner) for g in self.groups.read(e)})
+                if shared & {g for e in exprs_of(inner) for g in self.groups.read(e)}:
+                    return True
         return False
 
 

@@ -12,27 +12,29 @@ import operator
 from dataclasses import replace
 
 from s2sad.analysis.facts import Facts
+from s2sad.analysis.liveness import Liveness
 from s2sad.analysis.sharing import Groups
-from s2sad.ir.nodes import Apply, Assign, Comment, Const, For, Function, If, Stmt, Store, Var
-from s2sad.ir.types import Scalar
 from s2sad.ir import ops
+from s2sad.ir.nodes import Apply, Assign, Comment, Const, For, Function, If, Index, Stmt, Store, Var
+from s2sad.ir.types import Scalar
 from s2sad.ir.walk import exprs_of, map_blocks, reads, root_of, statements, subexpressions
 
 
 def forward_order(fn: Function, facts: Facts) -> Function:
     """Turn every counting-down loop that only accumulates."""
     groups = Groups(fn.body, facts)
+    live = Liveness(fn.body)
 
     def each(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-        return tuple(_turned(map_blocks(s, each), groups) for s in body)
+        return tuple(_turned(map_blocks(s, each), groups, live.after.get(id(s), frozenset())) for s in body)
 
     return replace(fn, body=each(fn.body))
 
 
-def _turned(stmt: Stmt, groups: Groups) -> Stmt:
+def _turned(stmt: Stmt, groups: Groups, after: frozenset[str]) -> Stmt:
     if not isinstance(stmt, For) or not (isinstance(stmt.step, Const) and stmt.step.value == -1):
         return stmt
-    if not _only_adds(stmt, groups):
+    if not _only_adds(stmt, groups, after):
         return stmt
     from s2sad.frontend.values import literal
     from s2sad.transform.adjoint import _minus as minus
@@ -41,7 +43,7 @@ def _turned(stmt: Stmt, groups: Groups) -> Stmt:
     return replace(stmt, start=start, stop=stop, step=literal(1))
 
 
-def _only_adds(loop: For, groups: Groups) -> bool:
+def _only_adds(loop: For, groups: Groups, after: frozenset[str]) -> bool:
     """Say whether iterations commute: sums into what is not read, and names set before they are read."""
     added: set[str] = set()
     local: set[str] = set()
@@ -64,7 +66,7 @@ def _only_adds(loop: For, groups: Groups) -> bool:
                 pass
             case _:
                 return False
-    if added & local:
+    if added & local or local & after:
         return False
     for stmt in inner:
         for expr in _read_exprs(stmt):
@@ -87,7 +89,7 @@ def _is_sum(target: Var, value: object) -> bool:
 def _read_exprs(stmt: Stmt) -> tuple[object, ...]:
     match stmt:
         case Store(place, _, value):
-            index = place.index if hasattr(place, "index") else ()
+            index = place.index if isinstance(place, Index) else ()
             return (*index, value)  # type: ignore[misc]
         case Assign(target, value) if isinstance(target.type, Scalar) and _is_sum(target, value):
             assert isinstance(value, Apply)
@@ -97,8 +99,6 @@ def _read_exprs(stmt: Stmt) -> tuple[object, ...]:
 
 
 def _set_before_read(body: tuple[Stmt, ...], local: set[str]) -> bool:
-    from s2sad.analysis.liveness import Liveness
-
     probe = For(Var("_probe", Scalar("int64")), Const(0, Scalar("int64")), Const(1, Scalar("int64")),
                 Const(1, Scalar("int64")), body)  # fmt: skip
     return not (Liveness((probe,)).before_loop_body(probe) & local)

@@ -13,10 +13,9 @@ from s2sad.errors import NotDifferentiableError, Span
 from s2sad.frontend.functions import instantiate
 from s2sad.frontend.lowerer import Context, Instance
 from s2sad.frontend.operators import build
-from s2sad.ir.nodes import Assign, CallStmt, Comment, Const, Expr, Function, Param, Return, Stmt, Store, Var
-from s2sad.ir.types import Array, ListOf, Scalar, Type, is_inexact
 from s2sad.frontend.values import literal
-from s2sad.ir.nodes import For, If
+from s2sad.ir.nodes import Assign, CallStmt, Comment, Const, Expr, For, Function, If, Param, Return, Stmt, Store, Var
+from s2sad.ir.types import Array, ListOf, Scalar, Type, is_inexact
 from s2sad.ir.walk import bound, exprs_of, root_of, statements, subexpressions
 from s2sad.transform.adjoint import Sweeps, placeholder, sweeps
 from s2sad.transform.tangent import tangent
@@ -59,7 +58,7 @@ class Deriver:
         fn = self.functions[callee]
         wrt = tuple(i for i, active in enumerate(on) if active)
         self.functions[name] = _signature_only(fn, name, wrt, results)
-        made = sweeps(fn, wrt, self.facts, self.callee_adjoint, False, results)
+        made = sweeps(fn, wrt, self.facts, self.callee_adjoint, False, results, wants_values=False)
         shadows = [
             bar for i, bar in zip(wrt, made.bars, strict=True) if isinstance(fn.params[i].type, Array | ListOf)
         ]
@@ -87,7 +86,7 @@ class Deriver:
         if aux:
             active = tuple(i == 0 for i in range(len(fn.results)))
         split = mode in ("fwd", "bwd")
-        made = sweeps(fn, wrt, self.facts, self.callee_adjoint, True, active, seed, split)
+        made = sweeps(fn, wrt, self.facts, self.callee_adjoint, True, active, seed, split, mode != "grad")
         base = instance.name
         if split:
             return self._split(instance, made, mode)
@@ -139,7 +138,8 @@ class Deriver:
             values.append(build(np.copy, value) if shared else value)
         outputs = (*values, *residuals)
         doc = f"Forward sweep of `{instance.name}`: its value, then what the adjoint sweep needs."
-        whole = Function(name, fn.params, (*forward, Return(outputs, fn.span)), tuple(o.type for o in outputs), doc, fn.span)
+        kinds = tuple(o.type for o in outputs)
+        whole = Function(name, fn.params, (*forward, Return(outputs, fn.span)), kinds, doc, fn.span)
         return self._done(name, tidy(whole, self.facts, _names_of(fn)), instance, len(residuals))
 
     # ---- forward ----

@@ -19,7 +19,7 @@ from s2sad.analysis.alias import view_base
 from s2sad.analysis.facts import Facts
 from s2sad.errors import NotDifferentiableError, Span
 from s2sad.frontend.expressions import same_dims
-from s2sad.frontend.operators import BY_SYMBOL, VIEWS, build
+from s2sad.frontend.operators import BY_SYMBOL, build
 from s2sad.frontend.values import StructV, V, ZeroV
 from s2sad.ir import ops
 from s2sad.ir.nodes import (
@@ -43,6 +43,7 @@ from s2sad.ir.nodes import (
     While,
 )
 from s2sad.ir.types import Array, ListOf, Scalar, is_complex, is_inexact
+from s2sad.ir.views import VIEWS
 from s2sad.ir.walk import names_in, reads, root_of
 from s2sad.rules.registry import Constant, Elementwise, Structured
 from s2sad.transform.algebra import plus, times, zero
@@ -202,11 +203,12 @@ class _Tangent:
                 result = ex.tangent(arg)
                 assert result is not None
                 dots.append(ex.full(result, arg))
-        targets = [t if t.name in self.varied else t for t in stmt.targets]
+        targets = list(stmt.targets)
         dot_targets: list[Var] = []
         for t in stmt.targets:
             if is_inexact(t.type):
-                dot_targets.append(self.dot(t) if t.name in self.varied else Var(self.namer.fresh(f"{t.name}_dot"), t.type))
+                unused = Var(self.namer.fresh(f"{t.name}_dot"), t.type) if t.name not in self.varied else None
+                dot_targets.append(self.dot(t) if unused is None else unused)
         return [*ex.code, CallStmt((*targets, *dot_targets), name, (*stmt.args, *dots), stmt.span)]
 
     def _zero_targets(self, stmt: CallStmt) -> list[Stmt]:
@@ -287,10 +289,10 @@ class _Expression(Cotangents):
             case Index(base, index, kind):
                 inner = self.tangent(base)
                 return None if inner is None else Index(self.full(inner, base), index, kind)
-            case Apply(ops.ifexp, (test, then, other), kind):
+            case Apply(fn, (test, then, other), kind) if fn is ops.ifexp:
                 sides = [self._side(then), self._side(other)]
                 return Apply(ops.ifexp, (test, *sides), kind)
-            case Apply(ops.pop, (items,), kind):
+            case Apply(fn, (items,), kind) if fn is ops.pop:
                 return Apply(ops.pop, (self.owner.dot(items),), kind)  # type: ignore[arg-type]
             case Apply(fn, (base, *rest), kind, static) if fn in VIEWS or fn is np.copy:
                 inner = self.tangent(base)

@@ -84,7 +84,7 @@ class Tapes:
                 return None
             shape = known
         dims = tuple(fresh_dim() for _ in (*extents, *shape))
-        dtype = place.type.dtype
+        dtype = getattr(place.type, "dtype", "float64")
         tape = Var(self.namer.fresh(f"{hint}_tape"), Array(dtype, dims, "C"))
         sizes = [*extents, *shape]
         size = sizes[0] if len(sizes) == 1 else pack("tuple", sizes)
@@ -107,8 +107,10 @@ class Tapes:
             length = build(operator.sub, loop.stop, loop.start)
             return Apply(max, (length, literal(0)), length.type), build(operator.sub, loop.var, loop.start)
         if step == -1 and isinstance(loop.stop, Const) and loop.stop.value in (-1, 0):
-            return Apply(max, (build(operator.add, loop.start, literal(1)), literal(0)), Scalar("int64", True)), loop.var
-        count = Apply(ops.length, (Apply(range, (loop.start, loop.stop, loop.step), Scalar("int64", True)),), Scalar("int64", True))
+            trips = build(operator.add, loop.start, literal(1))
+            return Apply(max, (trips, literal(0)), Scalar("int64", True)), loop.var
+        span = Apply(range, (loop.start, loop.stop, loop.step), Scalar("int64", True))
+        count = Apply(ops.length, (span,), Scalar("int64", True))
         offset = build(operator.sub, loop.var, loop.start)
         return count, build(operator.floordiv, offset, loop.step)
 

@@ -112,7 +112,7 @@ def test_jacobians_and_hessian_of_predictions(target):
     p = expected_predictions()
     slopes = p * (1 - p)
     expected = slopes[:, None] * INPUTS
-    f = lambda W: predict(W, b, INPUTS)  # noqa: E731
+    f = lambda W: predict(W, b, INPUTS)
     for jacobian in (s2sad.jacfwd, s2sad.jacrev, s2sad.jacobian):
         got = jacobian(f, target=target)(W)
         np.testing.assert_allclose(got, expected, rtol=1e-11)
@@ -145,7 +145,7 @@ def test_jvp_and_vjp_of_predictions(target):
     W, b = weights()
     random = np.random.default_rng(0)
     v, u = random.normal(size=3), random.normal(size=4)
-    f = lambda W: predict(W, b, INPUTS)  # noqa: E731
+    f = lambda W: predict(W, b, INPUTS)
     p = expected_predictions()
     jacobian = (p * (1 - p))[:, None] * INPUTS
     out, out_dot = s2sad.jvp(f, (W,), (v,), target=target)
@@ -253,7 +253,7 @@ def test_closures_and_lambdas_over_arrays(target):
     def inner(x):
         return A @ x + shift
 
-    f = lambda x: np.sum(inner(x) ** 2)  # noqa: E731
+    f = lambda x: np.sum(inner(x) ** 2)
     x = np.array([1.0, -1.0, 0.5])
     grad = s2sad.grad(f, target=target)
     np.testing.assert_allclose(grad(x), 2 * A.T @ (A @ x + shift))
@@ -345,11 +345,11 @@ def test_rules_are_part_of_the_key():
 def test_vmap_stacks_the_calls():
     x = np.arange(6.0).reshape(3, 2)
     np.testing.assert_allclose(s2sad.vmap(s2sad.grad(lambda v: np.sum(v**3)))(x), 3 * x**2)
-    scale = lambda v, k: {"a": v * k, "b": np.sum(v)}  # noqa: E731
+    scale = lambda v, k: {"a": v * k, "b": np.sum(v)}
     got = s2sad.vmap(scale, (-1, None), {"a": -1, "b": 0}, target="python")(x, 2.0)
     np.testing.assert_array_equal(got["a"], 2 * x)
     np.testing.assert_array_equal(got["b"], x.sum(0))
-    pair = lambda d, y: d["w"] @ y + d["b"]  # noqa: E731
+    pair = lambda d, y: d["w"] @ y + d["b"]
     d = {"w": np.ones((4, 2)), "b": 1.5}
     got = s2sad.vmap(pair, ({"w": None, "b": None}, 0), target="python")(d, x)
     np.testing.assert_array_equal(got, x @ d["w"].T + 1.5)

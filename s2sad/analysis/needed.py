@@ -1,0 +1,125 @@
+"""Adjoint liveness: what the forward sweep need not do.
+
+A statement of the primal is run only if a result needs it, or the adjoint of a *later* statement
+reads what it writes, or another statement that is run does. The adjoint of a statement reads the
+values before it, so the last update of a state is often not needed at all: nothing saves it,
+nothing undoes it.
+Source: Hascoet and Pascual, "The Tapenade automatic differentiation tool", 2013, section 5.3.
+"""
+
+from __future__ import annotations
+
+from s2sad.analysis.facts import Facts, written_by
+from s2sad.analysis.sharing import Groups
+from s2sad.ir.nodes import (
+    Append,
+    Assert,
+    Assign,
+    Break,
+    CallStmt,
+    Effect,
+    Expr,
+    For,
+    Function,
+    If,
+    Raise,
+    Return,
+    Stmt,
+    Store,
+    Swap,
+    While,
+)
+from s2sad.ir.walk import bound, exprs_of, reads, statements
+
+
+def unneeded(
+    fn: Function, adjoint_code: dict[int, list[Stmt]], after_loop: dict[int, list[Stmt]],
+    facts: Facts, values: tuple[Expr, ...], silent: bool,
+) -> set[int]:  # fmt: skip
+    """Return the statements of `fn`, by identity, that the forward sweep leaves out.
+
+    `values`: the results that are wanted. `silent`: prints and checks are not repeated.
+    """
+    finder = _Needed(fn, adjoint_code, after_loop, facts, silent)
+    wanted = {n for value in values for n in reads(value)}
+    finder.block(fn.body, finder.groups.of(wanted))
+    simple = Assign | Store | CallStmt | Append | Swap
+    return {id(s) for s in statements(fn.body) if isinstance(s, simple) and id(s) not in finder.live}
+
+
+class _Needed:
+    """Walks backward with the groups of names that something later reads."""
+
+    def __init__(
+        self, fn: Function, adjoint_code: dict[int, list[Stmt]], after_loop: dict[int, list[Stmt]],
+        facts: Facts, silent: bool,
+    ) -> None:  # fmt: skip
+        self.groups = Groups(fn.body, facts)
+        self.facts, self.silent = facts, silent
+        self.live: set[int] = set()
+        self.reading = {key: self._names(code) for key, code in adjoint_code.items()}
+        self.leaving = {key: self._names(code) for key, code in after_loop.items()}
+        self.sizes: dict[str, set[str]] = {}
+        for stmt in statements(fn.body):
+            for name in bound(stmt):
+                self.sizes.setdefault(self.groups.find(name), set()).add(name)
+
+    def _names(self, code: list[Stmt]) -> set[str]:
+        return {g for s in statements(tuple(code)) for e in exprs_of(s) for g in self.groups.read(e)}
+
+    def _reads(self, stmt: Stmt) -> set[str]:
+        return {g for e in exprs_of(stmt) for g in self.groups.read(e)}
+
+    def block(self, body: tuple[Stmt, ...], needed: set[str]) -> set[str]:
+        """Return what is needed before `body`, given what is needed after it."""
+        for stmt in reversed(body):
+            needed = self._step(stmt, needed)
+        return needed
+
+    def _step(self, stmt: Stmt, needed: set[str]) -> set[str]:
+        match stmt:
+            case If(_, body, orelse):
+                inside = self.block(body, set(needed)) | self.block(orelse, set(needed))
+                return inside | self._reads(stmt) if self._matters(stmt) else inside
+            case For() | While():
+                return self._loop(stmt, needed)
+            case Return():
+                return needed | self.reading.get(id(stmt), set())
+            case Effect() | Raise() | Assert():
+                return needed if self.silent else needed | self._reads(stmt)
+            case _:
+                return self._simple(stmt, needed)
+
+    def _simple(self, stmt: Stmt, needed: set[str]) -> set[str]:
+        written = self.groups.of({*bound(stmt), *written_by(stmt, self.facts)})
+        speaks = isinstance(stmt, CallStmt) and not self.silent and self.facts.has_effects(stmt.callee)
+        result = set(needed)
+        if written & needed or speaks:
+            self.live.add(id(stmt))
+            if isinstance(stmt, Assign):
+                group = self.groups.find(stmt.target.name)
+                if len(self.sizes.get(group, ())) == 1:
+                    result.discard(group)
+            result |= self._reads(stmt)
+        return result | self.reading.get(id(stmt), set())
+
+    def _loop(self, stmt: For | While, needed: set[str]) -> set[str]:
+        needed = needed | self.leaving.get(id(stmt), set())
+        head = set(needed)
+        while True:
+            start = self.block(stmt.body, set(head))
+            if self._matters(stmt):
+                start |= self._reads(stmt)
+            if start <= head:
+                return head
+            head |= start
+
+    def _matters(self, stmt: Stmt) -> bool:
+        """Say whether anything inside runs, in either sweep, or decides how often."""
+        return any(
+            id(s) in self.live or id(s) in self.reading or isinstance(s, Break | Raise | Assert | Effect)
+            for s in statements((stmt,))
+        )
+
+
+__all__ = ["unneeded"]

@@ -1,0 +1,53 @@
+"""Which expressions give views: results that share memory with an operand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from s2sad.ir import ops
+from s2sad.ir.nodes import Apply, Expr, Index, Slice, Var
+from s2sad.ir.types import Array, ListOf, is_complex, not_one
+
+VIEWS: frozenset[Any] = frozenset({
+    ops.transpose, np.transpose, np.reshape, np.ravel, np.swapaxes, np.squeeze, np.expand_dims,
+    np.asarray, np.broadcast_to, np.moveaxis, np.flip, np.flipud, np.fliplr, np.rot90,
+    np.atleast_1d, np.atleast_2d, np.diagonal, np.ascontiguousarray, np.real, np.asanyarray,
+    np.rollaxis, np.atleast_3d,
+})  # fmt: skip
+"""Functions whose result may share memory with their first argument."""
+
+
+def view_base(expr: Expr) -> Var | None:
+    """Return the name whose memory the value of `expr` shares or may share, or None."""
+    if not isinstance(expr.type, Array | ListOf):
+        return None
+    match expr:
+        case Var():
+            return expr
+        case Index(base, index):
+            return None if is_advanced(index) else view_base(base)
+        case Apply(fn, (first, *_)) if fn is np.ravel and _surely_copied(first, expr):
+            return None
+        case Apply(fn, (first, *_)) if fn is np.reshape and _surely_copied(first, expr):
+            return None
+        case Apply(fn, args) if fn in VIEWS:
+            if fn is np.real and is_complex(args[0].type):
+                return view_base(args[0])
+            return view_base(args[0])
+        case _:
+            return None
+
+
+def _surely_copied(base: Expr, result: Expr) -> bool:
+    """Flattening what is laid out in Fortran order, no axis of length 1, always copies."""
+    kind, flat = base.type, result.type
+    if not (isinstance(kind, Array) and isinstance(flat, Array)) or len(kind.dims) < 2 or len(flat.dims) != 1:
+        return False
+    return kind.layout == "F" and all(not_one(d) for d in kind.dims)
+
+
+def is_advanced(index: tuple[Any, ...]) -> bool:
+    """Say whether an index holds arrays, so that reading by it copies."""
+    return any(not isinstance(item, Slice) and isinstance(item.type, Array) for item in index)
