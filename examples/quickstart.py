@@ -3,6 +3,7 @@
 The function has a loop, a branch and in-place writes, and nothing in it is written for s2sad.
 """
 
+import inspect
 import timeit
 
 import numpy as np
@@ -34,6 +35,7 @@ def main():
 
     limiter = s2sad.differentiate(argnums=("u0", "k"))(limit_slope)
     value, (u0_bar, k_bar) = limiter.value_and_grad(u0, k)
+    print(inspect.getsource(limit_slope))
     print(limiter.source("vjp"))
 
     direction = rng.normal(size=u0.size)

@@ -121,7 +121,7 @@ def climb(program: Program, derivative: Derivative) -> None:
         assert_same(derivative.jvp(args, xs_dot)[1], out_dot, "jvp called twice")
 
         check_pullback(program, derivative, (want, exact, paired))
-        if len(leaves(want)) == 1 and np.shape(leaves(want)[0]) == () and not np.iscomplexobj(leaves(want)[0]):
+        if has_gradient(want):
             check_gradient(program, derivative, (want, exact, paired))
 
 
@@ -163,3 +163,26 @@ def check_gradient(program: Program, derivative: Derivative, expected: tuple[Any
         assert_close(grads[0], program.true, paired, "gradient known by hand")
     assert_same(derivative.value_and_grad(*args)[1], grads if len(program.wrt) > 1 else grads[0], "called twice")
     assert_same(args, program.args, "value_and_grad changed the caller's arguments")
+
+
+def has_gradient(want: Any) -> bool:
+    """Tell whether a value is one real number."""
+    return len(leaves(want)) == 1 and np.shape(leaves(want)[0]) == () and not np.iscomplexobj(leaves(want)[0])
+
+
+def compare(program: Program, derivative: Derivative, known: Derivative) -> None:
+    """Compare value and cotangents of a derivative with those of one that climbed the ladder."""
+    exact, close = (2e-5, 5e-4) if is_single(program) else (1e-13, max(1e-12, program.rtol))
+    with np.errstate(all="ignore"):
+        want = program.fun(*fresh(program.args))
+        args = fresh(program.args)
+        if has_gradient(want):
+            out, found = derivative.value_and_grad(*args)
+            _, expected = known.value_and_grad(*fresh(program.args))
+        else:
+            y_bar = noise(want, program.name)
+            out, pullback = derivative.vjp(*args)
+            found, expected = pullback(y_bar), known.vjp(*fresh(program.args))[1](y_bar)
+        assert_close(out, want, exact, "value")
+        assert_close(found, expected, close, "cotangents against CPython's")
+        assert_same(args, program.args, "the derivative changed the caller's arguments")

@@ -34,7 +34,7 @@ from s2sad.ir.nodes import (
 )
 from s2sad.ir.types import Array, ListOf
 from s2sad.ir.views import view_base
-from s2sad.ir.walk import bound, exprs_of, reads, root_of, statements
+from s2sad.ir.walk import bound, reads, root_of, statements
 
 if TYPE_CHECKING:
     from s2sad.analysis.facts import Facts

@@ -31,9 +31,13 @@ from s2sad.ir.walk import children, exprs_of, root_of, statements
 class Facts:
     """Summaries of every function of a program, each computed when first asked for."""
 
-    def __init__(self, functions: dict[str, Function]) -> None:
-        """Keep the functions; recursive ones are solved by iteration from below."""
+    def __init__(self, functions: dict[str, Function], opaque: frozenset[str] = frozenset()) -> None:
+        """Keep the functions; recursive ones are solved by iteration from below.
+
+        `opaque`: functions with a rule of their own, whose bodies say nothing of derivatives.
+        """
         self.functions = functions
+        self.opaque = opaque
         self._writes: dict[str, frozenset[int]] = {}
         self._flows: dict[str, Flow] = {}
         self._shares: dict[str, frozenset[int]] = {}
@@ -87,6 +91,10 @@ class Facts:
         """Return how results and written parameters vary with the parameters."""
         if name not in self._flows:
             fn = self.functions[name]
+            if name in self.opaque:
+                every = frozenset(i for i, p in enumerate(fn.params) if is_inexact(p.type))
+                self._flows[name] = Flow(tuple(every for _ in fn.results), {})
+                return self._flows[name]
             empty: frozenset[int] = frozenset()
             writes = self.writes(name)
             self._flows[name] = Flow(tuple(empty for _ in fn.results), {i: empty for i in writes})

@@ -34,13 +34,15 @@ from s2sad.ir.walk import bound, exprs_of, reads, statements
 
 def unneeded(
     fn: Function, adjoint_code: dict[int, list[Stmt]], after_loop: dict[int, list[Stmt]],
-    facts: Facts, values: tuple[Expr, ...], silent: bool,
+    facts: Facts, values: tuple[Expr, ...], silent: bool, openings: list[Stmt],
 ) -> set[int]:  # fmt: skip
     """Return the statements of `fn`, by identity, that the forward sweep leaves out.
 
     `values`: the results that are wanted. `silent`: prints and checks are not repeated.
+    `openings`: zeros and shadows of the reverse sweep, which need arrays for their shapes.
     """
     finder = _Needed(fn, adjoint_code, after_loop, facts, silent)
+    finder.shaped = {n for s in openings for e in exprs_of(s) for n in reads(e)}
     wanted = {n for value in values for n in reads(value)}
     finder.block(fn.body, finder.groups.of(wanted))
     simple = Assign | Store | CallStmt | Append | Swap
@@ -57,6 +59,7 @@ class _Needed:
         self.groups = Groups(fn.body, facts)
         self.facts, self.silent = facts, silent
         self.live: set[int] = set()
+        self.shaped: set[str] = set()
         self.reading = {key: self._names(code) for key, code in adjoint_code.items()}
         self.leaving = {key: self._names(code) for key, code in after_loop.items()}
         self.sizes: dict[str, set[str]] = {}
@@ -94,7 +97,7 @@ class _Needed:
         written = self.groups.of({*bound(stmt), *written_by(stmt, self.facts)})
         speaks = isinstance(stmt, CallStmt) and not self.silent and self.facts.has_effects(stmt.callee)
         result = set(needed)
-        if written & needed or speaks:
+        if written & needed or speaks or self.shaped & set(bound(stmt)):
             self.live.add(id(stmt))
             if isinstance(stmt, Assign):
                 group = self.groups.find(stmt.target.name)

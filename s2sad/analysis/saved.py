@@ -18,6 +18,7 @@ from s2sad.analysis.alias import Alias
 from s2sad.analysis.facts import Facts
 from s2sad.analysis.liveness import Liveness
 from s2sad.analysis.sharing import Groups
+from s2sad.errors import AliasError
 from s2sad.ir import ops
 from s2sad.ir.nodes import (
     Append,
@@ -158,18 +159,19 @@ class SavedValues:
     def __init__(
         self, fn: Function, needs: dict[int, list[Stmt]], aliases: dict[str, Alias], facts: Facts,
         layout: Layout, primal_names: set[str], after_loop: dict[int, list[Stmt]],
-        openings: dict[Block, list[Stmt]], left_out: set[int],
+        openings: dict[Block, list[Stmt]], left_out: set[int], split: bool,
     ) -> None:  # fmt: skip
         """Prepare the analysis.
 
         `needs` gives the adjoint statements of each primal statement, `after_loop` what is read on leaving a loop,
-        `openings` what the reverse of a block starts with, `left_out` the statements that are not run.
+        `openings` what the reverse of a block starts with, `left_out` the statements that are not run,
+        `split` whether the sweeps are functions of their own.
         """
         self.fn, self.aliases, self.facts, self.layout = fn, aliases, facts, layout
         self.names = primal_names
         self.reading = {key: self._read_places(code) for key, code in needs.items()}
         self.leaving = {key: self._read_places(code) for key, code in after_loop.items()}
-        self.left_out = left_out
+        self.left_out, self.split = left_out, split
         self.opening = {block: self._read_places(code) for block, code in openings.items()}
         self.groups = Groups(fn.body, facts)
         self.plan = Plan()
@@ -289,6 +291,13 @@ class SavedValues:
         name = self.aliases[root.name].root if root.name in self.aliases else root.name
         clash = any(not self._apart(need, place, stmt) for need in needs.get(name, frozenset()))
         group = self.groups.find(name)
+        others = [o for o in needs if o != name and o not in self.aliases and self.groups.find(o) == group]
+        if others and self.split:
+            raise AliasError(
+                f"`{root.name}` is written here while `{others[0]}` may share its memory", stmt.span,
+                f"The two sweeps are functions of their own, between which memory is not shared. Make one a "
+                f"copy, as in `{others[0]} = {others[0]}.copy()`, before the write.",
+            )  # fmt: skip
         clash = clash or any(other != name and self.groups.find(other) == group for other in needs)
         if not clash:
             return needs

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from s2sad.analysis.facts import Facts
 from s2sad.api.nested import context
 from s2sad.backends.base import Module
 from s2sad.emit.legal import legalised
@@ -16,7 +17,7 @@ from s2sad.emit.printer import print_function
 from s2sad.errors import Span
 from s2sad.frontend.lowerer import Captured
 from s2sad.frontend.source import has_source, unwrap
-from s2sad.ir.types import Type
+from s2sad.ir.types import Array, Type
 from s2sad.transform.pipeline import Derived, derive_program
 
 
@@ -31,6 +32,7 @@ class Derivative:
         residual_count: for the forward sweep, how many residuals follow the outputs.
         captured: the arrays read from outer scopes at each call, passed after all other arguments.
         derived: the program that was printed.
+        written: the array arguments that the function writes into; no other may overlap them.
     """
 
     module: Module
@@ -39,6 +41,7 @@ class Derivative:
     residual_count: int = 0
     captured: tuple[Captured, ...] = ()
     derived: Derived | None = None
+    written: tuple[str, ...] = ()
 
 
 def derive(
@@ -75,8 +78,18 @@ def derive(
         source_map=_source_map(text, parts, spans),
     )
     return Derivative(
-        module, text, derived.instance.result, derived.residuals, tuple(derived.instance.captured), derived
-    )
+        module, text, derived.instance.result, derived.residuals, tuple(derived.instance.captured), derived,
+        _written(derived),
+    )  # fmt: skip
+
+
+def _written(derived: Derived) -> tuple[str, ...]:
+    """Return the parameters that the primal writes into."""
+    main = derived.instance.function
+    if main is None:
+        return ()
+    positions = Facts(derived.sources).writes(main.name)
+    return tuple(p.name for i, p in enumerate(main.params) if i in positions and isinstance(p.type, Array))
 
 
 def _fastmath(fun: Any, options: Any) -> Any:

@@ -14,13 +14,26 @@ from s2sad.errors import NotDifferentiableError, Span
 from s2sad.frontend.lowerer import Context, Instance
 from s2sad.ir.types import Static, Struct, Type, is_inexact
 from s2sad.transform.pipeline import derive_program
+from s2sad.transform.ruled import UserRule
 
 _KINDS = ("grad", "value_and_grad", "primal")
 
 
 def context() -> Context:
     """Return a context in which transformed functions are derived where they are called."""
-    return Context(derive=instance_of)
+    return Context(derive=instance_of, rule_of=_user_rule)
+
+
+def _user_rule(fun: Any) -> UserRule | None:
+    """Return what the user gave for a callable: on the object itself, or in a scope of rules."""
+    from s2sad.api.custom import CustomJVP, CustomVJP, rule_of
+
+    if isinstance(fun, CustomJVP) and fun.rule is not None:
+        return UserRule(fun.fun, jvp=fun.rule, nondiff=fun.nondiff_argnums)
+    if isinstance(fun, CustomVJP) and fun.fwd is not None:
+        return UserRule(fun.fun, fwd=fun.fwd, bwd=fun.bwd, nondiff=fun.nondiff_argnums)
+    found = rule_of(fun)
+    return None if found is None else UserRule(found.callable, found.jvp, found.fwd, found.bwd)
 
 
 def instance_of(ctx: Context, fun: Any, types: tuple[Type, ...], span: Span) -> Instance:

@@ -16,7 +16,7 @@ from s2sad.api.guards import Guard, both, guard
 from s2sad.api.options import Options, nans_are_checked
 from s2sad.api.signature import Place, label
 from s2sad.api.structure import Tree, child_values, inexact_leaves, kind_text, rebuild, tree_of
-from s2sad.errors import ArgumentError, NotDifferentiableError
+from s2sad.errors import AliasError, ArgumentError, NotDifferentiableError
 from s2sad.ir.types import Array, ListOf, Static, Struct, Sym, is_complex, is_inexact
 
 DERIVING = threading.RLock()  # around deriving and loading only, never around a call
@@ -101,9 +101,34 @@ def entry(request: Request, mode: str, trees: Sequence[Tree], wrt: Sequence[Tree
     call = loaded.entry
     if nans_are_checked(request.options):
         call = checked(loaded, label(request.fun))
+    if mode != "bwd":
+        call = kept_apart(call, derivative, leaves)
     output = tree_of(derivative.result, "output")
     captured = captures(() if mode == "bwd" else getattr(derivative, "captured", ()))
     return Entry(call, derivative, loaded, leaves, tuple(wrt), output, captured)
+
+
+def kept_apart(call: Callable[..., Any], derivative: Any, leaves: Sequence[Tree]) -> Callable[..., Any]:
+    """Check at each call that no array overlaps one that the function writes; raises AliasError."""
+    main = derivative.derived.instance.function if derivative.derived is not None else None
+    arrays = [i for i, leaf in enumerate(leaves) if isinstance(leaf.type, Array)]
+    if main is None or not derivative.written or len(arrays) < 2:
+        return call
+    names = [p.name for p in main.params]
+    written = [i for i in arrays if names[i] in derivative.written]
+
+    def checked_call(*values: Any) -> Any:
+        for i in written:
+            for j in arrays:
+                if i != j and np.may_share_memory(values[i], values[j]):
+                    raise AliasError(
+                        f"arguments `{names[i]}` and `{names[j]}` overlap, and `{names[i]}` is written",
+                        main.span,
+                        "Pass a copy of one of them.",
+                    )
+        return call(*values)
+
+    return checked_call
 
 
 def require_scalar(output: Tree, leaves: Sequence[Tree], request: Request) -> None:

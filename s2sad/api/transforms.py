@@ -192,23 +192,26 @@ def vjp(
     """
     options = options or Options(aux=has_aux)
     store = reverse_of(fun, options, target_of(fun, target))
-    special, leaves = store.find(store.binder.bind(primals, {}))
+    values = store.binder.bind(primals, {})
+    special, leaves = store.find(values)
     shaped, pullback = special.run(leaves)
-    if store.binder.variadic >= 0:
-        pullback = _Spread(pullback, store.binder.variadic)
+    if store.binder.variadic >= 0 or len(values) != len(primals):
+        pullback = _PerArgument(pullback, store.binder.variadic, len(primals))
     return (shaped[0], pullback, *shaped[1:])
 
 
-class _Spread:
-    """A pullback of a function of `*args`, which gives one cotangent per argument of the call."""
+class _PerArgument:
+    """A pullback that gives one cotangent per argument of the call: `*args` spread, defaults left out."""
 
-    def __init__(self, pullback: Pullback, variadic: int) -> None:
-        self._pullback, self._variadic = pullback, variadic
+    def __init__(self, pullback: Pullback, variadic: int, count: int) -> None:
+        self._pullback, self._variadic, self._count = pullback, variadic, count
 
     def __call__(self, out_bar: Any) -> tuple[Any, ...]:
         """Return one cotangent per argument."""
         bars = self._pullback(out_bar)
-        return (*bars[: self._variadic], *bars[self._variadic])
+        if self._variadic >= 0:
+            bars = (*bars[: self._variadic], *bars[self._variadic])
+        return bars[: self._count]
 
 
 def linearize(
@@ -314,3 +317,6 @@ def stop_gradient(x: T) -> T:
         2.0
     """
     return x
+
+
+stop_gradient.s2sad_stop_gradient = True  # type: ignore[attr-defined]

@@ -77,6 +77,7 @@ SPELLED: dict[Fn, Callable[..., Node]] = {
     ops.dim: lambda x, axis: _item_of(_attribute(x, "shape"), axis),
     ops.ifexp: lambda test, then, other: gast.IfExp(test=test, body=then, orelse=other),
     ops.new_list: lambda: gast.List(elts=[], ctx=gast.Load()),
+    ops.stop_gradient: lambda x: x,
     ops.pop: lambda items: gast.Call(func=_attribute(items, "pop"), args=[], keywords=[]),
 }
 

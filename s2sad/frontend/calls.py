@@ -96,6 +96,13 @@ def call_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
     """Call a function that is known now."""
     if any(isinstance(a, ZeroV) for a in args):
         return ZeroV()
+    if getattr(fn, "s2sad_stop_gradient", False):
+        return _stopped(lw, args[0], node)
+    rule = lw.ctx.rule_of(fn) if lw.ctx.rule_of is not None else None
+    if rule is not None:
+        from s2sad.frontend.rulecalls import call_ruled
+
+        return call_ruled(lw, fn, rule, args, kwargs, node)
     special = _SPECIAL.get(fn) if _hashable(fn) else None
     if special is not None:
         return special(lw, args, kwargs, node)
@@ -117,7 +124,30 @@ def call_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
             return _outside(lw, fn(*known), node)
     if _python_callee(fn):
         return call_user(lw, fn, args, kwargs, node)
+    body = _expansion(fn, args, kwargs)
+    if body is not None:
+        return call_user(lw, body, args, kwargs, node)
     return _library_call(lw, fn, args, kwargs, node)
+
+
+def _stopped(lw: Lowerer, value: Value, node: Any) -> Value:
+    """`stop_gradient(x)`: the value, through which no derivative flows."""
+    if isinstance(value, StructV):
+        return StructV(value.kind, value.keys, tuple(_stopped(lw, item, node) for item in value.items))
+    if not isinstance(value, V):
+        return value
+    expr = build(np.copy, value.expr) if isinstance(value.expr.type, Array) else value.expr
+    return V(Apply(ops.stop_gradient, (expr,), expr.type))
+
+
+def _expansion(fn: Any, args: list[Value], kwargs: dict[str, Value]) -> Any:
+    """Return the Python function that says in simpler calls what this form of `fn` does, or None."""
+    from s2sad.rules.registry import expansion
+
+    if not _hashable(fn):
+        return None
+    missing = any(isinstance(a, StaticV) and a.value is None for a in [*args, *kwargs.values()])
+    return expansion(fn, len(args), set(kwargs), missing)
 
 
 def _outside(lw: Lowerer, value: Any, node: Any) -> Value:
@@ -278,7 +308,7 @@ def missing_rule_help(fn: Any) -> str:
 
 @functools.lru_cache(maxsize=1024)
 def _parameters(fn: Any) -> tuple[str, ...] | None:
-    if isinstance(fn, np.ufunc):
+    if isinstance(fn, np.ufunc) or fn is np.einsum:
         return None
     try:
         return tuple(inspect.signature(fn).parameters)

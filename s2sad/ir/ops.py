@@ -71,6 +71,11 @@ def zeros_like_list(items: list[Any]) -> list[Any]:
     return zero_arrays(items) if items and isinstance(items[0], np.ndarray) else zero_scalars(items)
 
 
+def stop_gradient(x: Any) -> Any:
+    """The value itself, through which no derivative flows."""
+    return x
+
+
 def astype(x: Any, *, dtype: Any) -> Any:
     """`x.astype(dtype)`."""
     return np.asarray(x).astype(dtype)

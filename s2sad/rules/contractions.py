@@ -1,6 +1,6 @@
 """Sums of products over named axes, powers of matrices, convolutions."""
 
-# pyright: reportSelfClsParameterName=false, reportPossiblyUnbound=false
+# pyright: reportSelfClsParameterName=false, reportPossiblyUnboundVariable=false
 # ruff: noqa: D102
 
 from __future__ import annotations

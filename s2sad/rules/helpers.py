@@ -24,6 +24,9 @@ constant(zero_scalars, zero_arrays)
 constant(runtime.inverse_axes, runtime.pad_before)
 
 
+constant(ops.stop_gradient)
+
+
 @rule(ops.unbroadcast, runtime.unbroadcast, runtime.sum_to_shape)
 class unbroadcast:
     """Summing over broadcast axes is linear; its transpose broadcasts."""

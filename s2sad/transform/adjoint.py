@@ -199,14 +199,15 @@ class _Adjoint:
         needs = dict(self.adjoint_code)
         self._control_needs(self.fn.body, needs)
         names = names_in(self.fn.body) | {p.name for p in self.fn.params}
+        self.openings = {block: self._shadows(block) for block in (TOP, *self.layout.parent)}
         self.left_out = unneeded(
             self.fn, self.adjoint_code, self.after_loop, self.facts,
             values_of(self.fn) if self.wants_values else (), self.silent,
+            [s for code in self.openings.values() for s in code],
         )  # fmt: skip
-        self.openings = {block: self._shadows(block) for block in (TOP, *self.layout.parent)}
         self.plan: Plan = SavedValues(
             self.fn, needs, self.aliases, self.facts, self.layout, names, self.after_loop, self.openings,
-            self.left_out,
+            self.left_out, self.split,
         ).run()
         self.tapes = Tapes(self.layout, self.prepared, self.namer)
         self.slots = self._all_slots()

@@ -14,7 +14,7 @@ from typing import Any
 
 import gast
 
-from s2sad.errors import MissingRuleError, Span
+from s2sad.errors import NOWHERE, MissingRuleError, Span
 from s2sad.frontend.calls import missing_rule_help
 from s2sad.frontend.expressions import as_expr, lower_expr
 from s2sad.frontend.functions import parameter_names
@@ -65,6 +65,11 @@ def partials(
     rule: Elementwise, expr: Apply, args: tuple[Expr, ...], result: Expr | None, span: Span, wanted: list[int]
 ) -> dict[int, Expr]:
     """Return the partial derivatives of an elementwise function by the wanted arguments."""
+    if len(args) > len(rule.args):
+        raise MissingRuleError(
+            f"`{getattr(expr.fn, '__name__', expr.fn)}` with {len(args)} operands has no derivative rule",
+            span, missing_rule_help(expr.fn),
+        )  # fmt: skip
     source = Source("rule", None, span.file, span.line, 0, _Names(expr.fn), {})
     env: dict[str, Value] = {name: V(arg) for name, arg in zip(rule.args, args, strict=False)}
     if result is not None:
@@ -124,6 +129,14 @@ def bind_rule(fn: Callable[..., Any], expr: Apply, values: dict[str, Value]) -> 
     """Bind a structured rule's names: operands, result, tangents or bars, static settings."""
     env = dict(values)
     static = dict(expr.static)
+    names = rule_parameters(fn)
+    if len(expr.args) > names.index("y"):
+        raise MissingRuleError(
+            f"`{getattr(expr.fn, '__name__', expr.fn)}` with {len(expr.args)} operands has no derivative rule",
+            NOWHERE, missing_rule_help(expr.fn),
+        )  # fmt: skip
+    for name in names[: names.index("y")]:
+        env.setdefault(name, StaticV(None))
     for parameter in inspect.signature(fn).parameters.values():
         if parameter.kind is parameter.KEYWORD_ONLY:
             value = static.get(parameter.name, parameter.default)

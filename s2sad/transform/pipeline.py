@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from s2sad.ir.nodes import Assign, CallStmt, Comment, Const, Expr, For, Function
 from s2sad.ir.types import Array, ListOf, Scalar, Type, is_inexact
 from s2sad.ir.walk import bound, exprs_of, root_of, statements, subexpressions
 from s2sad.transform.adjoint import Sweeps, placeholder, sweeps
+from s2sad.transform.ruled import ruled_adjoint, ruled_tangent, transposed
 from s2sad.transform.tangent import tangent
 from s2sad.transform.tidy import tidy
 
@@ -32,6 +33,8 @@ class Derived:
     functions: dict[str, Function]
     instance: Instance
     residuals: int = 0
+    sources: dict[str, Function] = field(default_factory=dict[str, Function])
+    """The primal functions, by name."""
 
 
 class Deriver:
@@ -41,7 +44,8 @@ class Deriver:
         """Work on the functions of `ctx`."""
         self.ctx = ctx
         self.functions: dict[str, Function] = dict(ctx.functions())
-        self.facts = Facts(self.functions)
+        self.rules: dict[str, Instance] = {i.name: i for i in ctx.instances.values() if i.rule is not None}
+        self.facts = Facts(self.functions, frozenset(self.rules))
         self.adjoints: dict[Any, str] = {}
         self.tangents: dict[Any, str] = {}
         self.finished: dict[str, Function] = {}
@@ -55,6 +59,8 @@ class Deriver:
             return self.adjoints[key]
         name = self.ctx.unique(f"{callee}_bwd")
         self.adjoints[key] = name
+        if callee in self.rules:
+            return self._ruled_adjoint(callee, name, on, results)
         fn = self.functions[callee]
         wrt = tuple(i for i, active in enumerate(on) if active)
         self.functions[name] = _signature_only(fn, name, wrt, results)
@@ -77,6 +83,32 @@ class Deriver:
         self.functions[name] = tidy(whole, self.facts, _names_of(made.primal), shared, silent=True)
         self.facts.forget(name)
         return name
+
+    def _ruled_adjoint(self, callee: str, name: str, on: tuple[bool, ...], results: tuple[bool, ...]) -> str:
+        """A user's rule in reverse: `fwd` and `bwd`, or the transpose of the tangent rule."""
+        instance = self.rules[callee]
+        if instance.rule.fwd is not None:
+            made = ruled_adjoint(self.ctx, instance, name, on, results)
+        else:
+            linear = self.ctx.unique(f"{callee}_dot")
+            self.functions[linear] = ruled_tangent(self.ctx, instance, linear, on, True)
+            self._adopt()
+            assert instance.function is not None
+            mask = (*(False for _ in instance.function.params), *(True for active in on if active))
+            inner = self.callee_adjoint(linear, mask, tuple(r for r in results if r))
+            made = transposed(instance, name, inner, on, results)
+        self._adopt()
+        shared = frozenset(p.name for p in made.params if isinstance(p.type, Array | ListOf))
+        self.functions[name] = tidy(made, self.facts, frozenset(), shared)
+        self.facts.forget(name)
+        return name
+
+    def _adopt(self) -> None:
+        """Take in the functions that a rule's lowering has added to the program."""
+        for name, fn in self.ctx.functions().items():
+            self.functions.setdefault(name, fn)
+        self.rules.update({i.name: i for i in self.ctx.instances.values() if i.rule is not None})
+        self.facts.opaque = frozenset(self.rules)
 
     def reverse(self, instance: Instance, mode: str, wrt: tuple[int, ...], aux: bool) -> Derived:
         """Return the program of a reverse-mode derivative."""
@@ -159,6 +191,12 @@ class Deriver:
         if key not in self.tangents:
             name = self.ctx.unique(f"{callee}_jvp")
             self.tangents[key] = name
+            if callee in self.rules:
+                made = ruled_tangent(self.ctx, self.rules[callee], name, on, False)
+                self._adopt()
+                self.functions[name] = tidy(made, self.facts)
+                self.facts.forget(name)
+                return name
             fn = self.functions[callee]
             wrt = tuple(i for i, active in enumerate(on) if active)
             self.functions[name] = _signature_only(fn, name, wrt, ())
@@ -182,7 +220,7 @@ class Deriver:
         self.functions[name] = fn
         order: dict[str, Function] = {}
         self._collect(name, order)
-        return Derived(name, order, instance, residuals)
+        return Derived(name, order, instance, residuals, dict(self.ctx.functions()))
 
     def _collect(self, name: str, order: dict[str, Function]) -> None:
         """Gather what the entry calls, callees first."""

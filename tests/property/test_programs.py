@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from tests.corpus.programs import Program, mat, vec
@@ -19,7 +19,8 @@ from tests.oracle import oracle_jvp
 from tests.trees import fresh
 
 FOLDER = Path(tempfile.mkdtemp(prefix="s2sad_programs_"))
-SETTINGS = settings(max_examples=40, deadline=None, derandomize=True, print_blob=False,
+SETTINGS = settings(max_examples=40, deadline=None, derandomize=True, print_blob=False, database=None,
+                    phases=[Phase.explicit, Phase.generate],
                     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 HELPERS = '''"""A random program: a, b scalars; u, v of shape (4,); A of shape (3, 4)."""
 

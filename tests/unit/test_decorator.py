@@ -110,8 +110,7 @@ def test_source_by_given_types_annotations_and_the_last_call(compiler):
     def fresh(x, y):
         return x * y
 
-    with pytest.raises(ArgumentError, match="the types of the arguments of `fresh` are not known"):
-        fresh.source()
+    assert fresh.source().startswith("def derivative_grad")  # from how the parameters are used
     assert fresh.source("grad", types="float64, float64").startswith("def derivative_grad")
     assert compiler.requests[-1][2] == (Scalar("float64", True), Scalar("float64", True))
     fresh.source("vjp", types=(1.0, np.ones(2)))
