@@ -132,6 +132,13 @@ def check(fn: Function, facts: Facts, only_unsure: bool = False) -> None:
     _Checker(fn, facts, only_unsure).run()
 
 
+def shared_at_writes(fn: Function, facts: Facts) -> dict[int, set[str]]:
+    """Return, for each statement that writes, the other names that may share the memory then."""
+    checker = _Checker(fn, facts, False)
+    checker.run()
+    return checker.shared
+
+
 class _Checker:
     """Follows buffers: a parameter's, or of an allocation, its newest and its earlier instances."""
 
@@ -140,6 +147,7 @@ class _Checker:
         self.exact = exact_aliases(fn)
         self.live = Liveness(fn.body)
         self.unsure: set[str] = set()
+        self.shared: dict[int, set[str]] = {}
 
     def run(self) -> None:
         state: State = {
@@ -246,6 +254,8 @@ class _Checker:
         touched = state.get(name, frozenset())
         later = self.live.after.get(id(stmt), frozenset())
         for other, objects in state.items():
+            if other != name and objects & touched:
+                self.shared.setdefault(id(stmt), set()).add(other)
             if other == name or (self._root(other) == root and other not in self.unsure and name not in self.unsure):
                 continue
             if self.only_unsure and other not in self.unsure and name not in self.unsure:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from s2sad.analysis.alias import Alias
+from s2sad.analysis.alias import Alias, shared_at_writes
 from s2sad.analysis.facts import Facts
 from s2sad.analysis.liveness import Liveness
 from s2sad.analysis.sharing import Groups
@@ -174,6 +174,7 @@ class SavedValues:
         self.left_out, self.split = left_out, split
         self.opening = {block: self._read_places(code) for block, code in openings.items()}
         self.groups = Groups(fn.body, facts)
+        self.sharing = shared_at_writes(fn, facts)
         self.plan = Plan()
         self.recording = False
 
@@ -290,15 +291,15 @@ class SavedValues:
             return needs
         name = self.aliases[root.name].root if root.name in self.aliases else root.name
         clash = any(not self._apart(need, place, stmt) for need in needs.get(name, frozenset()))
-        group = self.groups.find(name)
-        others = [o for o in needs if o != name and o not in self.aliases and self.groups.find(o) == group]
+        sharing = self.sharing.get(id(stmt), set())
+        others = [o for o in needs if o != name and o not in self.aliases and o in sharing]
         if others and self.split:
             raise AliasError(
                 f"`{root.name}` is written here while `{others[0]}` may share its memory", stmt.span,
                 f"The two sweeps are functions of their own, between which memory is not shared. Make one a "
                 f"copy, as in `{others[0]} = {others[0]}.copy()`, before the write.",
             )  # fmt: skip
-        clash = clash or any(other != name and self.groups.find(other) == group for other in needs)
+        clash = clash or bool(others)
         if not clash:
             return needs
         if self.recording:

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from s2sad.api.custom import CustomJVP, CustomVJP
 from s2sad.errors import ArgumentError
 
 _REQUIRED = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -37,6 +38,8 @@ def _written_once(fun: Any) -> Callable[..., Any]:
 
 def written(fun: Any) -> Callable[..., Any]:
     """Return a Python function that only calls `fun`; the same one for the same callable."""
+    if isinstance(fun, CustomJVP | CustomVJP):
+        return _written_once(fun)
     own = getattr(type(fun), "__call__", None)
     if isinstance(own, types.FunctionType):
         return types.MethodType(own, fun)
