@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import builtins
 import functools
+import itertools
 import math
 import operator
 import warnings
@@ -252,17 +253,17 @@ def _fold(fn: Any, types: tuple[Any, ...]) -> Any:
 def _sampled(fn: Any, args: tuple[Expr, ...], types: tuple[Any, ...], static: dict[str, Any]) -> Type:
     """Run twice with different primes; fall back to equal lengths when the shapes must agree."""
     names = _symbols(types)
-    for unify in (False, True):
+    for merged in (*_mergings(names), None):
         results: list[tuple[Any, dict[int, Dim]]] = []
         for lengths in _LENGTHS:
-            sizes = _assign(names, lengths, unify)
+            sizes = _assign(names, lengths, merged)
             samples = [_sample_tree(arg, kind, sizes, lengths[-1]) for arg, kind in zip(args, types, strict=True)]
             try:
                 result = _call(fn, samples, static)
             except InferenceError:
                 results = []
                 break
-            back: dict[int, Dim] = {} if unify else {size: name for name, size in sizes.items()}
+            back: dict[int, Dim] = {} if merged is None else {sizes[name]: name for name in reversed(names)}
             results.append((result, back))
         if results:
             return _merge(results)
@@ -331,10 +332,23 @@ def _symbols(types: Any) -> list[Sym]:
     return list(found)
 
 
-def _assign(names: list[Sym], lengths: tuple[int, ...], unify: bool) -> dict[Dim, int]:
-    if unify:
+def _mergings(names: list[Sym]) -> list[tuple[tuple[int, int], ...]]:
+    """Ways in which lengths may have to agree: none, one pair, two pairs. A product needs one."""
+    pairs = list(itertools.combinations(range(len(names)), 2))
+    if len(names) > 6:
+        return [(), *((pair,) for pair in pairs)]
+    return [(), *((pair,) for pair in pairs), *itertools.combinations(pairs, 2)]
+
+
+def _assign(names: list[Sym], lengths: tuple[int, ...], merged: tuple[tuple[int, int], ...] | None) -> dict[Dim, int]:
+    """Give each length a prime; those that are merged get one between them."""
+    if merged is None:
         return {name: lengths[0] for name in names}
-    return {name: lengths[i % len(lengths)] for i, name in enumerate(names)}
+    chosen = list(range(len(names)))
+    for a, b in merged:
+        low, high = sorted((chosen[a], chosen[b]))
+        chosen = [low if c == high else c for c in chosen]
+    return {name: lengths[c % len(lengths)] for name, c in zip(names, chosen, strict=True)}
 
 
 def _sample_tree(arg: Expr, kind: Any, sizes: dict[Any, int], unknown: int) -> Any:

@@ -209,6 +209,7 @@ class _Adjoint:
             self.fn, needs, self.aliases, self.facts, self.layout, names, self.after_loop, self.openings,
             self.left_out, self.split,
         ).run()
+        self._ensure_shapes()
         self.tapes = Tapes(self.layout, self.prepared, self.namer)
         self.slots = self._all_slots()
         body = self.fn.body
@@ -217,6 +218,22 @@ class _Adjoint:
         reverse = self._reverse(body, TOP)
         bars = tuple(self._result_bar(i) for i in self.wrt)
         return Sweeps(self.fn, tuple(forward), tuple(reverse), values, self.seeds, bars)
+
+    def _ensure_shapes(self) -> None:
+        """An array that only some paths make must exist on the others, for its adjoint's shape."""
+        params = {p.name for p in self.fn.params}
+        for block, code in self.openings.items():
+            for stmt in code:
+                value = stmt.value if isinstance(stmt, Assign) else None
+                if not (isinstance(value, Apply) and value.args and isinstance(value.args[0], Var)):
+                    continue
+                name = value.args[0]
+                made = self.layout.defs.get(name.name, ())
+                if name.name in params or any(self.layout.block_of[id(d)] == block for d in made):
+                    continue
+                missing = self.plan.undefined.setdefault(block, [])
+                if made and all(v.name != name.name for v in missing):
+                    missing.append(name)
 
     def _result_bar(self, position: int) -> Expr:
         param = self.fn.params[position]

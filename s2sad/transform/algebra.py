@@ -63,6 +63,8 @@ def times(a: Expr, b: Expr) -> Expr:
         return _product(build(operator.mul, b.args[0], b.args[1]), a)
     if isinstance(a, Apply) and a.fn is operator.mul and isinstance(a.args[0], Const) and not _boolean(a.args[0]):
         return times(a.args[0], times(a.args[1], b))
+    if isinstance(a, Const):
+        return build(operator.mul, a, b)
     if isinstance(b, Var | Index) or (isinstance(b, Apply) and b.fn not in (operator.add, operator.sub)):
         return _product(b, a)
     return build(operator.mul, a, b)
@@ -85,6 +87,8 @@ def plus(a: Expr | None, b: Expr | None) -> Expr | None:
         return b
     if b is None:
         return a
+    if a == b:
+        return times(literal(2.0), a)
     if is_neg(b):
         return build(operator.sub, a, b.args[0])  # type: ignore[union-attr]
     if isinstance(b, Apply) and b.fn is operator.mul and isinstance(b.args[0], Const) and _is_negative(b.args[0]):

@@ -255,9 +255,12 @@ class Cotangents:
         parts = partials(rule, expr, args, result, self.span, wanted)
         if len(wanted) > 1:
             g = self.name(g, f"{noun(expr)}_bar") if not _is_place(g) else g
-        for i in wanted:
+        twins = _without_twin(expr, wanted)
+        for i in twins:
             arg = expr.args[i]
             outer = self.mask
+            if len(twins) < len(wanted):  # x * x
+                parts[i] = times(literal(2.0), parts[i])
             contribution = self._fit(times(g, parts[i]), expr, arg)
             if len(wanted) > 1 and _is_cheap(arg) and not isinstance(arg, Var | Index):
                 contribution = self._shared(arg, contribution)
@@ -407,6 +410,13 @@ class Cotangents:
             self.code.append(Assign(place, build(fn, place, g), self.span))
         else:
             self.code.append(Store(place, op, g, self.span, accumulate=True))
+
+
+def _without_twin(expr: Apply, wanted: list[int]) -> list[int]:
+    """Leave out an operand that stands twice with the same partial: `x * x` pushes `2 * x` once."""
+    if len(wanted) == 2 and expr.fn in (operator.mul, np.multiply) and expr.args[0] == expr.args[1]:
+        return wanted[:1]
+    return wanted
 
 
 def _simpler(a: Expr, b: Expr) -> bool:

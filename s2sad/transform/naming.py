@@ -11,9 +11,9 @@ from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Const, Expr, Index, Slice, Var
 
 _NOUNS: dict[Any, str] = {
-    operator.add: "sum", operator.sub: "difference", operator.mul: "product",
+    operator.add: "total", operator.sub: "difference", operator.mul: "product",
     operator.truediv: "ratio", operator.pow: "power", operator.matmul: "product",
-    operator.neg: "negated", operator.mod: "remainder", np.add: "sum", np.subtract: "difference",
+    operator.neg: "negated", operator.mod: "remainder", np.add: "total", np.subtract: "difference",
     np.multiply: "product", np.divide: "ratio", np.power: "power", ops.transpose: "transposed",
     ops.ifexp: "chosen", np.dot: "product", np.matmul: "product",
 }  # fmt: skip

@@ -64,7 +64,9 @@ def _lowerer(ctx: Context, instance: Instance, span: Span) -> tuple[Lowerer, Any
     return lw, _Node(span), params, args
 
 
-def ruled_adjoint(ctx: Context, instance: Instance, name: str, on: tuple[bool, ...], results: tuple[bool, ...]) -> Function:
+def ruled_adjoint(
+    ctx: Context, instance: Instance, name: str, on: tuple[bool, ...], results: tuple[bool, ...]
+) -> Function:
     """Return the function that adds a rule's cotangents to the adjoints of its arguments."""
     rule: UserRule = instance.rule
     assert instance.function is not None and instance.result is not None

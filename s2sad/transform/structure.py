@@ -167,7 +167,9 @@ class _Structure:
             if isinstance(stmt, Return):
                 result.extend(self._assign_results(stmt))
             elif isinstance(stmt, If):
-                result.append(map_blocks(stmt, self._leaves))
+                branch = replace(stmt, body=self._leaves(stmt.body), orelse=self._leaves(stmt.orelse))
+                if branch.body or branch.orelse:
+                    result.append(branch)
             else:
                 result.append(stmt)
         return tuple(result)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from s2sad.analysis.facts import Facts
+from s2sad.ir import verify
 from s2sad.ir.nodes import Function
 from s2sad.transform.dead import without_dead_code
 from s2sad.transform.nest import merged, nested, without_copies
 from s2sad.transform.order import forward_order
+from s2sad.transform.signs import signed
 from s2sad.transform.zeros import first_accumulations
 
 _ROUNDS = 8
@@ -23,14 +27,23 @@ def tidy(
     `keep`: the user's own names, which stay. `outputs`: arrays written for the caller.
     `silent`: prints and checks are dropped, as their statements have run before.
     """
+    passes: list[tuple[str, Callable[[Function], Function]]] = [
+        ("zeros", first_accumulations),
+        ("dead", lambda f: without_dead_code(f, facts, outputs, silent)),
+        ("copies", lambda f: without_copies(f, keep)),
+        ("nest", lambda f: nested(f, facts, keep)),
+        ("signs", signed),
+        ("merge", merged),
+    ]
     for _ in range(_ROUNDS):
         before = fn
-        if "zeros" not in DISABLED:
-            fn = first_accumulations(fn)
-        if "dead" not in DISABLED:
-            fn = without_dead_code(fn, facts, outputs, silent)
-        if "nest" not in DISABLED:
-            fn = merged(nested(without_copies(fn, keep), facts, keep))
+        for name, apply in passes:
+            if name not in DISABLED:
+                fn = _checked(apply(fn), facts)
         if fn == before:
             break
-    return forward_order(fn, facts) if "order" not in DISABLED else fn
+    return _checked(forward_order(fn, facts), facts) if "order" not in DISABLED else fn
+
+
+def _checked(fn: Function, facts: Facts) -> Function:
+    return verify.verify(fn, facts.functions) if verify.ENABLED else fn

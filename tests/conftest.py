@@ -1,0 +1,5 @@
+"""Settings of every test: the IR is verified after every pass."""
+
+import os
+
+os.environ.setdefault("S2SAD_VERIFY", "1")
