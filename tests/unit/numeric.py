@@ -25,6 +25,7 @@ class Derivative:
     text: str
     result: Any
     residual_count: int = 0
+    derived: Any = None
 
 
 class Numeric:

@@ -1,0 +1,31 @@
+import math
+
+import numpy as np
+
+
+def history_value_and_grad(h0, w, n):
+    """Value and gradient of `history` (cases.py:26) for `h0`, `w`."""
+    # ---- primal sweep ----
+    h = np.zeros(n + 1)
+    h[0] = h0
+    for t in range(n):
+        h[t + 1] = math.tanh(w * h[t])
+    result = h[n]
+
+    # ---- adjoint sweep ----
+    w_bar = 0.0
+    h_bar = np.zeros_like(h)
+    # return h[n]
+    h_bar[n] += 1.0
+    for t in range(n - 1, -1, -1):
+        # h[t + 1] = math.tanh(w * h[t])
+        h_at_bar = h_bar[t + 1]
+        h_bar[t + 1] = 0.0
+        tanh = math.tanh(w * h[t])
+        product_bar = h_at_bar * (1 - tanh * tanh)
+        w_bar += h[t] * product_bar
+        h_bar[t] += w * product_bar
+    # h[0] = h0
+    h0_bar = h_bar[0]
+    h_bar[0] = 0.0
+    return result, h0_bar, w_bar

@@ -1,0 +1,52 @@
+"""The verifier sees each kind of broken IR; a check that cannot fail is no check."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from s2sad.errors import VerifyError
+from s2sad.frontend.functions import instantiate
+from s2sad.frontend.lowerer import Context
+from s2sad.errors import NOWHERE
+from s2sad.ir.nodes import Break, Return, Var
+from s2sad.ir.typeof import typeof
+from s2sad.ir.types import Scalar
+from s2sad.ir.verify import verify
+
+
+def scaled(x, a):
+    y = x * a
+    return np.sum(y)
+
+
+def lowered():
+    instance = instantiate(Context(), scaled, (typeof(np.ones(3), "x"), typeof(2.0, "a")), NOWHERE)
+    return instance.function
+
+
+def test_valid():
+    """What the frontend makes passes."""
+    assert verify(lowered()) is not None
+
+
+def test_unbound_name():
+    """A name that nothing binds."""
+    fn = lowered()
+    broken = replace(fn, body=(*fn.body[:-1], Return((Var("nowhere", Scalar("float64")),))))
+    with pytest.raises(VerifyError, match="nothing binds"):
+        verify(broken)
+
+
+def test_stray_jump():
+    """A jump outside a loop."""
+    fn = lowered()
+    with pytest.raises(VerifyError, match="outside a loop"):
+        verify(replace(fn, body=(Break(), *fn.body)))
+
+
+def test_wrong_results():
+    """Another number of results than promised."""
+    fn = lowered()
+    with pytest.raises(VerifyError, match="promised"):
+        verify(replace(fn, results=()))
