@@ -11,26 +11,28 @@ from typing import Any
 
 import numpy as np
 
-from s2sad.ir.nodes import Apply, Assign, Const, Function, Index, Slice, Stmt, Store
+from s2sad.ir.nodes import Apply, Assign, Const, For, Function, If, Index, Slice, Stmt, Store, While
 from s2sad.ir.walk import map_blocks, map_children, map_exprs
 
 _NEG = (operator.neg, np.negative)
 
 
-def signed(fn: Function) -> Function:
-    """Move every minus sign outward to the nearest sum or accumulation."""
-    return replace(fn, body=tuple(_stmt(s) for s in fn.body))
+def signed(fn: Function, keep: frozenset[str]) -> Function:
+    """Move every minus sign outward to the nearest sum or accumulation; the user's lines stay."""
+    return replace(fn, body=tuple(_stmt(s, keep) for s in fn.body))
 
 
-def _stmt(stmt: Stmt) -> Stmt:
-    stmt = map_blocks(map_exprs(stmt, _expr), lambda body: tuple(_stmt(s) for s in body))
+def _stmt(stmt: Stmt, keep: frozenset[str]) -> Stmt:
+    own = isinstance(stmt, Assign) and stmt.target.name in keep
+    own = own or (isinstance(stmt, Store) and not stmt.accumulate)
+    if not own and not isinstance(stmt, If | For | While):
+        stmt = map_exprs(stmt, _expr)
+    stmt = map_blocks(stmt, lambda body: tuple(_stmt(s, keep) for s in body))
     match stmt:
         case Store(_, "+", Apply(fn, (inner,)), _, True) if fn in _NEG:
             return replace(stmt, op="-", value=inner)
         case Store(_, "-", Apply(fn, (inner,)), _, True) if fn in _NEG:
             return replace(stmt, op="+", value=inner)
-        case Assign():
-            return stmt
         case _:
             return stmt
 

@@ -33,7 +33,7 @@ def tidy(
         ("dead", lambda f: without_dead_code(f, facts, outputs, silent)),
         ("copies", lambda f: without_copies(f, keep)),
         ("nest", lambda f: nested(f, facts, keep)),
-        ("signs", signed),
+        ("signs", lambda f: signed(f, keep)),
         ("merge", merged),
     ]
     for _ in range(_ROUNDS):

@@ -5,10 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from s2sad.errors import VerifyError
+from s2sad.errors import NOWHERE, VerifyError
 from s2sad.frontend.functions import instantiate
 from s2sad.frontend.lowerer import Context
-from s2sad.errors import NOWHERE
 from s2sad.ir.nodes import Break, Return, Var
 from s2sad.ir.typeof import typeof
 from s2sad.ir.types import Scalar

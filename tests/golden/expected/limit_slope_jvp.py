@@ -13,7 +13,7 @@ def limit_slope_jvp(u0, k, u0_dot, k_dot):
             tanh = np.tanh(ratio)
             u_dot[i] = u_dot[i - 1] + (
                 tanh * k_dot
-                + k * (jump_dot / k - ratio / k * k_dot) * (1 - tanh * tanh)
+                + k * (jump_dot / k + -ratio / k * k_dot) * (1 - tanh * tanh)
             )
             u[i] = u[i - 1] + k * tanh
         else:
