@@ -24,6 +24,15 @@ class Span:
         """Return the first source line that the span covers, without its newline."""
         return linecache.getline(self.file, self.line).rstrip("\n")
 
+    def statement(self, width: int = 80) -> str:
+        """Return the statement on one line: of a compound one its head, of a long one its start."""
+        first = self.text().strip()
+        if self.end_line == self.line or first.endswith(":") or first.startswith(("def ", "@")):
+            return first
+        lines = [linecache.getline(self.file, n).strip() for n in range(self.line, self.end_line + 1)]
+        whole = " ".join(line.split("  #")[0] for line in lines).replace("( ", "(").replace(" )", ")")
+        return whole if len(whole) <= width else whole[: width - 2].rstrip() + " …"
+
 
 NOWHERE = Span("<unknown>", 0, 0, 0, 0)
 

@@ -535,7 +535,7 @@ class _Adjoint:
         for stmt in reversed(body):
             part = self._reverse_stmt(stmt)
             if part and not isinstance(stmt, If | For | While) and stmt.span != last:
-                text = stmt.span.text().strip()
+                text = stmt.span.statement()
                 if text and not text.startswith(("def ", "@")):
                     code.append(Comment(text, stmt.span))
             if part:

@@ -198,11 +198,9 @@ def _without_stray_comments(body: list[Stmt]) -> tuple[Stmt, ...]:
     result: list[Stmt] = []
     for position, stmt in enumerate(body):
         if isinstance(stmt, Comment) and stmt.text and not stmt.text.startswith("----"):
-            following = body[position + 1] if position + 1 < len(body) else None
-            if following is None or isinstance(following, Comment):
+            following = next((s for s in body[position + 1 :] if s.span.line or isinstance(s, Comment)), None)
+            if following is None or isinstance(following, Comment) or following.span != stmt.span:
                 continue
-            if following.span != stmt.span and not isinstance(following, For | If | While):
-                pass
         result.append(stmt)
     if all(isinstance(s, Comment) for s in result):
         return ()

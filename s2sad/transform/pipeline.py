@@ -217,6 +217,7 @@ class Deriver:
         return instance.function
 
     def _done(self, name: str, fn: Function, instance: Instance, residuals: int = 0) -> Derived:
+        fn = _without_empty_sweep(fn)
         self.functions[name] = fn
         order: dict[str, Function] = {}
         self._collect(name, order)
@@ -257,6 +258,15 @@ def _names_of(fn: Function) -> frozenset[str]:
     from s2sad.ir.walk import names_in
 
     return frozenset(names_in(fn.body) | {p.name for p in fn.params})
+
+
+def _without_empty_sweep(fn: Function) -> Function:
+    """Where nothing of the primal is needed, the headings of the two sweeps say nothing."""
+    texts = [s.text if isinstance(s, Comment) else None for s in fn.body]
+    for at in range(len(texts) - 2):
+        if texts[at : at + 3] == ["---- primal sweep ----", "", "---- adjoint sweep ----"]:
+            return replace(fn, body=(*fn.body[:at], *fn.body[at + 3 :]))
+    return fn
 
 
 def _signature_only(fn: Function, name: str, wrt: tuple[int, ...], results: tuple[bool, ...]) -> Function:

@@ -34,5 +34,4 @@ def buffers_value_and_grad(u, k):
             now_bar[i] -= 2.0 * total_bar
             now_bar[i + 1] += total_bar
             new_bar[i] = 0.0
-    # now, new = u.copy(), np.zeros(len(u))
     return result, now_bar, k_bar

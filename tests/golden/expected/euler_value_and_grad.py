@@ -47,5 +47,4 @@ def euler_value_and_grad(y0, a):
         # slope_of(y, slope, a)
         a_bar_2 = slope_of_bwd(y, slope, a, y_bar, slope_bar)
         a_bar += a_bar_2
-    # y = y0.copy()
     return result, y_bar, a_bar

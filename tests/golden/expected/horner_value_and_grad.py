@@ -23,5 +23,4 @@ def horner_value_and_grad(c, x):
         y_bar = x * y_bar
         x_bar += y * y_new_bar
         c_bar[k] += y_new_bar
-    # y = 0.0
     return result, c_bar, x_bar

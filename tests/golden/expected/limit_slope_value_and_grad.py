@@ -37,5 +37,4 @@ def limit_slope_value_and_grad(u0, k):
         # jump = u[i] - u[i - 1]
         u_bar[i] += jump_bar
         u_bar[i - 1] -= jump_bar
-    # u = u0.copy()
     return result, u_bar, k_bar
