@@ -31,7 +31,7 @@ class Span:
             return first
         lines = [linecache.getline(self.file, n).strip() for n in range(self.line, self.end_line + 1)]
         whole = " ".join(line.split("  #")[0] for line in lines).replace("( ", "(").replace(" )", ")")
-        return whole if len(whole) <= width else whole[: width - 2].rstrip() + " …"
+        return whole if len(whole) <= width else whole[: width - 2].rstrip() + "..."
 
 
 NOWHERE = Span("<unknown>", 0, 0, 0, 0)
