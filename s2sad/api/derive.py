@@ -14,7 +14,8 @@ from s2sad.backends.base import Module
 from s2sad.emit.legal import legalised
 from s2sad.emit.names import Names
 from s2sad.emit.printer import print_function
-from s2sad.errors import Span
+from s2sad.errors import Span, UnsupportedSyntaxError
+from s2sad.frontend.infer import InferenceError
 from s2sad.frontend.lowerer import Captured
 from s2sad.frontend.source import has_source, unwrap
 from s2sad.ir.types import Array, Type
@@ -52,7 +53,12 @@ def derive(
     Raises:
         S2SADError: the function, or something it calls, cannot be differentiated.
     """
-    derived = derive_program(fun, mode, types, wrt, getattr(options, "aux", False), context())
+    try:
+        derived = derive_program(fun, mode, types, wrt, getattr(options, "aux", False), context())
+    except InferenceError as error:
+        raise UnsupportedSyntaxError(
+            "the derivative of this function cannot be written", _head(fun), f"NumPy says: {error}."
+        ) from error
     names = Names(_aliases(fun))
     functions = {name: legalised(fn, target) for name, fn in derived.functions.items()}
     names.reserve(functions)
@@ -81,6 +87,14 @@ def derive(
         module, text, derived.instance.result, derived.residuals, tuple(derived.instance.captured), derived,
         _written(derived),
     )  # fmt: skip
+
+
+def _head(fun: Any) -> Span | None:
+    """Return where a function is defined, if it is known."""
+    code = getattr(unwrap(fun), "__code__", None) if has_source(fun) else None
+    if code is None:
+        return None
+    return Span(code.co_filename, code.co_firstlineno, 0, code.co_firstlineno, 0, code.co_name)
 
 
 def _written(derived: Derived) -> tuple[str, ...]:

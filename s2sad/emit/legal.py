@@ -63,6 +63,9 @@ def _expr(expr: Any) -> Any:
     gathered = _gathered(expr)
     if gathered is not None:
         return gathered
+    if expr.fn is np.reshape and isinstance(expr.args[0].type, Array) and expr.args[0].type.layout != "C":
+        first = Apply(np.ascontiguousarray, (expr.args[0],), expr.args[0].type)
+        expr = Apply(expr.fn, (first, *expr.args[1:]), expr.type, expr.static)  # Numba reshapes nothing else
     expr = _typed_constants(expr)
     return _helper(expr)
 

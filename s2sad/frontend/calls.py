@@ -251,6 +251,8 @@ def _library_call(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
         out, args = args[fn.nin], args[: fn.nin]
     if "where" in kwargs and isinstance(fn, np.ufunc):
         return lw.fail(node, "`where=` is not supported here", "Use np.where on the result.")
+    if fn is np.where and len(args) == 3 and not kwargs and all(_is_scalar(a) for a in args):
+        return apply(lw, ops.ifexp, tuple(as_expr(lw, a, node) for a in args), {}, node)
     if fn not in _TAKES_LISTS:
         args = [_gathered(lw, a, node) for a in args]
     dynamic, static = split_arguments(lw, fn, args, kwargs, node)
@@ -266,6 +268,10 @@ def _library_call(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
     whole = Index(target, (Slice(None, None, None),), target.type)
     lw.emit(Store(whole, "", result.expr, lw.span(node)))
     return place
+
+
+def _is_scalar(value: Value) -> bool:
+    return isinstance(value, V) and isinstance(value.expr.type, Scalar)
 
 
 _TAKES_LISTS: frozenset[Any] = frozenset({

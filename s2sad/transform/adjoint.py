@@ -143,6 +143,8 @@ class _Adjoint:
                     targets = [target]
                 case CallStmt(made):
                     targets = list(made)
+                case Append(items) if isinstance(items.type, ListOf) and items.type.item is not None:
+                    targets = [items]
                 case _:
                     pass
             for target in targets:
@@ -414,6 +416,7 @@ class _Adjoint:
     def _append(self, stmt: Append) -> list[Stmt]:
         if self._root(stmt.list.name) not in self.active:
             return []
+        refuse_nested_list(stmt)
         ct = self._cotangents(stmt.span)
         bar = self.bar(stmt.list)
         g = Var(self.namer.fresh(f"{noun(stmt.value)}_bar"), stmt.value.type)
@@ -715,6 +718,14 @@ def _folded(expr: Expr) -> Expr:
     from s2sad.transform.algebra import fold
 
     return fold(expr)
+
+
+def refuse_nested_list(stmt: Append) -> None:
+    """Raise where a list would hold lists: their adjoints would have no fixed shape."""
+    if isinstance(stmt.value.type, ListOf):
+        raise NotDifferentiableError(
+            "a list of lists has no derivative", stmt.span, "Use a list of arrays, or one array of two dimensions."
+        )
 
 
 def placeholder(kind: Type) -> Expr:

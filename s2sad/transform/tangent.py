@@ -46,6 +46,7 @@ from s2sad.ir.types import Array, ListOf, Scalar, is_complex, is_inexact
 from s2sad.ir.views import VIEWS
 from s2sad.ir.walk import names_in, reads, root_of
 from s2sad.rules.registry import Constant, Elementwise, Structured
+from s2sad.transform.adjoint import refuse_nested_list
 from s2sad.transform.algebra import plus, times, zero
 from s2sad.transform.cotangents import Cotangents
 from s2sad.transform.naming import Namer
@@ -180,6 +181,7 @@ class _Tangent:
         return [*ex.code, Store(_whole(place), "", result or zero(stmt.place.type), stmt.span), known]
 
     def _append(self, stmt: Append) -> list[Stmt]:
+        refuse_nested_list(stmt)
         ex = self._writer(stmt.span)
         result = ex.tangent(stmt.value)
         if result is None:

@@ -23,10 +23,7 @@ KNOWN_LIMITS: dict[tuple[str, str], str] = {
     ("python", "containers.nested_comprehension"): _NESTED,
     ("cpu", "containers.nested_comprehension"): _NESTED,
     ("python", "elementwise.nan_to_finite_mask"): "0 * nan where a mask leaves an entry out",
-    ("cpu", "aliases.reshape_of_transpose_is_copy"): "Numba reshapes contiguous arrays only",
-    ("cpu", "containers.stack_list_of_arrays"): "Numba takes the adjoint's list for one of numbers",
     ("cpu", "numpy_style.mask_two_dimensional"): "Numba reads by masks of one dimension only",
-    ("cpu", "elementwise.math_two_arguments"): "Numba's math.log refuses the result of np.where of numbers",
 }
 """What the compiler refuses or the backend cannot compile yet, by target and program, and why."""
 
