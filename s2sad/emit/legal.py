@@ -26,6 +26,8 @@ def legalised(fn: Function, target: str) -> Function:
 
 
 def _stmt(stmt: Stmt) -> Stmt:
+    if isinstance(stmt, Store) and isinstance(stmt.place, Index) and _is_grid_mask(stmt.place):
+        stmt = _masked_write(stmt, stmt.place)
     stmt = map_exprs(stmt, _expr)
     if isinstance(stmt, Store):
         stmt = _apart(stmt)
@@ -33,6 +35,28 @@ def _stmt(stmt: Stmt) -> Stmt:
         if scatter is not None:
             return scatter
     return map_blocks(stmt, lambda body: tuple(_stmt(s) for s in body))
+
+
+def _is_grid_mask(expr: Index) -> bool:
+    """A mask of two or more dimensions, which Numba does not index with."""
+    mask = expr.index[0]
+    return (
+        len(expr.index) == 1 and not isinstance(mask, Slice) and isinstance(mask.type, Array)
+        and mask.type.dtype == "bool" and len(mask.type.dims) >= 2
+        and isinstance(expr.base.type, Array) and len(expr.base.type.dims) == len(mask.type.dims)
+    )  # fmt: skip
+
+
+def _masked_write(stmt: Store, place: Index) -> Stmt:
+    """`A[mask] = v` and `A[mask] += v` by a mask of two or more dimensions: a helper."""
+    from s2sad.frontend.operators import BY_SYMBOL, build
+    from s2sad.runtime.indexing import put_masked, put_masked_scalar
+
+    mask = place.index[0]
+    assert not isinstance(mask, Slice)
+    value = build(BY_SYMBOL[stmt.op], place, stmt.value) if stmt.op else stmt.value
+    fn = put_masked if isinstance(value.type, Array) else put_masked_scalar
+    return Effect(Apply(fn, (place.base, mask, value), value.type), stmt.span)
 
 
 def _scatter(stmt: Store) -> Stmt | None:
@@ -58,6 +82,10 @@ def _scatter(stmt: Store) -> Stmt | None:
 
 def _expr(expr: Any) -> Any:
     expr = map_children(expr, _expr)
+    if isinstance(expr, Index) and _is_grid_mask(expr):
+        from s2sad.runtime.indexing import take_masked
+
+        return Apply(take_masked, (expr.base, expr.index[0]), expr.type)  # type: ignore[arg-type]
     if not isinstance(expr, Apply):
         return expr
     gathered = _gathered(expr)

@@ -62,3 +62,34 @@ def add_at_scalar_pairs(x_bar: Any, rows: Any, columns: Any, g: Any) -> None:
     """Add the number `g` to `x_bar[rows[k], columns[k]]` for each k."""
     for k in range(rows.size):
         x_bar[rows[k], columns[k]] += g
+
+
+def take_masked(x: Any, mask: Any) -> Any:
+    """Return `x[mask]` for a mask of the shape of `x`, of any rank."""
+    count = 0
+    for at in np.ndindex(mask.shape):
+        if mask[at]:
+            count += 1
+    result = np.empty(count, x.dtype)
+    count = 0
+    for at in np.ndindex(mask.shape):
+        if mask[at]:
+            result[count] = x[at]
+            count += 1
+    return result
+
+
+def put_masked(x: Any, mask: Any, values: Any) -> None:
+    """Do `x[mask] = values` for a mask of the shape of `x`, of any rank."""
+    count = 0
+    for at in np.ndindex(mask.shape):
+        if mask[at]:
+            x[at] = values[count]
+            count += 1
+
+
+def put_masked_scalar(x: Any, mask: Any, value: Any) -> None:
+    """Do `x[mask] = value` for a mask of the shape of `x`, of any rank."""
+    for at in np.ndindex(mask.shape):
+        if mask[at]:
+            x[at] = value

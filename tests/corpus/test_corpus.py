@@ -23,7 +23,6 @@ KNOWN_LIMITS: dict[tuple[str, str], str] = {
     ("python", "containers.nested_comprehension"): _NESTED,
     ("cpu", "containers.nested_comprehension"): _NESTED,
     ("python", "elementwise.nan_to_finite_mask"): "0 * nan where a mask leaves an entry out",
-    ("cpu", "numpy_style.mask_two_dimensional"): "Numba reads by masks of one dimension only",
 }
 """What the compiler refuses or the backend cannot compile yet, by target and program, and why."""
 
