@@ -354,7 +354,7 @@ class Cotangents:
                 env[f"{name}_bar"] = _bar_value(arg, ())
         for name in bars:
             env.setdefault(name, BarV(None))
-        env = bind_rule(rule.adjoint, expr, env)
+        env = bind_rule(rule.adjoint, expr, env, self.span)
         for item in run_adjoint(rule, env, self.namer, self.span):
             if isinstance(item, Contribution):
                 self._contribute(item)

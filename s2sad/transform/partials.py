@@ -14,7 +14,7 @@ from typing import Any
 
 import gast
 
-from s2sad.errors import NOWHERE, MissingRuleError, Span
+from s2sad.errors import MissingRuleError, NotDifferentiableError, Span
 from s2sad.frontend.calls import missing_rule_help
 from s2sad.frontend.expressions import as_expr, lower_expr
 from s2sad.frontend.functions import parameter_names
@@ -23,7 +23,7 @@ from s2sad.frontend.source import Source, source_of
 from s2sad.frontend.statements import lower_block
 from s2sad.frontend.values import BarV, StaticV, StructV, V, Value, pack
 from s2sad.ir.nodes import Apply, Expr, Pack, Stmt
-from s2sad.ir.types import Struct
+from s2sad.ir.types import Struct, is_complex
 from s2sad.rules.registry import Constant, Elementwise, Structured, find, resolve
 from s2sad.transform.algebra import fold
 from s2sad.transform.naming import Namer
@@ -94,8 +94,6 @@ def _words(text: str) -> frozenset[str]:
 
 def partial_texts(rule: Elementwise, args: tuple[Expr, ...]) -> tuple[str, ...]:
     """Return the partials that hold for these operands: complex ones may have their own."""
-    from s2sad.ir.types import is_complex
-
     if rule.complex_partials is not None and any(is_complex(a.type) for a in args):
         return rule.complex_partials
     return rule.partials
@@ -125,15 +123,21 @@ def rule_parameters(fn: Callable[..., Any]) -> tuple[str, ...]:
     )
 
 
-def bind_rule(fn: Callable[..., Any], expr: Apply, values: dict[str, Value]) -> dict[str, Value]:
+def bind_rule(fn: Callable[..., Any], expr: Apply, values: dict[str, Value], span: Span) -> dict[str, Value]:
     """Bind a structured rule's names: operands, result, tangents or bars, static settings."""
     env = dict(values)
     static = dict(expr.static)
     names = rule_parameters(fn)
+    rule = find(expr.fn)
+    if isinstance(rule, Structured) and not rule.complex and any(is_complex(a.type) for a in expr.args):
+        raise NotDifferentiableError(
+            f"`{getattr(expr.fn, '__name__', expr.fn)}` has no derivative rule for complex numbers", span,
+            "Give it one with s2sad.defvjp, or work on real and imaginary parts.",
+        )  # fmt: skip
     if len(expr.args) > names.index("y"):
         raise MissingRuleError(
             f"`{getattr(expr.fn, '__name__', expr.fn)}` with {len(expr.args)} operands has no derivative rule",
-            NOWHERE, missing_rule_help(expr.fn),
+            span, missing_rule_help(expr.fn),
         )  # fmt: skip
     for name in names[: names.index("y")]:
         env.setdefault(name, StaticV(None))

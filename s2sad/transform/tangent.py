@@ -376,7 +376,7 @@ class _Expression(Cotangents):
                 env[f"{name}_dot"] = self._dot_value(arg)
         for name in dots:
             env.setdefault(name, ZeroV())
-        statements, result = run_tangent(rule, bind_rule(rule.tangent, expr, env), self.namer, self.span)
+        statements, result = run_tangent(rule, bind_rule(rule.tangent, expr, env, self.span), self.namer, self.span)
         self.code.extend(statements)
         return result
 
