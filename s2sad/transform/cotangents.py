@@ -297,9 +297,11 @@ class Cotangents:
         if all(size is not None for size in sizes):
             known = [size for size in sizes if size is not None]
             shape = known[0] if len(known) == 1 else pack("tuple", known)
+            dtype = result.type.dtype if isinstance(result.type, Array | Scalar) else "float64"
+            static = {} if dtype == "float64" else {"dtype": np.dtype(dtype).type}
             if isinstance(g.type, Array):
-                return build(operator.add, build(np.zeros, shape), g)
-            return build(np.full, shape, g)
+                return build(operator.add, build(np.zeros, shape, **static), g)
+            return build(np.full, shape, g, **static)
         like = self.value(result, 2)
         if isinstance(g.type, Array):
             return build(operator.add, build(np.zeros_like, like), g)
