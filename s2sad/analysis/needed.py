@@ -13,6 +13,7 @@ from s2sad.analysis.facts import Facts, written_by
 from s2sad.analysis.sharing import Groups
 from s2sad.ir.nodes import (
     Append,
+    Apply,
     Assert,
     Assign,
     Break,
@@ -24,12 +25,16 @@ from s2sad.ir.nodes import (
     If,
     Raise,
     Return,
+    Slice,
     Stmt,
     Store,
     Swap,
+    Var,
     While,
 )
-from s2sad.ir.walk import bound, exprs_of, reads, statements
+from s2sad.ir.shapes import SHAPES
+from s2sad.ir.types import Array, ListOf
+from s2sad.ir.walk import bound, children, exprs_of, reads, statements, subexpressions
 
 
 def unneeded(
@@ -42,9 +47,15 @@ def unneeded(
     `openings`: zeros and shadows of the reverse sweep, which need arrays for their shapes.
     """
     finder = _Needed(fn, adjoint_code, after_loop, facts, silent)
-    finder.shaped = {n for s in openings for e in exprs_of(s) for n in reads(e)}
+    finder.shaped |= {n for s in openings for e in exprs_of(s) for n in reads(e)}
     wanted = {n for value in values for n in reads(value)}
-    finder.block(fn.body, finder.groups.of(wanted))
+    parts = [p for s in openings for e in exprs_of(s) for p in subexpressions(e)]
+    wanted |= {p.name for p in parts if isinstance(p, Var) and isinstance(p.type, ListOf)}  # a list's length is content
+    while True:
+        known = len(finder.shaped)
+        finder.block(fn.body, finder.groups.of(wanted))
+        if len(finder.shaped) == known:
+            break
     simple = Assign | Store | CallStmt | Append | Swap
     return {id(s) for s in statements(fn.body) if isinstance(s, simple) and id(s) not in finder.live}
 
@@ -68,10 +79,20 @@ class _Needed:
                 self.sizes.setdefault(self.groups.find(name), set()).add(name)
 
     def _names(self, code: list[Stmt]) -> set[str]:
-        return {g for s in statements(tuple(code)) for e in exprs_of(s) for g in self.groups.read(e)}
+        return {g for s in statements(tuple(code)) for e in exprs_of(s) for g in self._content(e)}
 
     def _reads(self, stmt: Stmt) -> set[str]:
-        return {g for e in exprs_of(stmt) for g in self.groups.read(e)}
+        return {g for e in exprs_of(stmt) for g in self._content(e)}
+
+    def _content(self, expr: Expr | Slice) -> set[str]:
+        """Return the groups whose elements are read; of what only gives its shape, the binding is needed."""
+        whole = isinstance(expr, Apply) and expr.fn in SHAPES and isinstance(expr.args[0].type, Array)
+        if whole and isinstance(expr, Apply) and isinstance(expr.args[0], Var):
+            self.shaped.add(expr.args[0].name)
+            return {g for arg in expr.args[1:] for g in self._content(arg)}
+        if isinstance(expr, Var):
+            return {self.groups.find(expr.name)}
+        return {g for child in children(expr) for g in self._content(child)}
 
     def block(self, body: tuple[Stmt, ...], needed: set[str]) -> set[str]:
         """Return what is needed before `body`, given what is needed after it."""

@@ -505,7 +505,6 @@ class _Adjoint:
         for missing in self.plan.undefined.get(block, ()):
             result.append(Assign(missing, placeholder(missing.type)))
         own = tuple(s for slot in self.slots.get(("end", block), ()) for s in slot.save)
-        early: dict[int, list[Stmt]] = {}
         for stmt in body:
             if id(stmt) in self.left_out:
                 continue
@@ -516,7 +515,6 @@ class _Adjoint:
             result.extend(self._creations(stmt))
             result.append(self._forward_stmt(stmt, (*own, *ends)))
         result.extend(own)
-        del early
         return result
 
     def _forward_stmt(self, stmt: Stmt, ends: tuple[Stmt, ...]) -> Stmt:
@@ -659,7 +657,7 @@ class _Adjoint:
         one = literal(1)
         if isinstance(stmt, While):
             assert count is not None
-            step = Var(self.namer.fresh("_"), Scalar("int64", True)) if False else Var("_", Scalar("int64", True))
+            step = Var("_", Scalar("int64", True))
             return For(step, literal(0), count, one, body, stmt.span)
         if count is not None:
             last = build(operator.sub, count, one)

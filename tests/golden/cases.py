@@ -73,6 +73,21 @@ def buffers(u, k):
     return np.sum(now**2)
 
 
+def push(v, f, dt):
+    for i in range(len(v)):
+        v[i] += dt * f[i]
+
+
+def kicked(x, k):
+    pos, v, f = x.copy(), np.zeros(len(x)), np.empty(len(x))
+    for _ in range(4):
+        for i in range(len(x)):
+            f[i] = -k * pos[i] ** 3
+        push(v, f, 0.1)
+        push(pos, v, 0.1)
+    return np.sum(pos**2)
+
+
 CASES = {
     "limit_slope": (limit_slope, (np.array([0.3, -0.2, 0.9, 1.7, 0.4]), 0.5), (0, 1)),
     "horner": (horner, (np.array([1.0, -2.0, 0.5]), 1.3), (0, 1)),
@@ -84,6 +99,7 @@ CASES = {
     ),
     "newton": (newton, (2.0,), (0,)),
     "euler": (euler, (np.array([0.1, 0.4, 0.6]), 0.8), (0, 1)),
+    "kicked": (kicked, (np.array([0.9, -0.4, 1.2]), 0.7), (0, 1)),
     "row_view": (row_view, (np.array([[1.0, 2.0], [3.0, 4.0]]),), (0,)),
     "buffers": (buffers, (np.array([0.1, 0.9, -0.3, 0.4]), 0.2), (0, 1)),
 }  # fmt: skip
