@@ -8,20 +8,53 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from s2sad.analysis.facts import Facts
 from s2sad.api.signature import Binder
 from s2sad.api.structure import Tree, tree_of
-from s2sad.errors import NotDifferentiableError, Span
+from s2sad.errors import AliasError, Span
+from s2sad.frontend.functions import instantiate
 from s2sad.frontend.lowerer import Context, Instance
+from s2sad.frontend.transforms import needs_writing_out
+from s2sad.ir.nodes import Function
 from s2sad.ir.types import Static, Struct, Type, is_inexact
-from s2sad.transform.pipeline import derive_program
+from s2sad.transform.pipeline import Derived, derive_instance, derive_program
 from s2sad.transform.ruled import UserRule
-
-_KINDS = ("grad", "value_and_grad", "primal")
 
 
 def context() -> Context:
     """Return a context in which transformed functions are derived where they are called."""
-    return Context(derive=instance_of, rule_of=_user_rule)
+    return Context(derive=instance_of, derivative=derivative_of, rule_of=_user_rule)
+
+
+def derivative_of(
+    ctx: Context, instance: Instance, mode: str, wrt: tuple[int, ...], aux: bool, own: frozenset[int], span: Span
+) -> Function:
+    """Return a derivative of a function of the program, after adding it and what it calls.
+
+    Raises:
+        AliasError: the function writes into an array that is not among its `own` parameters, so
+            that its derivative, which works on copies, would not do what a call does.
+    """
+    main = instance.function
+    assert main is not None
+    made = derive_instance(ctx, instance, mode, wrt, aux)
+    for at in Facts(made.sources).writes(main.name) - own:
+        raise AliasError(
+            f"`{instance.name}` is differentiated here, and writes into `{main.params[at].name}` of the function "
+            "around it",
+            span,
+            "Write into an array of its own, and return it.",
+        )
+    adopt(ctx, made)
+    return made.functions[made.entry]
+
+
+def adopt(ctx: Context, made: Derived) -> None:
+    """Add the functions of a derived program to the program under construction."""
+    names = {known.name for known in ctx.instances.values()}
+    for name, function in made.functions.items():
+        if name not in names:
+            ctx.instances["derived", name] = Instance(name, None, (), function)
 
 
 def _user_rule(fun: Any) -> UserRule | None:
@@ -37,29 +70,20 @@ def _user_rule(fun: Any) -> UserRule | None:
 
 
 def instance_of(ctx: Context, fun: Any, types: tuple[Type, ...], span: Span) -> Instance:
-    """Return the program of a transformed function for these argument types.
-
-    Raises:
-        NotDifferentiableError: a transform that has no program of its own, such as a Jacobian.
-    """
+    """Return the program of a transformed function for these argument types."""
     from s2sad.api.transformed import plain
+    from s2sad.api.written import calling
 
-    aux = fun.options.aux
-    if fun.kind not in _KINDS or (fun.kind == "grad" and aux):
-        raise NotDifferentiableError(
-            f"`{fun.kind}`{' with has_aux' * aux} inside a function that is differentiated is not supported yet",
-            span if span.line else None,
-            "Use `grad` or `value_and_grad` there.",
-        )
+    aux = fun.options.aux if hasattr(fun, "options") else False
+    if needs_writing_out(fun):
+        return instantiate(ctx, calling(fun), types, span)
     key = ("transformed", fun, types)
     if key in ctx.instances:
         return ctx.instances[key]
     inner = plain(fun.fun, fun.options)
     chosen, wrt = _wrt(fun, inner, types)
     made = derive_program(inner, fun.kind, types, wrt, aux, ctx)
-    for name, function in made.functions.items():
-        if not any(known.name == name for known in ctx.instances.values()):
-            ctx.instances["derived", name] = Instance(name, None, (), function)
+    adopt(ctx, made)
     entry = made.functions[made.entry]
     assert made.instance.result is not None
     result = made.instance.result

@@ -7,6 +7,7 @@ import functools
 import inspect
 import operator
 import sys
+import types
 from typing import Any
 
 import gast
@@ -19,6 +20,7 @@ from s2sad.frontend.iteration import emit_loop, static_items
 from s2sad.frontend.lowerer import BottomReached, Lowerer
 from s2sad.frontend.operators import apply, build
 from s2sad.frontend.source import has_source, unwrap
+from s2sad.frontend.transforms import Derivation, Linear, as_derivation, call_transformed, needs_writing_out
 from s2sad.frontend.values import (
     FuncV,
     IterV,
@@ -88,6 +90,8 @@ def call_value(lw: Lowerer, target: Value, args: list[Value], kwargs: dict[str, 
             return call_method(lw, target, args, kwargs, node)
         case StaticV(fn) if callable(fn):
             return call_function(lw, fn, args, kwargs, node)
+        case StructV(kind=Derivation() | Linear()):
+            return call_transformed(lw, target, args, kwargs, node)
         case _:
             return lw.fail(node, "this value cannot be called")
 
@@ -116,18 +120,35 @@ def call_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
         return _build_struct(fn, tuple(fn.__dataclass_fields__), args, kwargs)
     if getattr(fn, "__self__", None) is not None and isinstance(getattr(fn, "__self__", None), np.ufunc):
         return _ufunc_method(lw, fn, args, kwargs, node)
+    if needs_writing_out(fn):
+        return call_transformed(lw, as_derivation(fn), args, kwargs, node)
     if _is_user_function(fn):
         return call_user(lw, fn, args, kwargs, node)
     if (getattr(fn, "__module__", "") or "").startswith("s2sad."):
-        known = [known_value(a) for a in args]
-        if known and not any(k is _UNKNOWN for k in known):
-            return _outside(lw, fn(*known), node)
-    if _python_callee(fn):
+        made = _own_function(lw, fn, args, kwargs, node)
+        if made is not None:
+            return made
+    own = getattr(type(fn), "__call__", None)
+    if isinstance(own, types.FunctionType) and python_callee(own):
+        return call_user(lw, types.MethodType(own, fn), args, kwargs, node)
+    if python_callee(fn):
         return call_user(lw, fn, args, kwargs, node)
     body = _expansion(fn, args, kwargs)
     if body is not None:
         return call_user(lw, body, args, kwargs, node)
     return _library_call(lw, fn, args, kwargs, node)
+
+
+def _own_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value | None:
+    """Call a transform, or another of s2sad's functions if all its arguments are known now."""
+    from s2sad.frontend.transforms import IMMEDIATE, call_transform, transform_name
+
+    name = transform_name(fn)
+    known = [known_value(a) for a in args]
+    named = {key: known_value(value) for key, value in kwargs.items()}
+    if name not in IMMEDIATE and known and not any(k is UNKNOWN for k in [*known, *named.values()]):
+        return _outside(lw, fn(*known, **named), node)
+    return call_transform(lw, fn, args, kwargs, node) if name else None
 
 
 def _stopped(lw: Lowerer, value: Value, node: Any) -> Value:
@@ -169,7 +190,7 @@ def _is_user_function(fn: Any) -> bool:
     return hasattr(fn, "s2sad_kind")
 
 
-def _python_callee(fn: Any) -> bool:
+def python_callee(fn: Any) -> bool:
     """Say whether to differentiate `fn` from its source: Python outside NumPy and SciPy."""
     from s2sad.rules import find
 
@@ -201,8 +222,8 @@ def call_user(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value],
         return inlined
     bound = bind_arguments(lw, fn, args, kwargs, node)
     actual = tuple(type_of(value) for value in bound)
-    types, back = canonical(actual, any(i.fun is fn and i.function is None for i in lw.ctx.instances.values()))
-    instance = instantiate(lw.ctx, fn, types, lw.span(node))
+    kinds, back = canonical(actual, any(i.fun is fn and i.function is None for i in lw.ctx.instances.values()))
+    instance = instantiate(lw.ctx, fn, kinds, lw.span(node))
     if instance.result is None:
         raise BottomReached
     if shares_memory(lw.ctx, instance, bound):
@@ -210,7 +231,7 @@ def call_user(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value],
         if inlined is not None:
             return inlined
     span = lw.span(node)
-    leaves = [_argument(lw, leaf, span) for value in bound for leaf in leaves_of(value)]
+    leaves = [argument(lw, leaf, span) for value in bound for leaf in leaves_of(value)]
     leaves += pass_captured(lw, instance.captured)
     results: list[Expr] = []
     result = restored(instance.result, back)
@@ -221,7 +242,7 @@ def call_user(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value],
     return rebuild(result, list(results))
 
 
-def _argument(lw: Lowerer, leaf: Expr, span: Any) -> Expr:
+def argument(lw: Lowerer, leaf: Expr, span: Any) -> Expr:
     """Arrays are passed by name or as views; anything computed gets a name first."""
     if isinstance(leaf.type, Array) and isinstance(leaf, Apply | Pack) and getattr(leaf, "fn", None) not in _VIEWABLE:
         return lw.atom(leaf, "argument", span)
@@ -354,7 +375,7 @@ def split_arguments(
 
 def _add_static(lw: Lowerer, fn: Any, static: dict[str, Any], name: str, value: Value, node: Any) -> None:
     known = known_value(value)
-    if known is _UNKNOWN:
+    if known is UNKNOWN:
         lw.fail(node, f"`{name}` of `{getattr(fn, '__name__', fn)}` must be known at transform time",
                 "Write it as a constant, or make it a default argument.")  # fmt: skip
     if known is None and name == "axis" and fn in (np.concatenate, np.sort, np.argsort, np.append):
@@ -371,7 +392,7 @@ def _add_static(lw: Lowerer, fn: Any, static: dict[str, Any], name: str, value: 
     static[name] = known
 
 
-_UNKNOWN = object()
+UNKNOWN = object()
 
 
 def known_value(value: Value) -> Any:
@@ -381,13 +402,13 @@ def known_value(value: Value) -> Any:
             return obj
         case StructV(kind, _, items) if kind in ("tuple", "list"):
             parts = [known_value(item) for item in items]
-            return _UNKNOWN if any(p is _UNKNOWN for p in parts) else tuple(parts)
+            return UNKNOWN if any(p is UNKNOWN for p in parts) else tuple(parts)
         case V(Const(number)):
             return number
         case V(expr) if isinstance(expr.type, Scalar) and isinstance(expr.type.value, int):
             return expr.type.value
         case _:
-            return _UNKNOWN
+            return UNKNOWN
 
 
 def _ufunc_method(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:

@@ -268,28 +268,35 @@ def call_lifted(lw: Lowerer, fn_node: Any, source: Source, scope: dict[str, Valu
     """Call an inner function with early returns as a function of all that it sees."""
     from s2sad.frontend.captures import pass_captured
 
+    instance = lifted(lw, fn_node, source, scope)
+    if instance.result is None:
+        raise BottomReached
+    leaves: list[Expr] = [leaf for value in scope.values() for leaf in leaves_of(value)]
+    leaves += pass_captured(lw, instance.captured)
+    results = [Var(lw.fresh(f"{instance.name}_value"), kind) for kind in _flat(instance.result)]
+    lw.emit(CallStmt(tuple(results), instance.name, tuple(leaves), lw.span(node)))
+    return rebuild(instance.result, list(results))
+
+
+def lifted(lw: Lowerer, fn_node: Any, source: Source, scope: dict[str, Value]) -> Instance:
+    """Return the function of the program that an inner function is: all that it sees is a parameter."""
     dynamic = {name: value for name, value in scope.items() if leaves_of(value)}
     fixed = {name: value for name, value in scope.items() if name not in dynamic}
     names = list(dynamic)
     types = tuple(type_of(value) for value in dynamic.values())
-    key = ("inner", id(fn_node), types, tuple((n, repr(v)) for n, v in fixed.items()))
+    key = ("inner", id(fn_node), tuple(names), tuple(_key(kind) for kind in types),
+           tuple((n, _key(type_of(v))) for n, v in fixed.items()))  # fmt: skip
     ctx = lw.ctx
     instance = ctx.instances.get(key)
     if instance is None:
         name = getattr(fn_node, "name", "lambda_")
         instance = Instance(ctx.unique(name), fn_node, types)
         ctx.instances[key] = instance
-        ctx.keep.append(fn_node)
+        ctx.keep.append((fn_node, fixed))
         inner = dataclasses.replace(source, name=name, node=fn_node)
         _finish(ctx, instance, inner, names, types, fixed)
         ctx.instances[key] = ctx.instances.pop(key)
-    if instance.result is None:
-        raise BottomReached
-    leaves: list[Expr] = [leaf for value in dynamic.values() for leaf in leaves_of(value)]
-    leaves += pass_captured(lw, instance.captured)
-    results = [Var(lw.fresh(f"{instance.name}_value"), kind) for kind in _flat(instance.result)]
-    lw.emit(CallStmt(tuple(results), instance.name, tuple(leaves), lw.span(node)))
-    return rebuild(instance.result, list(results))
+    return instance
 
 
 __all__ = ["Captured", "V", "bind_arguments", "bind_parameters", "call_lifted", "instantiate", "parameter_names"]

@@ -7,7 +7,7 @@ from typing import Any
 import gast
 
 from s2sad.frontend.lowerer import Lowerer
-from s2sad.frontend.source import Source, has_source, source_of
+from s2sad.frontend.source import Source, has_source, source_of, unwrap
 from s2sad.frontend.values import FuncV, StaticV, StructV, V, Value
 from s2sad.ir.nodes import Const, Var
 from s2sad.ir.types import Scalar
@@ -30,7 +30,13 @@ def inline_expression(
         return None
     if any(isinstance(n, gast.Call) and _calls(n, source, fn) for n in gast.walk(body[0])):
         return None
-    return _inline(lw, source.node, source, {}, args, kwargs, node)
+    return _inline(lw, source.node, source, {}, _with_self(fn, args), kwargs, node)
+
+
+def _with_self(fn: Any, args: list[Value]) -> list[Value]:
+    """A bound method gets its object first."""
+    plain = unwrap(fn)
+    return [StaticV(plain.__self__), *args] if hasattr(plain, "__self__") else args
 
 
 def inline_call(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value | None:
@@ -41,7 +47,7 @@ def inline_call(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value
         isinstance(n, gast.Call) and _calls(n, source, fn) for s in body for n in gast.walk(s)
     ):  # fmt: skip
         return None
-    return _inline(lw, source.node, source, {}, args, kwargs, node)
+    return _inline(lw, source.node, source, {}, _with_self(fn, args), kwargs, node)
 
 
 def _calls(call: Any, source: Source, fn: Any) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+import gast
+
 from s2sad.frontend.source import Source
 from s2sad.ir.nodes import Const, Expr, Pack
 from s2sad.ir.types import Array, ListOf, Scalar, Static, Struct, Type
@@ -41,6 +43,23 @@ class FuncV:
     source: Source
     env: dict[str, Value]
     name: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Closure:
+    """The code of a function defined inside another, as the kind of a structure of what it sees."""
+
+    node: Any
+    source: Source
+    name: str
+
+    def __eq__(self, other: object) -> bool:
+        """Two closures are of one kind when they come from one place of the text."""
+        return isinstance(other, Closure) and self.node is other.node
+
+    def __hash__(self) -> int:
+        """Hash as `__eq__` compares."""
+        return id(self.node)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +139,45 @@ def type_of(value: Value) -> Type:
             return Struct(kind, keys, tuple(type_of(item) for item in items))
         case StaticV(obj):
             return Static(obj)
+        case FuncV():
+            seen = seen_by(value)
+            return Struct(
+                Closure(value.node, value.source, value.name), tuple(seen), tuple(type_of(v) for v in seen.values())
+            )
         case _:
             return Static(value)
+
+
+def seen_by(fn: FuncV) -> dict[str, Value]:
+    """Return what an inner function sees of the functions around it, as it stands now."""
+    return _seen(fn, (fn.node,))
+
+
+def _seen(fn: FuncV, outer: tuple[Any, ...]) -> dict[str, Value]:
+    own = set(_bound_names(fn.node))
+    found: dict[str, Value] = {}
+    for part in gast.walk(fn.node):
+        if not isinstance(part, gast.Name) or part.id in own or part.id in found or part.id not in fn.env:
+            continue
+        value = fn.env[part.id]
+        if isinstance(value, FuncV):
+            if value.node in outer:
+                continue
+            value = FuncV(value.node, value.source, _seen(value, (*outer, value.node)), value.name)
+        found[part.id] = value
+    return found
+
+
+def _bound_names(node: Any) -> list[str]:
+    """Return the parameters and the locals of a function, which hide outer names."""
+    spec = node.args
+    names = [a.id for a in [*spec.posonlyargs, *spec.args, *spec.kwonlyargs]]
+    if spec.vararg is not None:
+        names.append(spec.vararg.id)
+    body = [] if isinstance(node, gast.Lambda) else node.body
+    return names + [
+        n.id for s in body for n in gast.walk(s) if isinstance(n, gast.Name) and isinstance(n.ctx, gast.Store)
+    ]
 
 
 def leaves_of(value: Value) -> list[Expr]:
@@ -131,6 +187,8 @@ def leaves_of(value: Value) -> list[Expr]:
             return [expr]
         case StructV(_, _, items):
             return [leaf for item in items for leaf in leaves_of(item)]
+        case FuncV():
+            return [leaf for item in seen_by(value).values() for leaf in leaves_of(item)]
         case _:
             return []
 
@@ -138,8 +196,15 @@ def leaves_of(value: Value) -> list[Expr]:
 def rebuild(kind: Type, leaves: list[Expr]) -> Value:
     """Build the value of type `kind` from its leaves, consuming them from the front."""
     match kind:
+        case Struct(Closure(node, source, name), keys, items):
+            env = {key: rebuild(item, leaves) for key, item in zip(keys, items, strict=True)}
+            made = FuncV(node, source, env, name)
+            env.setdefault(name, made)  # it may call itself
+            return made
         case Struct(container, keys, items):
             return StructV(container, keys, tuple(rebuild(item, leaves) for item in items))
+        case Static(Poison() as poison):
+            return poison
         case Static(obj):
             return StaticV(obj)
         case _:

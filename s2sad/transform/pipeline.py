@@ -22,7 +22,7 @@ from s2sad.transform.ruled import ruled_adjoint, ruled_tangent, transposed
 from s2sad.transform.tangent import tangent
 from s2sad.transform.tidy import tidy
 
-MODES = ("primal", "jvp", "vjp", "grad", "value_and_grad", "fwd", "bwd")
+MODES = ("primal", "jvp", "vjp", "pullback", "grad", "value_and_grad", "fwd", "bwd")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,13 +118,14 @@ class Deriver:
         if aux:
             active = tuple(i == 0 for i in range(len(fn.results)))
         split = mode in ("fwd", "bwd")
-        made = sweeps(fn, wrt, self.facts, self.callee_adjoint, True, active, seed, split, mode != "grad")
+        wanted = mode not in ("grad", "pullback")
+        made = sweeps(fn, wrt, self.facts, self.callee_adjoint, True, active, seed, split, wanted)
         base = instance.name
         if split:
             return self._split(instance, made, mode)
         name = self.ctx.unique(f"{base}_{mode}")
-        sections, values = self._with_values(made, mode != "grad")
-        outputs = (*values, *made.bars) if mode != "grad" else made.bars
+        sections, values = self._with_values(made, wanted)
+        outputs = (*values, *made.bars) if wanted else made.bars
         params = (*made.primal.params, *(Param(s.name, s.type) for s in made.seeds))
         body = (*_private_copies(made.primal, self.facts), *sections, Return(outputs, fn.span))
         whole = Function(name, params, body, tuple(o.type for o in outputs), _doc(instance, mode, wrt), fn.span)
@@ -240,6 +241,11 @@ def derive_program(
     """Return the program of the derivative of `fun` for these argument types."""
     ctx = ctx or Context()
     instance = instantiate(ctx, fun, types, Span("<call>", 0, 0, 0, 0, getattr(fun, "__name__", "")))
+    return derive_instance(ctx, instance, mode, wrt, aux)
+
+
+def derive_instance(ctx: Context, instance: Instance, mode: str, wrt: tuple[int, ...], aux: bool = False) -> Derived:
+    """Return the program of the derivative of a function of the program."""
     deriver = Deriver(ctx)
     if mode == "primal":
         return deriver.primal(instance)
@@ -339,7 +345,7 @@ def _unused(hint: str, made: Sweeps) -> str:
 
 def _doc(instance: Instance, mode: str, wrt: tuple[int, ...]) -> str:
     what = {
-        "jvp": "Value and tangent", "vjp": "Value and adjoint", "grad": "Gradient",
+        "jvp": "Value and tangent", "vjp": "Value and adjoint", "pullback": "Adjoint", "grad": "Gradient",
         "value_and_grad": "Value and gradient", "fwd": "Forward sweep", "bwd": "Adjoint sweep",
     }[mode]  # fmt: skip
     assert instance.function is not None
