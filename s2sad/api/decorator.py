@@ -60,6 +60,13 @@ class Differentiable(Generic[P, R]):
         return Differentiable(bound, self.argnums, self.target, self.options)
 
     @functools.cached_property
+    def _numba_type_(self) -> Any:
+        """What Numba sees when compiled code calls this function or reads its `grad`."""
+        from s2sad.api.in_numba import numba_type
+
+        return numba_type(self)
+
+    @functools.cached_property
     def grad(self) -> Transformed[P, Any]:
         """The gradient, a function of the same arguments; see `s2sad.grad`."""
         return Transformed(self.py_func, "grad", self.argnums, self.options, self.target)

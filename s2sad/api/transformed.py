@@ -83,6 +83,13 @@ class Transformed(Generic[P, R]):
         functools.update_wrapper(self, fun, updated=())
         self.__signature__ = _signature(plain(fun))
 
+    @functools.cached_property
+    def _numba_type_(self) -> Any:
+        """What Numba sees when compiled code calls this function."""
+        from s2sad.api.in_numba import numba_type
+
+        return numba_type(self)
+
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Return the derivative at these arguments, deriving and compiling it at the first call."""
         values = args
