@@ -52,6 +52,21 @@ class Facts:
         for key in [k for k in self._reads if k[0] == name]:
             del self._reads[key]
 
+    def entangled(self, name: str) -> bool:
+        """Say whether some call gives one array to two parameters of the function."""
+        from s2sad.analysis.sharing import Groups
+
+        for fn in self.functions.values():
+            groups: Groups | None = None
+            for stmt in statements(fn.body):
+                if isinstance(stmt, CallStmt) and stmt.callee == name:
+                    groups = groups or Groups(fn.body, self)
+                    roots = [root_of(a) for a in stmt.args if isinstance(a.type, Array)]
+                    found = [groups.find(root.name) for root in roots if root is not None]
+                    if len(set(found)) != len(found):
+                        return True
+        return False
+
     def writes(self, name: str) -> frozenset[int]:
         """Return the positions of the parameters that the function writes into."""
         if name not in self._writes:

@@ -24,14 +24,18 @@ from s2sad.ir.nodes import (
     Append,
     Apply,
     Assign,
+    Break,
     CallStmt,
     Const,
+    Continue,
     Expr,
     For,
     Function,
     If,
     Index,
     Pack,
+    Raise,
+    Return,
     Slice,
     Stmt,
     Store,
@@ -71,6 +75,8 @@ class Plan:
     """By block: names saved at the end of the block's forward run."""
     recomputed: dict[Block, list[Assign]] = field(default_factory=dict[Block, list[Assign]])
     """By block: bindings executed again at the start of its reverse."""
+    undone: dict[int, Assign] = field(default_factory=dict[int, Assign])
+    """By statement: what takes it back (`k -= 1` for `k += 1`), so that nothing is saved."""
     undefined: dict[Block, list[Var]] = field(default_factory=dict[Block, list[Var]])
     """By block: names that must exist before the block, because a save may come before a definition."""
 
@@ -280,6 +286,11 @@ class SavedValues:
     def _rebind(self, stmt: Stmt, target: Var, needs: Needs) -> Needs:
         name = target.name
         if name in needs and name not in self.aliases:
+            back = taken_back(stmt)
+            if back is not None:
+                if self.recording:
+                    self.plan.undone[id(stmt)] = back
+                return needs
             if self.recording:
                 self._save(stmt, target)
             needs = {k: v for k, v in needs.items() if k != name}
@@ -304,6 +315,8 @@ class SavedValues:
             return needs
         if self.recording:
             self._save(stmt, place)
+        if isinstance(stmt, Store) and is_whole(stmt) and name not in self.aliases and not others:
+            needs = {k: v for k, v in needs.items() if k != name}
         found: dict[str, set[Need]] = {}
         for part in _index_parts(place):
             self._collect(part, found)
@@ -355,10 +368,22 @@ class SavedValues:
             if merged == head:
                 break
             head = merged
+        covered = [n for n in filled_by(stmt) if n in head and n not in self.aliases and not self.sharing_in(stmt, n)]
+        fresh: Needs = {}
+        if covered:
+            fresh = self._block(stmt.body, (id(stmt), 0), {k: v for k, v in head.items() if k not in covered})
         self.recording = was
         if was:
             self._block(stmt.body, (id(stmt), 0), head)
+        if covered:  # every element that was needed before the loop has been saved in it
+            head = {k: v for k, v in head.items() if k not in covered or k in fresh}
         return _union(head, self.leaving.get(id(stmt), {}))
+
+    def sharing_in(self, loop: For | While, name: str) -> bool:
+        """Say whether a write in a loop may reach an array through another name."""
+        return any(self.sharing.get(id(s)) for s in statements(loop.body)) or any(
+            a.root == name for a in self.aliases.values()
+        )
 
     # ---- leaving a block: names that live in it only ----
 
@@ -523,6 +548,81 @@ def affine(expr: Expr) -> tuple[str | None, int] | None:
             return name, -value
         case _:
             return None
+
+
+def taken_back(stmt: Stmt) -> Assign | None:
+    """Return the statement that undoes the counting up or down of an integer, or None."""
+    import operator
+
+    if not isinstance(stmt, Assign) or not isinstance(stmt.target.type, Scalar) or stmt.target.type.dtype != "int64":
+        return None
+    match stmt.value:
+        case Apply(fn, (Var(name), Const(int() as step))) if fn in (operator.add, operator.sub):
+            if name != stmt.target.name or isinstance(step, bool):
+                return None
+            inverse = operator.sub if fn is operator.add else operator.add
+            value = Apply(inverse, stmt.value.args, Scalar("int64"))  # type: ignore[union-attr]
+            return Assign(stmt.target, value, stmt.span)
+        case _:
+            return None
+
+
+def is_whole(store: Store) -> bool:
+    """Say whether a store replaces every element of an array."""
+    if store.op:
+        return False
+    if isinstance(store.place, Var):
+        return True
+    whole = Slice(None, None, None)
+    return (
+        isinstance(store.place, Index) and isinstance(store.place.base, Var)
+        and all(item == whole for item in store.place.index)
+    )  # fmt: skip
+
+
+def filled_by(loop: For | While) -> list[str]:
+    """Return the arrays of which a loop replaces every element, whatever it does beside."""
+    if not isinstance(loop, For) or any(isinstance(s, Break | Continue | Return | Raise) for s in statements((loop,))):
+        return []
+    return [name for name, axes, kind in _filling(loop, {}) if axes == set(range(len(kind.dims)))]
+
+
+def _filling(loop: For, loops: dict[str, For]) -> list[tuple[str, set[int], Array]]:
+    loops = {**loops, loop.var.name: loop}
+    found: list[tuple[str, set[int], Array]] = []
+    for stmt in loop.body:
+        if isinstance(stmt, For):
+            found += _filling(stmt, loops)
+        if not (isinstance(stmt, Store) and stmt.op == "" and isinstance(stmt.place, Index)):
+            continue
+        base = stmt.place.base
+        if not isinstance(base, Var) or not isinstance(base.type, Array):
+            continue
+        if len(stmt.place.index) != len(base.type.dims):
+            continue
+        names = [item.name for item in stmt.place.index if isinstance(item, Var)]
+        if len(set(names)) != len(names):
+            continue
+        axes = {
+            axis for axis, item in enumerate(stmt.place.index)
+            if isinstance(item, Var) and item.name in loops and _runs_over(loops[item.name], base, axis)
+        }  # fmt: skip
+        found.append((base.name, axes, base.type))
+    return found
+
+
+def _runs_over(loop: For, array: Var, axis: int) -> bool:
+    """Say whether a loop counts through all the indices of an axis."""
+    if not (isinstance(loop.start, Const) and loop.start.value == 0):
+        return False
+    if not (isinstance(loop.step, Const) and loop.step.value == 1):
+        return False
+    assert isinstance(array.type, Array)
+    length = array.type.dims[axis]
+    stop = loop.stop
+    if isinstance(stop, Apply) and stop.fn is ops.dim and stop.args[0] == array:
+        return isinstance(stop.args[1], Const) and stop.args[1].value == axis
+    return isinstance(stop.type, Scalar) and stop.type.value is not None and stop.type.value == length
 
 
 def is_pure(expr: Expr) -> bool:

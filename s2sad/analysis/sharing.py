@@ -6,7 +6,7 @@ from s2sad.analysis.alias import view_base
 from s2sad.analysis.facts import Facts
 from s2sad.ir.nodes import Append, Assign, CallStmt, Expr, Stmt, Swap
 from s2sad.ir.types import Array, ListOf
-from s2sad.ir.walk import reads, root_of, statements
+from s2sad.ir.walk import map_blocks, reads, root_of, statements
 
 
 class Groups:
@@ -20,19 +20,19 @@ class Groups:
                 case Assign(target, value):
                     base = view_base(value)
                     if base is not None:
-                        self._union(target.name, base.name)
+                        self.join(target.name, base.name)
                 case Swap(first, second):
-                    self._union(first.name, second.name)
+                    self.join(first.name, second.name)
                 case Append(target, value):
                     base = view_base(value)
                     if base is not None:
-                        self._union(target.name, base.name)
+                        self.join(target.name, base.name)
                 case CallStmt(targets, callee, args):
                     for i in facts.shares(callee):
                         root = root_of(args[i])
                         for target in targets:
                             if root is not None and isinstance(target.type, Array | ListOf):
-                                self._union(target.name, root.name)
+                                self.join(target.name, root.name)
                 case _:
                     pass
 
@@ -42,7 +42,8 @@ class Groups:
             name = self.parent[name]
         return name
 
-    def _union(self, a: str, b: str) -> None:
+    def join(self, a: str, b: str) -> None:
+        """Say that two names may share memory."""
         self.parent[self.find(a)] = self.find(b)
 
     def of(self, names: set[str]) -> set[str]:
@@ -52,3 +53,36 @@ class Groups:
     def read(self, expr: Expr) -> set[str]:
         """Return the groups that an expression reads."""
         return self.of(reads(expr))
+
+
+class Apart:
+    """Which names surely do not share memory at the moment when both are used.
+
+    Two arrays that exchange their names (`a, b = b, a`) are one group to `Groups`, as each name has
+    meant either; but they never are one array at the same time.
+    """
+
+    def __init__(self, body: tuple[Stmt, ...], facts: Facts) -> None:
+        """Gather the groups, with and without exchanges."""
+        self.groups = Groups(body, facts)
+        swaps = [s for s in statements(body) if isinstance(s, Swap)]
+        self.swapped = {name for s in swaps for name in (s.first.name, s.second.name)}
+        self.unswapped = Groups(_without_swaps(body), facts)
+
+    def join(self, a: str, b: str) -> None:
+        """Say that two names may share memory."""
+        self.groups.join(a, b)
+        self.unswapped.join(a, b)
+
+    def may_meet(self, a: str, b: str) -> bool:
+        """Say whether two names may share memory when both are used in one place."""
+        if a == b:
+            return True
+        if self.groups.find(a) != self.groups.find(b):
+            return False
+        exchanged = a in self.swapped and b in self.swapped
+        return not exchanged or self.unswapped.find(a) == self.unswapped.find(b)
+
+
+def _without_swaps(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    return tuple(map_blocks(s, _without_swaps) for s in body if not isinstance(s, Swap))

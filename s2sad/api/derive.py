@@ -12,12 +12,14 @@ from s2sad.analysis.facts import Facts
 from s2sad.api.nested import context
 from s2sad.backends.base import Module
 from s2sad.emit.legal import legalised
+from s2sad.emit.loops import looped
 from s2sad.emit.names import Names
 from s2sad.emit.printer import print_function
 from s2sad.errors import Span, UnsupportedSyntaxError
 from s2sad.frontend.infer import InferenceError
 from s2sad.frontend.lowerer import Captured
 from s2sad.frontend.source import has_source, unwrap
+from s2sad.ir.nodes import Function
 from s2sad.ir.types import Array, Type
 from s2sad.transform.pipeline import Derived, derive_program
 
@@ -60,7 +62,7 @@ def derive(
             "the derivative of this function cannot be written", _head(fun), f"NumPy says: {error}."
         ) from error
     names = Names(_aliases(fun))
-    functions = {name: legalised(fn, target) for name, fn in derived.functions.items()}
+    functions = {name: legalised(fn, target) for name, fn in _looped(derived, target).items()}
     names.reserve(functions)
     parts: list[str] = []
     spans: list[list[Span]] = []
@@ -87,6 +89,14 @@ def derive(
         module, text, derived.instance.result, derived.residuals, tuple(derived.instance.captured), derived,
         _written(derived),
     )  # fmt: skip
+
+
+def _looped(derived: Derived, target: str) -> dict[str, Function]:
+    """Return the functions of a program, whole-array arithmetic written as loops where they are compiled."""
+    if target != "cpu":
+        return derived.functions
+    facts = Facts(derived.functions)
+    return {name: looped(fn, facts) for name, fn in derived.functions.items()}
 
 
 def _head(fun: Any) -> Span | None:

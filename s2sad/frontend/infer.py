@@ -371,7 +371,8 @@ def _sample(kind: Type, sizes: dict[Any, int], unknown: int) -> Any:
                 value = sizes.get(value, unknown or 1)
             return _sample_scalar(dtype, weak, value)
         case ListOf(item):
-            return [_sample(item, sizes, unknown)] * 3 if item is not None else []
+            length = max(unknown // 10, 3)  # another one in each run, so that no length is taken to be known
+            return [_sample(item, sizes, unknown)] * length if item is not None else []
         case Static(value):
             return value
         case _:

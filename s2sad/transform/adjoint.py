@@ -628,7 +628,8 @@ class _Adjoint:
             case CallStmt():
                 return self._reverse_call(stmt, restore)
             case _:
-                return [*restore, *self.adjoint_code.get(id(stmt), [])]
+                undone = self.plan.undone.get(id(stmt))
+                return [*restore, *([undone] if undone else []), *self.adjoint_code.get(id(stmt), [])]
 
     def _reverse_call(self, stmt: CallStmt, restore: list[Stmt]) -> list[Stmt]:
         """The callee's adjoint overwrites what the callee writes: put it back before and after."""

@@ -283,7 +283,11 @@ class Cotangents:
             return self._dtype(g, arg.type)
         g = self._masked(g)
         if not isinstance(g.type, Array) or not same_dims(g.type.dims, wide):
-            g = self._materialise(g, wide, result_expr)
+            spread = self._materialise(g, wide, result_expr)
+            count = None if narrow else self._count_of(spread)
+            if count is not None:
+                return self._dtype(build(operator.mul, g, count), arg.type)
+            g = spread
         return self._dtype(self._unbroadcast(g, wide, narrow, arg), arg.type)
 
     def _materialise(self, g: Expr, dims: tuple[Dim, ...], result: Expr) -> Expr:
@@ -306,6 +310,22 @@ class Cotangents:
         if isinstance(g.type, Array):
             return build(operator.add, build(np.zeros_like, like), g)
         return build(np.full_like, like, g)
+
+    @staticmethod
+    def _count_of(spread: Expr) -> Expr | None:
+        """Return how many elements a number was spread to: their sum is a product."""
+        if not isinstance(spread, Apply) or not isinstance(spread.type, Array) or spread.type.dtype != "float64":
+            return None
+        if spread.fn is np.full_like:
+            return build(ops.size, spread.args[0])
+        if spread.fn is not np.full:
+            return None
+        shape = spread.args[0]
+        sizes = shape.items if isinstance(shape, Pack) else (shape,)
+        count = sizes[0]
+        for size in sizes[1:]:
+            count = build(operator.mul, count, size)
+        return count
 
     shape_source: Callable[[tuple[Dim, ...]], Expr | None] = staticmethod(lambda dims: None)
     dim_source: Callable[[Dim], Expr | None] = staticmethod(lambda dim: None)

@@ -11,6 +11,7 @@ from s2sad.transform.dead import without_dead_code
 from s2sad.transform.nest import merged, nested, without_copies
 from s2sad.transform.order import forward_order
 from s2sad.transform.returns import without_last_copies
+from s2sad.transform.shared import shared
 from s2sad.transform.signs import signed
 from s2sad.transform.zeros import first_accumulations
 
@@ -43,6 +44,7 @@ def tidy(
                 fn = _checked(apply(fn), facts)
         if fn == before:
             break
+    fn = _checked(shared(fn, facts), facts) if "shared" not in DISABLED else fn
     fn = _checked(forward_order(fn, facts), facts) if "order" not in DISABLED else fn
     return _checked(without_last_copies(fn, facts), facts) if "returns" not in DISABLED else fn
 

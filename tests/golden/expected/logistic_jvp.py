@@ -10,9 +10,10 @@ def logistic_jvp(w, x, y, w_dot, x_dot, y_dot):
     difference = 1.0 - p
     difference_2 = 1.0 - y
     log = np.log(difference)
+    log_p = np.log(p)
     tangent = (
-        np.log(p) * y_dot
+        log_p * y_dot
         + y * (p_dot / p)
         + (-(log * y_dot) - difference_2 * (p_dot / difference))
     )
-    return -np.sum(y * np.log(p) + (1.0 - y) * np.log(1.0 - p)), -np.sum(tangent)
+    return -np.sum(y * log_p + (1.0 - y) * np.log(1.0 - p)), -np.sum(tangent)

@@ -4,7 +4,8 @@ import numpy as np
 def logistic_value_and_grad(w, x, y):
     """Value and gradient of `logistic` (cases.py:34) for `w`."""
     # ---- primal sweep ----
-    p = 1.0 / (1.0 + np.exp(-(x @ w)))
+    exp = np.exp(-(x @ w))
+    p = 1.0 / (1.0 + exp)
     result = -np.sum(y * np.log(p) + (1.0 - y) * np.log(1.0 - p))
 
     # ---- adjoint sweep ----
@@ -12,5 +13,5 @@ def logistic_value_and_grad(w, x, y):
     p_bar = -(y / p)
     p_bar += (1.0 - y) / (1.0 - p)
     # p = 1.0 / (1.0 + np.exp(-(x @ w)))
-    total = 1.0 + np.exp(-(x @ w))
-    return result, x.T @ (np.exp(-(x @ w)) * (1.0 / total / total) * p_bar)
+    total = 1.0 + exp
+    return result, x.T @ (exp * (1.0 / total / total) * p_bar)

@@ -1,0 +1,295 @@
+"""One element of an array expression: what `x[1:-1] * np.exp(y.T)` is at the indices `i, j`."""
+
+from __future__ import annotations
+
+import builtins
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from s2sad.frontend.infer import InferenceError, infer
+from s2sad.frontend.values import literal
+from s2sad.ir import ops
+from s2sad.ir.nodes import Apply, Const, Expr, Index, Slice, Var
+from s2sad.ir.types import Array, Dim, Scalar, not_one, rank
+from s2sad.ir.views import is_advanced
+
+DTYPES = frozenset({"float64", "int64", "bool"})
+_ARITHMETIC: frozenset[Any] = frozenset({
+    operator.add, operator.sub, operator.mul, operator.truediv, operator.pow, operator.neg, operator.pos,
+    operator.abs, builtins.abs, np.add, np.subtract, np.multiply, np.divide, np.power, np.negative,
+})  # fmt: skip
+_COMPARING: frozenset[Any] = frozenset({
+    operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne, operator.and_, operator.or_,
+    np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal, np.logical_and, np.logical_or,
+    np.logical_not, np.isnan, np.isfinite, np.isinf,
+})  # fmt: skip
+_FUNCTIONS: frozenset[Any] = frozenset({
+    np.exp, np.exp2, np.expm1, np.log, np.log2, np.log10, np.log1p, np.sqrt, np.square, np.reciprocal, np.sin, np.cos,
+    np.tan, np.arcsin, np.arccos, np.arctan, np.arctan2, np.sinh, np.cosh, np.tanh, np.arcsinh, np.arccosh, np.arctanh,
+    np.hypot, np.maximum, np.minimum, np.abs, np.absolute, np.fabs, np.sign, np.floor, np.ceil, np.trunc, np.where,
+    np.copysign, np.deg2rad, np.rad2deg,
+})  # fmt: skip
+SCALABLE = _ARITHMETIC | _COMPARING | _FUNCTIONS
+"""Functions that compiled code computes for one element just as NumPy does for all."""
+_FILLED: dict[Any, float | None] = {
+    np.zeros_like: 0.0, np.ones_like: 1.0, np.zeros: 0.0, np.ones: 1.0, np.full_like: None,
+}  # fmt: skip
+
+
+class Unfit(Exception):
+    """The expression is not one that is written element by element."""
+
+
+def is_compound(expr: Expr) -> bool:
+    """Say whether an array expression computes elements, rather than naming or viewing an array."""
+    return isinstance(expr, Apply) and isinstance(expr.type, Array) and expr.fn in SCALABLE and not expr.static
+
+
+def plus(expr: Expr, offset: Expr | int) -> Expr:
+    """Return a sum of indices, constants folded."""
+    if isinstance(offset, Const) and isinstance(offset.value, int):
+        offset = offset.value
+    if isinstance(offset, int):
+        if offset == 0:
+            return expr
+        if isinstance(expr, Const):
+            return literal(expr.value + offset)
+        if isinstance(expr, Apply) and expr.fn in (operator.add, operator.sub) and isinstance(expr.args[1], Const):
+            sign = 1 if expr.fn is operator.add else -1
+            return plus(expr.args[0], sign * expr.args[1].value + offset)
+        fn = operator.add if offset > 0 else operator.sub
+        return Apply(fn, (expr, literal(builtins.abs(offset))), Scalar("int64", weak=True))
+    return Apply(operator.add, (expr, offset), Scalar("int64", weak=True))
+
+
+class Elements:
+    """Writes elements; what is needed beforehand, and what must agree in length, is gathered.
+
+    Attributes:
+        dims: the lengths of the loops that the elements are in.
+        lengths: for each loop the expressions of its length that were met, with the length's symbol.
+        reads: the elements that were read, each an `Index` of a name.
+    """
+
+    def __init__(
+        self, dims: tuple[Dim, ...], index: tuple[Expr, ...],
+        view: Callable[[Expr], Expr], value: Callable[[Expr], Expr], views: dict[str, Index],
+    ) -> None:  # fmt: skip
+        """`view` names a view, `value` names a computed array or scalar; both before the loops.
+
+        `views` says which names stand for parts of other arrays.
+        """
+        self.views = views
+        self.dims, self.index = dims, index
+        self.view, self.value = view, value
+        self.lengths: list[list[tuple[Dim, Expr]]] = [[] for _ in dims]
+        self.reads: list[Index] = []
+        self.leaves: list[Expr] = []
+
+    def of(self, expr: Expr) -> Expr:
+        """Return the element of `expr`, broadcast over the loops; raises Unfit."""
+        return self._aligned(expr, self.dims, self.index)
+
+    def _aligned(self, expr: Expr, dims: tuple[Dim, ...], index: tuple[Expr, ...]) -> Expr:
+        """Return the element of an operand of an elementwise operation with result `dims`."""
+        if not isinstance(expr.type, Array):
+            return self._scalar(expr)
+        first = len(dims) - len(expr.type.dims)
+        own: list[Expr] = []
+        for axis, length in enumerate(expr.type.dims):
+            whole = dims[first + axis]
+            if length == 1:
+                own.append(literal(0))
+            elif length == whole or not_one(length):
+                own.append(index[first + axis])
+            else:
+                raise Unfit
+        self._measure(expr, own)
+        return self.at(expr, tuple(own))
+
+    def _measure(self, expr: Expr, own: list[Expr]) -> None:
+        """Note which loops this operand's lengths are the lengths of."""
+        if not (isinstance(expr, Var | Index) or is_view(expr)):
+            return
+        assert isinstance(expr.type, Array)
+        if expr.type.dims == self.dims and tuple(own) == self.index:
+            self.leaves.append(expr)
+        for axis, position in enumerate(own):
+            if isinstance(position, Var) and position in self.index:
+                known = length_of(expr, axis)
+                if known is not None:
+                    self.lengths[self.index.index(position)].append((expr.type.dims[axis], known))
+
+    def at(self, expr: Expr, index: tuple[Expr, ...]) -> Expr:
+        """Return `expr[index]` as a scalar expression."""
+        kind = expr.type
+        if not isinstance(kind, Array):
+            return self._scalar(expr)
+        if kind.dtype not in DTYPES:
+            raise Unfit
+        match expr:
+            case Var(name) if name in self.views:
+                return self.at(self.views[name], index)
+            case Var():
+                made = Index(expr, index, Scalar(kind.dtype))
+                self.reads.append(made)
+                return made
+            case Index(base, items) if isinstance(base.type, Array) and not is_advanced(items):
+                inner = self._through(items, index)
+                return self.at(self.view(expr), index) if inner is None else self.at(base, inner)
+            case Apply(fn, (base,), _, ()) if fn in (ops.transpose, np.transpose):
+                return self.at(base, index[::-1])
+            case Apply(fn, (base,), _, static) if fn is np.expand_dims:
+                return self.at(base, _without(index, _axes(dict(static)["axis"], len(index))))
+            case Apply(fn, (base,)) if fn is np.copy:
+                return self.at(base, index)
+            case Apply(fn, args, _, static) if fn in _FILLED:
+                fill = _FILLED[fn]
+                if fn is np.full_like:
+                    return self._scalar(args[1])
+                return literal(fill) if kind.dtype == "float64" else literal(int(fill or 0))
+            case Apply(fn, (base,), _, static) if fn is np.sum and dict(static).get("keepdims"):
+                return self._kept(expr, base, dict(static), index)
+            case Apply() if is_compound(expr):
+                return self._applied(expr, index)
+            case _:
+                viewed = is_view(expr) or isinstance(expr, Index)
+                return self.at(self.view(expr) if viewed else self.value(expr), index)
+
+    def _applied(self, expr: Apply, index: tuple[Expr, ...]) -> Expr:
+        assert isinstance(expr.type, Array)
+        args = tuple(self._aligned(arg, expr.type.dims, index) for arg in expr.args)
+        if expr.fn in _ARITHMETIC and all(_dtype(a) == "bool" for a in args):
+            raise Unfit
+        if expr.fn in (operator.pow, np.power) and expr.type.dtype != "float64":
+            raise Unfit
+        if expr.fn in (operator.and_, operator.or_) and any(_dtype(a) != "bool" for a in args):
+            raise Unfit
+        fn = ops.ifexp if expr.fn is np.where else expr.fn
+        if fn is ops.ifexp and len(args) != 3:
+            raise Unfit
+        try:
+            kind = infer(fn, args, {})
+        except InferenceError as error:
+            raise Unfit from error
+        if not isinstance(kind, Scalar) or kind.dtype not in DTYPES:
+            raise Unfit
+        return Apply(fn, args, Scalar(kind.dtype, kind.weak))
+
+    def _kept(self, expr: Apply, base: Expr, static: dict[str, Any], index: tuple[Expr, ...]) -> Expr:
+        """A sum with `keepdims`: the sum itself, indexed without the axes that it lost."""
+        axes = _axes(static.get("axis"), len(index))
+        assert isinstance(base.type, Array)
+        rest = tuple(d for k, d in enumerate(base.type.dims) if k not in axes)
+        assert isinstance(expr.type, Array)
+        kind = Array(expr.type.dtype, rest, "C") if rest else Scalar(expr.type.dtype)
+        kept = tuple(item for item in expr.static if item[0] != "keepdims" and (rest or item[0] != "axis"))
+        made = self.value(Apply(np.sum, (base,), kind, kept))
+        return self.at(made, _without(index, axes)) if rest else made
+
+    def _scalar(self, expr: Expr) -> Expr:
+        if _dtype(expr) not in DTYPES:
+            raise Unfit
+        return expr if is_simple(expr) else self.value(expr)
+
+    def _through(self, items: tuple[Any, ...], index: tuple[Expr, ...]) -> tuple[Expr, ...] | None:
+        """Return the indices into the base of a view; None where the slices are not plain enough."""
+        own = list(index)
+        inner: list[Expr] = []
+        for item in items:
+            match item:
+                case Const(None):
+                    own.pop(0)
+                case Slice():
+                    if not is_plain(item):
+                        return None
+                    inner.append(plus(own.pop(0), item.lower if item.lower is not None else 0))
+                case _:
+                    if not is_simple(item):
+                        return None
+                    inner.append(item)
+        return (*inner, *own)
+
+
+def is_plain(item: Slice) -> bool:
+    """Say whether a slice is `c:`, `:-c` or `c:-d` for constants: its length cannot surprise."""
+    lower, upper = item.lower, item.upper
+    if item.step is not None:
+        return False
+    if lower is not None and not (isinstance(lower, Const) and isinstance(lower.value, int) and lower.value >= 0):
+        return False
+    return upper is None or (isinstance(upper, Const) and isinstance(upper.value, int) and upper.value < 0)
+
+
+def is_simple(expr: Expr) -> bool:
+    """Say whether a scalar is arithmetic of names and numbers, which may stand in a loop as it is."""
+    match expr:
+        case Var() | Const():
+            return not isinstance(expr.type, Array)
+        case Apply(fn, args):
+            return fn in _ARITHMETIC and all(is_simple(arg) for arg in args)
+        case _:
+            return False
+
+
+def is_view(expr: Expr) -> bool:
+    """Say whether an expression is a transpose or the like, which costs nothing to name."""
+    views = (ops.transpose, np.transpose, np.swapaxes, np.moveaxis, np.expand_dims)
+    return isinstance(expr, Apply) and expr.fn in views
+
+
+def length_of(expr: Expr, axis: int) -> Expr | None:
+    """Return the length of an axis of a name or view, None where that takes more than arithmetic."""
+    assert isinstance(expr.type, Array)
+    known = expr.type.dims[axis]
+    if isinstance(known, int):
+        return literal(known)
+    match expr:
+        case Var():
+            return Apply(ops.dim, (expr, literal(axis)), Scalar("int64", weak=True))
+        case Index(base, items) if isinstance(base.type, Array) and not is_advanced(items):
+            return _length_through(base, items, axis)
+        case Apply(fn, (base,), _, ()) if fn in (ops.transpose, np.transpose):
+            return length_of(base, rank(base.type) - 1 - axis)
+        case Apply(fn, (base,), _, static) if fn is np.expand_dims:
+            axes = _axes(dict(static)["axis"], rank(expr.type))
+            return length_of(base, axis - sum(a < axis for a in axes))
+        case _:
+            return None
+
+
+def _length_through(base: Expr, items: tuple[Any, ...], axis: int) -> Expr | None:
+    at, own = 0, 0
+    for item in items:
+        if isinstance(item, Const) and item.value is None:
+            own += 1
+            continue
+        if isinstance(item, Slice):
+            if own == axis:
+                whole = length_of(base, at) if is_plain(item) else None
+                if whole is None:
+                    return None
+                cut = (item.upper.value if isinstance(item.upper, Const) else 0) - (
+                    item.lower.value if isinstance(item.lower, Const) else 0
+                )
+                return plus(whole, cut)
+            own += 1
+        at += 1
+    return length_of(base, at + axis - own)
+
+
+def _axes(given: Any, count: int) -> tuple[int, ...]:
+    if given is None:
+        return tuple(range(count))
+    return tuple(a % count for a in (given if isinstance(given, tuple) else (given,)))
+
+
+def _without(index: tuple[Expr, ...], axes: tuple[int, ...]) -> tuple[Expr, ...]:
+    return tuple(item for at, item in enumerate(index) if at not in axes)
+
+
+def _dtype(expr: Expr) -> str:
+    return expr.type.dtype if isinstance(expr.type, Scalar | Array) else ""

@@ -1,0 +1,283 @@
+"""Loops over the same elements become one loop, and arrays that only it uses become scalars."""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass, field
+from typing import Any
+
+from s2sad.analysis.sharing import Apart
+from s2sad.errors import NOWHERE, Span
+from s2sad.frontend.values import literal
+from s2sad.ir.nodes import Apply, Assign, Comment, Expr, For, If, Index, Raise, Stmt, Store, Var
+from s2sad.ir.shapes import SHAPES
+from s2sad.ir.types import Array, Dim, Scalar
+from s2sad.ir.views import view_base
+from s2sad.ir.walk import bound, children, exprs_of, map_blocks, map_children, map_exprs, root_of, statements
+
+
+@dataclass(slots=True)
+class Nest:
+    """Statements on the elements at `index`, for every index below `bounds`.
+
+    Attributes:
+        dims: the lengths as types know them: loops over equal ones can be one.
+        checks: pairs of lengths that must agree, as symbols and as expressions.
+        before: what has to be done before the loops, such as making the array that they fill.
+        sums: names that hold a sum only after the loops.
+    """
+
+    dims: tuple[Dim, ...]
+    index: tuple[Expr, ...]
+    bounds: list[Expr]
+    checks: list[tuple[frozenset[Dim], Expr, Expr]]
+    span: Span = NOWHERE
+    before: list[Stmt] = field(default_factory=list[Stmt])
+    body: list[Stmt] = field(default_factory=list[Stmt])
+    sums: set[str] = field(default_factory=set[str])
+
+
+def fused(items: list[Stmt | Nest], apart: Apart, agreed: frozenset[frozenset[Dim]]) -> tuple[Stmt, ...]:
+    """Return a block in which neighbouring nests share their loops where the order allows it."""
+    out: list[Stmt] = []
+    current: _Fusion | None = None
+    comments: list[Stmt] = []
+    known = set(agreed)
+    for item in items:
+        if isinstance(item, Comment):
+            if not item.text or item.text.startswith("----"):  # a heading stands before what it heads
+                out += current.statements(known) if current is not None else ()
+                current = None
+            comments.append(item)
+            continue
+        if isinstance(item, Nest):
+            if current is None or not current.takes(item):
+                out += current.statements(known) if current is not None else ()
+                current = _Fusion(apart, item.dims)
+                out += comments
+            else:
+                current.body += comments
+            current.add(item)
+        elif current is not None and current.lets_past(item):
+            current.before += [*comments, item]
+        else:
+            out += current.statements(known) if current is not None else ()
+            current = None
+            out += [*comments, item]
+        comments = []
+    out += current.statements(known) if current is not None else ()
+    return (*out, *comments)
+
+
+class _Fusion:
+    """Nests gathered so far, to be written as one."""
+
+    def __init__(self, apart: Apart, dims: tuple[Dim, ...]) -> None:
+        self.apart, self.dims = apart, dims
+        self.nests: list[Nest] = []
+        self.before: list[Stmt] = []
+        self.body: list[Stmt] = []
+        self.written: list[tuple[Index, bool]] = []
+        self.read: list[Index] = []
+        self.scalars: set[str] = set()
+        self.named: set[str] = set()
+
+    def add(self, nest: Nest) -> None:
+        """Take a nest in; `takes` has said that it fits."""
+        self.nests.append(nest)
+        self.before += nest.before
+        self.body += nest.body
+        self.scalars |= nest.sums
+        for stmt in nest.body:
+            self.read += _elements_read(stmt)
+            for expr in exprs_of(stmt):
+                self.named |= {v.name for v in _names(expr)}
+            if isinstance(stmt, Store) and isinstance(stmt.place, Index):
+                self.written.append((stmt.place, stmt.op in ("+", "-")))
+
+    def takes(self, nest: Nest) -> bool:
+        """Say whether a further nest may run with these, element by element."""
+        if nest.dims != self.dims or any(not self.lets_past(stmt) for stmt in nest.before):
+            return False
+        for stmt in nest.body:
+            if any(v.name in self.scalars for e in exprs_of(stmt) for v in _names(e)):
+                return False
+            for element in _elements_read(stmt):
+                if any(self._crosses(place, element) for place, _ in self.written):
+                    return False
+            if isinstance(stmt, Store) and isinstance(stmt.place, Index) and not self._may_write(stmt, stmt.place):
+                return False
+        return True
+
+    def _crosses(self, a: Index, b: Index) -> bool:
+        """Say whether two accesses may meet in one element in different iterations."""
+        return a != b and self.apart.may_meet(_root(a), _root(b))
+
+    def _may_write(self, stmt: Store, place: Index) -> bool:
+        if any(self._crosses(element, place) for element in self.read):
+            return False
+        adds = stmt.op in ("+", "-")
+        return not any(self._crosses(other, place) and not (adds and added) for other, added in self.written)
+
+    def lets_past(self, stmt: Stmt) -> bool:
+        """Say whether a statement may be done before the loops instead of after them."""
+        if not isinstance(stmt, Assign) or stmt.target.name in self.named:
+            return False
+        if isinstance(stmt.value.type, Array) and view_base(stmt.value) is not None:
+            return not ({v.name for v in _indices(stmt.value)} & self.scalars)
+        for var in _contents(stmt.value):
+            if var.name in self.scalars or any(self.apart.may_meet(var.name, _root(p)) for p, _ in self.written):
+                return False
+        return True
+
+    def statements(self, known: set[frozenset[Dim]]) -> list[Stmt]:
+        """Return the loops, and before them what they need."""
+        span = self.nests[0].span
+        checks: list[Stmt] = []
+        for nest in self.nests:
+            for pair, first, second in nest.checks:
+                if pair not in known:
+                    known.add(pair)
+                    test = Apply(operator.ne, (first, second), Scalar("bool", weak=True))
+                    message = literal_text("operands could not be broadcast together")
+                    checks.append(If(test, (Raise(ValueError, (message,), span),), (), span))
+        body: tuple[Stmt, ...] = tuple(self.body)
+        first = self.nests[0]
+        for var, stop in reversed(list(zip(first.index, first.bounds, strict=True))):
+            if not isinstance(var, Var):
+                continue
+            body = (For(var, literal(0), stop, literal(1), body, span),)
+        return [*self.before, *checks, *body]
+
+
+def _root(element: Index) -> str:
+    root = root_of(element)
+    assert root is not None
+    return root.name
+
+
+def literal_text(text: str) -> Expr:
+    """Return a string as an expression."""
+    from s2sad.ir.nodes import Const
+    from s2sad.ir.types import Static
+
+    return Const(text, Static(text))
+
+
+def _elements_read(stmt: Stmt) -> list[Index]:
+    """Return the array elements whose values a scalar statement reads, but for what `+=` adds to."""
+    value = stmt.value if isinstance(stmt, Store | Assign) else None
+    found = [] if value is None else [e for e in _below(value) if isinstance(e, Index)]
+    if isinstance(stmt, Store) and stmt.op in ("*", "/") and isinstance(stmt.place, Index):
+        found.append(stmt.place)
+    return found
+
+
+def _below(expr: Any) -> list[Any]:
+    return [expr, *(part for child in children(expr) for part in _below(child))]
+
+
+def _names(expr: Expr) -> list[Var]:
+    return [part for part in _below(expr) if isinstance(part, Var)]
+
+
+def _indices(expr: Expr) -> list[Var]:
+    """Return the names in the indices of a view: all that making it reads."""
+    root = root_of(expr)
+    return [v for v in _names(expr) if root is None or v.name != root.name]
+
+
+def _contents(expr: Any) -> list[Var]:
+    """Return the names whose values an expression reads, not only their shapes."""
+    if isinstance(expr, Apply) and expr.fn in SHAPES:
+        return [v for arg in expr.args[1:] for v in _contents(arg)]
+    if isinstance(expr, Var):
+        return [expr]
+    return [v for child in children(expr) for v in _contents(child)]
+
+
+# ---- arrays that become scalars ----
+
+
+def contracted(body: tuple[Stmt, ...], made: set[str]) -> tuple[Stmt, ...]:
+    """Return `body` with those of the `made` arrays that live in one loop, at one index, as scalars."""
+    while True:
+        uses = _uses(body)
+        chosen = _first_local(body, made, uses)
+        if chosen is None:
+            return body
+        made = made - {chosen.base.name}  # type: ignore[union-attr]
+        body = _scalarised(body, chosen)
+
+
+def _uses(body: tuple[Stmt, ...]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for stmt in statements(body):
+        for expr in exprs_of(stmt):
+            for var in _names(expr):
+                counts[var.name] = counts.get(var.name, 0) + 1
+        for name in bound(stmt):
+            counts[f"={name}"] = counts.get(f"={name}", 0) + 1
+    return counts
+
+
+def _first_local(body: tuple[Stmt, ...], made: set[str], uses: dict[str, int]) -> Index | None:
+    for stmt in statements(body):
+        if not isinstance(stmt, For):
+            continue
+        for inner in stmt.body:
+            if not (isinstance(inner, Store) and inner.op == "" and isinstance(inner.place, Index)):
+                continue
+            base = inner.place.base
+            if not isinstance(base, Var) or base.name not in made or uses.get(f"={base.name}") != 1:
+                continue
+            here = sum(
+                part == inner.place for s in stmt.body for e in exprs_of(s) for part in _below(e)
+            )
+            if here == uses.get(base.name):
+                return inner.place
+    return None
+
+
+def _scalarised(body: tuple[Stmt, ...], element: Index) -> tuple[Stmt, ...]:
+    base = element.base
+    assert isinstance(base, Var)
+    scalar = Var(base.name, element.type)
+
+    def expr_of(expr: Any) -> Any:
+        return scalar if expr == element else map_children(expr, expr_of)
+
+    def each(block: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        out: list[Stmt] = []
+        for stmt in block:
+            if isinstance(stmt, Assign) and stmt.target.name == base.name:
+                continue
+            if isinstance(stmt, Store) and stmt.place == element:
+                value = expr_of(stmt.value)
+                if stmt.op:
+                    value = Apply(_OPERATORS[stmt.op], (scalar, value), scalar.type)
+                out.append(Assign(scalar, value, stmt.span))
+                continue
+            out.append(map_blocks(map_exprs(stmt, expr_of), each))
+        return tuple(out)
+
+    return each(body)
+
+
+def without_unused_views(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    """Return `body` without names of parts of arrays that the loops read directly."""
+    uses = _uses(body)
+
+    def each(block: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        return tuple(map_blocks(s, each) for s in block if not _is_unused_view(s, uses))
+
+    return each(body)
+
+
+def _is_unused_view(stmt: Stmt, uses: dict[str, int]) -> bool:
+    return isinstance(stmt, Assign) and isinstance(stmt.value, Index) and isinstance(stmt.value.type, Array) and (
+        uses.get(stmt.target.name, 0) == 0
+    )  # fmt: skip
+
+
+_OPERATORS: dict[str, Any] = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv}

@@ -1,0 +1,357 @@
+"""Target "cpu": arithmetic on whole arrays becomes loops over their elements, neighbours sharing one loop.
+
+    t = c * y_bar[1:-1]                    for i in range(y_bar.shape[0] - 2):
+    x_bar[2:] += t              becomes        t = c * y_bar[i + 1]
+    x_bar[:-2] -= t                            x_bar[i + 2] += t
+                                               x_bar[i] -= t
+
+Compiling a whole-array statement takes Numba up to seconds, a loop milliseconds; temporaries that
+only one loop uses become scalars. What is not plain arithmetic of float64 arrays stays as it is.
+"""
+
+from __future__ import annotations
+
+import builtins
+import operator
+from dataclasses import replace
+
+import numpy as np
+
+from s2sad.analysis.facts import Facts
+from s2sad.analysis.sharing import Apart
+from s2sad.emit.elements import DTYPES, Elements, Unfit, is_compound, is_plain, is_simple
+from s2sad.emit.fusion import Nest, contracted, fused, without_unused_views
+from s2sad.frontend.values import literal
+from s2sad.ir import ops
+from s2sad.ir.nodes import (
+    Apply,
+    Assign,
+    CallStmt,
+    Comment,
+    Expr,
+    Function,
+    Index,
+    Pack,
+    Return,
+    Slice,
+    Stmt,
+    Store,
+    Var,
+)
+from s2sad.ir.types import Array, Dim, Scalar, Struct, Type
+from s2sad.ir.views import is_advanced, view_base
+from s2sad.ir.walk import bound, map_blocks, map_children, map_exprs, names_in, reads, root_of, statements
+from s2sad.transform.naming import Namer, noun
+
+_AXES = ("i", "j", "k", "l", "m", "n")
+_SUMS = (np.sum, np.mean)
+_LAZY = (ops.ifexp, ops.both, ops.either)
+
+
+def looped(fn: Function, facts: Facts) -> Function:
+    """Return `fn` with its whole-array arithmetic written as loops."""
+    work = _Loops(fn, facts)
+    body = work.block(fn.body, frozenset())
+    return replace(fn, body=without_unused_views(contracted(body, work.made)))
+
+
+class _Loops:
+    def __init__(self, fn: Function, facts: Facts) -> None:
+        self.namer = Namer({p.name for p in fn.params} | names_in(fn.body))
+        self.apart = Apart(fn.body, facts)
+        self.params = {p.name for p in fn.params}
+        self.entangled = facts.entangled(fn.name)
+        self.made: set[str] = set()
+        self.span = fn.span
+        self.views: dict[str, Index] = {}
+        self.index: list[Expr] = []
+        self.kind = Scalar("int64")
+
+    def block(self, body: tuple[Stmt, ...], agreed: frozenset[frozenset[Dim]]) -> tuple[Stmt, ...]:
+        """Rewrite a block; `agreed` are lengths that were found equal on the way here."""
+        items: list[Stmt | Nest] = []
+        outer = dict(self.views)
+        for stmt in body:
+            self.span = stmt.span
+            if isinstance(stmt, Comment):
+                items.append(stmt)
+                continue
+            self._forget(stmt)
+            before = len(items)
+            try:
+                items += self._statement(stmt)
+            except Unfit:
+                del items[before:]
+                items.append(map_blocks(stmt, lambda inner: self.block(inner, agreed)))
+            if isinstance(stmt, Assign) and isinstance(stmt.value, Index) and _is_plain_view(stmt.value):
+                self.views[stmt.target.name] = stmt.value
+        self.views = outer
+        return fused(items, self.apart, agreed)
+
+    def _forget(self, stmt: Stmt) -> None:
+        """Drop the views that a statement, or one inside it, makes mean something else."""
+        names = {name for inner in statements((stmt,)) for name in bound(inner)}
+        if names:
+            self.views = {k: v for k, v in self.views.items() if k not in names and not reads(v) & names}
+
+    # ---- statements ----
+
+    def _statement(self, stmt: Stmt) -> list[Stmt | Nest]:
+        out: list[Stmt | Nest] = []
+        match stmt:
+            case Assign(target, value) if is_compound(value):
+                return self._elementwise(target, value)
+            case Assign(target, Apply(fn) as value) if fn in _SUMS and self._is_sum(value):
+                return self._sum(target, value)
+            case Store(place, op, value) if isinstance(place.type, Array) and op in ("", "+", "-", "*", "/"):
+                try:
+                    return self._store(stmt)
+                except Unfit:
+                    pass
+            case _:
+                pass
+        if not isinstance(stmt, Assign | Store | Return | CallStmt):
+            raise Unfit
+        changed = map_exprs(stmt, lambda expr: self._hoisted(expr, out, isinstance(stmt, CallStmt)))
+        if not out:
+            raise Unfit
+        return [*out, self._bound(changed) if isinstance(changed, Assign) else changed]
+
+    def _hoisted(self, expr: Expr, out: list[Stmt | Nest], whole: bool) -> Expr:
+        """Move sums, and arithmetic handed to other functions, into statements of their own."""
+        if isinstance(expr, Apply) and expr.fn in _LAZY:
+            return expr
+        if whole and is_compound(expr):
+            return self._attempt(expr, out)
+        if isinstance(expr, Apply) and expr.fn in _SUMS and self._is_sum(expr):
+            return self._attempt(expr, out)
+        if isinstance(expr, Apply) and expr.fn is np.sum and dict(expr.static).get("keepdims"):
+            expr = _without_keepdims(expr)
+        inside = isinstance(expr, Apply) and not is_compound(expr)
+        return map_children(expr, lambda child: self._hoisted(child, out, inside))
+
+    def _attempt(self, expr: Expr, out: list[Stmt | Nest]) -> Expr:
+        before = len(out)
+        try:
+            return self._named(expr, out)
+        except Unfit:
+            del out[before:]
+            return expr
+
+    def _named(self, expr: Expr, out: list[Stmt | Nest]) -> Var:
+        """Compute an expression into a new name."""
+        kind = expr.type
+        if isinstance(kind, Scalar):
+            kind = Scalar(kind.dtype, kind.weak)
+        hint = noun(expr)
+        target = Var(self.namer.fresh("total" if hint == "sum" else hint), kind)
+        statement = Assign(target, expr, self.span)
+        try:
+            out += self._statement(statement)
+        except Unfit:
+            out.append(self._bound(statement))
+        return target
+
+    def _bound(self, stmt: Assign) -> Assign:
+        """Note that a new name may be a view of another."""
+        base = view_base(stmt.value)
+        if base is not None:
+            self.apart.join(stmt.target.name, base.name)
+        return stmt
+
+    def _elements(self, dims: tuple[Dim, ...], out: list[Stmt | Nest]) -> Elements:
+        if not dims or len(dims) > len(_AXES):
+            raise Unfit
+        index: list[Expr] = []
+        for dim in dims:
+            if dim == 1:
+                index.append(literal(0))
+                continue
+            if len(self.index) == sum(isinstance(v, Var) for v in index):
+                self.index.append(Var(self.namer.fresh(_AXES[len(self.index)]), self.kind))
+            index.append(self.index[sum(isinstance(v, Var) for v in index)])
+        name = lambda expr: self._named(expr, out)  # noqa: E731
+        return Elements(dims, tuple(index), name, name, self.views)
+
+    def _elementwise(self, target: Var, value: Expr) -> list[Stmt | Nest]:
+        """`y = a * x`: a new array, filled."""
+        assert isinstance(value.type, Array)
+        if value.type.dtype not in DTYPES:
+            raise Unfit
+        out: list[Stmt | Nest] = []
+        elements = self._elements(value.type.dims, out)
+        element = elements.of(value)
+        own = target
+        if target.name in reads(value):
+            own = Var(self.namer.fresh(noun(value)), target.type)
+        nest = self._nest(elements)
+        nest.before.append(Assign(own, self._empty(value.type, elements, nest.bounds), self.span))
+        nest.body.append(Store(Index(own, elements.index, Scalar(value.type.dtype)), "", element, self.span))
+        self.made.add(own.name)
+        return [*out, nest] if own is target else [*out, nest, Assign(target, own, self.span)]
+
+    def _store(self, stmt: Store) -> list[Stmt | Nest]:
+        """`place op= value`, where no element that is read is one that was written before."""
+        place = stmt.place
+        assert isinstance(place.type, Array)
+        if place.type.dtype != "float64" or (isinstance(place, Index) and is_advanced(place.index)):
+            raise Unfit
+        out: list[Stmt | Nest] = []
+        elements = self._elements(place.type.dims, out)
+        target = elements.of(place)
+        if not isinstance(target, Index):
+            raise Unfit
+        elements.reads.clear()
+        value = elements.of(stmt.value)
+        self._check_apart(target, elements.reads)
+        nest = self._nest(elements)
+        nest.body.append(Store(target, stmt.op, value, stmt.span, stmt.accumulate))
+        return [*out, nest]
+
+    def _check_apart(self, target: Index, read: list[Index]) -> None:
+        root = root_of(target)
+        assert root is not None
+        for element in read:
+            other = root_of(element)
+            assert other is not None
+            if element == target:
+                continue
+            given = self.entangled and {other.name, root.name} <= self.params
+            if given or self.apart.may_meet(other.name, root.name):
+                raise Unfit
+
+    def _is_sum(self, expr: Apply) -> bool:
+        kind = expr.args[0].type
+        if len(expr.args) != 1 or not isinstance(kind, Array) or kind.dtype != "float64" or not kind.dims:
+            return False
+        static = dict(expr.static)
+        return not (set(static) - {"axis"}) and (expr.fn is np.sum or not static)
+
+    def _sum(self, target: Var, value: Apply) -> list[Stmt | Nest]:
+        """`s = np.sum(x * y)`, also along axes."""
+        inner, axes = _summed(value)
+        assert isinstance(inner.type, Array)
+        out: list[Stmt | Nest] = []
+        elements = self._elements(inner.type.dims, out)
+        element = elements.of(inner)
+        nest = self._nest(elements)
+        own = target if target.name not in reads(inner) else Var(self.namer.fresh("total"), target.type)
+        if isinstance(target.type, Array):
+            kept = tuple(v for at, v in enumerate(elements.index) if at not in axes)
+            bounds = [b for at, b in enumerate(nest.bounds) if at not in axes]
+            nest.before.append(Assign(own, _zeros(target.type, bounds), self.span))
+            nest.body.append(Store(Index(own, kept, Scalar("float64")), "+", element, self.span))
+            nest.sums.add(own.name)
+            return [*out, nest] if own is target else [*out, nest, Assign(target, own, self.span)]
+        total = Var(own.name, Scalar("float64"))
+        nest.before.append(Assign(total, literal(0.0), self.span))
+        nest.body.append(Assign(total, Apply(operator.add, (total, element), total.type), self.span))
+        nest.sums.add(total.name)
+        if value.fn is np.mean:
+            ratio = Apply(operator.truediv, (total, _product(nest.bounds)), total.type)
+            return [*out, nest, Assign(target, ratio, self.span)]
+        return [*out, nest] if own is target else [*out, nest, Assign(target, own, self.span)]
+
+    def _nest(self, elements: Elements) -> Nest:
+        bounds: list[Expr] = []
+        checks: list[tuple[frozenset[Dim], Expr, Expr]] = []
+        for dim, known in zip(elements.dims, elements.lengths, strict=True):
+            if dim == 1:
+                bounds.append(literal(1))
+                continue
+            known = sorted(known, key=lambda pair: (pair[0] != dim, self._is_made(pair[1])))
+            best = known[0][1] if known else None
+            if best is None and isinstance(dim, int):
+                best = literal(dim)
+            if best is None:
+                raise Unfit
+            bounds.append(best)
+            base = next((d for d, e in known if e is best), dim)
+            for other, expr in known:
+                if other != base:
+                    checks.append((frozenset({other, base}), expr, best))
+        return Nest(elements.dims, elements.index, bounds, checks, self.span)
+
+
+    def _empty(self, kind: Array, elements: Elements, bounds: list[Expr]) -> Expr:
+        for leaf in elements.leaves:
+            if isinstance(leaf.type, Array) and leaf.type.dtype == kind.dtype and isinstance(leaf, Var):
+                if leaf.name not in self.made:
+                    return Apply(np.empty_like, (leaf,), kind)
+        return _allocated(np.empty, kind, bounds)
+
+    def _is_made(self, length: Expr) -> bool:
+        """Say whether a length is asked of an array that these loops fill, and may yet do away with."""
+        return any(name in self.made for name in reads(length))
+
+
+def _is_plain_view(expr: Index) -> bool:
+    return isinstance(expr.base, Var) and isinstance(expr.type, Array) and all(
+        is_plain(item) if isinstance(item, Slice) else is_simple(item) and not isinstance(item.type, Array)
+        for item in expr.index
+    )  # fmt: skip
+
+
+def _summed(expr: Apply) -> tuple[Expr, frozenset[int]]:
+    """Return what nested sums add up, and along which of its axes."""
+    inner = expr.args[0]
+    assert isinstance(inner.type, Array)
+    count = len(inner.type.dims)
+    axis = dict(expr.static).get("axis")
+    given = range(count) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    axes = {a % count for a in given}
+    while isinstance(inner, Apply) and inner.fn is np.sum and set(dict(inner.static)) == {"axis"}:
+        below = inner.args[0]
+        assert isinstance(below.type, Array)
+        axis = dict(inner.static)["axis"]
+        lost = {a % len(below.type.dims) for a in (axis if isinstance(axis, tuple) else (axis,))}
+        kept = [a for a in range(len(below.type.dims)) if a not in lost]
+        axes = lost | {kept[a] for a in axes}
+        inner = below
+    return inner, frozenset(axes)
+
+
+def _without_keepdims(expr: Apply) -> Apply:
+    """Return a sum with `keepdims` as one without, its axes put back."""
+    inner = expr.args[0].type
+    static = dict(expr.static)
+    axis = static.get("axis")
+    if axis is None or not isinstance(inner, Array) or not isinstance(expr.type, Array):
+        return expr
+    axes = sorted(a % len(inner.dims) for a in (axis if isinstance(axis, tuple) else (axis,)))
+    if len(axes) == len(inner.dims) or set(static) - {"axis", "keepdims"}:
+        return expr
+    rest = tuple(d for k, d in enumerate(inner.dims) if k not in axes)
+    made: Apply = Apply(np.sum, expr.args, Array(expr.type.dtype, rest, "C"), (("axis", axis),))
+    for at in axes:
+        dims = (*made.type.dims[:at], 1, *made.type.dims[at:])  # type: ignore[union-attr]
+        made = Apply(np.expand_dims, (made,), Array(expr.type.dtype, dims, "C"), (("axis", at),))
+    return made
+
+
+def _product(bounds: list[Expr]) -> Expr:
+    result = bounds[0]
+    for length in bounds[1:]:
+        result = Apply(operator.mul, (result, length), Scalar("int64", weak=True))
+    return result
+
+
+def _zeros(kind: Type, bounds: list[Expr]) -> Expr:
+    assert isinstance(kind, Array)
+    return _allocated(np.zeros, kind, bounds)
+
+
+def _allocated(fn: object, kind: Array, bounds: list[Expr]) -> Expr:
+    """A slice of what is shorter than its cut has length zero, not a negative one."""
+    sizes = tuple(
+        Apply(builtins.max, (length, literal(0)), Scalar("int64", weak=True))
+        if isinstance(length, Apply) and length.fn is operator.sub
+        else length
+        for length in bounds
+    )
+    whole = Array(kind.dtype, kind.dims, "C")
+    static = () if kind.dtype == "float64" else (("dtype", np.dtype(kind.dtype).type),)
+    if len(sizes) == 1:
+        return Apply(fn, sizes, whole, static)  # type: ignore[arg-type]
+    kinds = Struct("tuple", tuple(range(len(sizes))), tuple(s.type for s in sizes))
+    return Apply(fn, (Pack("tuple", sizes, kinds),), whole, static)  # type: ignore[arg-type]

@@ -1,0 +1,158 @@
+"""What was computed from arrays and still holds is used again instead of computed again.
+
+    m = np.max(x)                                  m = np.max(x)
+    hit = x == np.max(x)          becomes          hit = x == m
+
+Only calls that cost something are looked at: reductions, products, transcendental functions of arrays.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from s2sad.analysis.facts import Facts, written_by
+from s2sad.analysis.sharing import Groups
+from s2sad.frontend.infer import OPERATORS
+from s2sad.ir import ops
+from s2sad.ir.nodes import Apply, Assign, Expr, For, Function, If, Index, Stmt, Store, Swap, Var, While
+from s2sad.ir.shapes import SHAPES
+from s2sad.ir.types import Array, Scalar
+from s2sad.ir.views import VIEWS
+from s2sad.ir.walk import bound, children, exprs_of, map_blocks, map_children, map_exprs, names_in, reads, statements
+from s2sad.transform.naming import Namer, noun
+
+_CHEAP: frozenset[Any] = OPERATORS | VIEWS | SHAPES | {
+    np.copy, np.zeros, np.ones, np.empty, np.full, np.arange, np.eye, np.where, np.abs, np.absolute, np.sign,
+    np.square, np.maximum, np.minimum, np.add, np.subtract, np.multiply, np.divide, np.negative, np.real, np.imag,
+}  # fmt: skip
+_LAZY = (ops.ifexp, ops.both, ops.either)
+
+
+def shared(fn: Function, facts: Facts) -> Function:
+    """Return `fn` with repeated costly calls computed once."""
+    work = _Shared(Groups(fn.body, facts), facts, Namer({p.name for p in fn.params} | names_in(fn.body)))
+    return replace(fn, body=work.block(fn.body, {}))
+
+
+@dataclass(slots=True)
+class _Shared:
+    groups: Groups
+    facts: Facts
+    namer: Namer
+
+    def block(self, body: tuple[Stmt, ...], known: dict[Expr, Var]) -> tuple[Stmt, ...]:
+        """Rewrite a block; `known` are calls whose value a name holds at its start."""
+        known = dict(known)
+        seen: dict[Expr, int] = {}
+        out: list[Stmt] = []
+        for stmt in body:
+            changed = self._changed(stmt)
+            if isinstance(stmt, For | While):
+                self._drop(known, changed)
+                seen.clear()
+                if isinstance(stmt, For):
+                    stmt = _reusing(stmt, known)
+                out.append(map_blocks(stmt, lambda b, k=known: self.block(b, k)))
+                continue
+            if not isinstance(stmt, Swap):
+                stmt = _reusing(stmt, known)
+                while (call := next((c for c in _costly_in(stmt) if c in seen), None)) is not None:
+                    known[call] = self._named(call, seen, out)
+                    stmt = _reusing(stmt, {call: known[call]})
+                for call in _costly_in(stmt):
+                    seen[call] = len(out)
+            if isinstance(stmt, If):
+                inner = dict(known)
+                out.append(map_blocks(stmt, lambda b, k=inner: self.block(b, k)))
+            else:
+                out.append(stmt)
+            self._drop(known, changed)
+            self._drop(seen, changed)
+            if isinstance(stmt, Assign) and _is_costly(stmt.value) and stmt.target.name not in reads(stmt.value):
+                known[stmt.value] = Var(stmt.target.name, stmt.value.type)
+                seen.pop(stmt.value, None)
+        return tuple(out)
+
+    def _named(self, call: Expr, seen: dict[Expr, int], out: list[Stmt]) -> Var:
+        """Give a call that was met before a name, before the statement that made it first."""
+        at = seen.pop(call)
+        name = Var(self.namer.fresh(noun(call)), call.type)
+        first = _reusing(out[at], {call: name})
+        out[at : at + 1] = [Assign(name, call, first.span), first]
+        inside = set(_below(call))
+        for other, place in seen.items():
+            if place > at or (place == at and other not in inside):
+                seen[other] = place + 1
+        return name
+
+    def _changed(self, stmt: Stmt) -> set[str]:
+        """Return the groups of names that a statement, or one inside it, binds or writes into."""
+        names: set[str] = set()
+        for inner in statements((stmt,)):
+            names.update(bound(inner))
+            names.update(written_by(inner, self.facts))
+        return self.groups.of(names)
+
+    def _drop(self, table: dict[Expr, Any], changed: set[str]) -> None:
+        for call in list(table):
+            held = table[call]
+            names = reads(call) | ({held.name} if isinstance(held, Var) else set())
+            if self.groups.of(names) & changed:
+                del table[call]
+
+
+def _is_costly(expr: Expr) -> bool:
+    if not isinstance(expr, Apply) or expr.fn in _CHEAP or not isinstance(expr.type, Array | Scalar):
+        return False
+    if not any(isinstance(arg.type, Array) for arg in expr.args):
+        return False
+    return isinstance(expr.fn, np.ufunc) or (getattr(expr.fn, "__module__", "") or "") in ("numpy", "numpy.linalg")
+
+
+def _costly_in(stmt: Stmt) -> list[Expr]:
+    """Return the costly calls that a statement surely makes, outermost first, each once."""
+    return list(dict.fromkeys(call for expr in exprs_of(stmt) for call in _below(expr)))
+
+
+def _below(expr: Any) -> list[Expr]:
+    """Return the costly calls in an expression, parents first, but for those that may not be made."""
+    if isinstance(expr, Apply) and expr.fn in _LAZY:
+        return []
+    own = [expr] if _is_costly(expr) and _is_hashable(expr) else []
+    return own + [call for child in children(expr) for call in _below(child)]
+
+
+def _is_hashable(expr: Expr) -> bool:
+    try:
+        hash(expr)
+    except TypeError:
+        return False
+    return True
+
+
+def _reusing(stmt: Stmt, known: dict[Expr, Var]) -> Stmt:
+    """Put names for calls; a statement that binds or passes on an array keeps one of its own."""
+    if not known:
+        return stmt
+    if isinstance(stmt, Store):
+        return map_exprs(stmt, lambda e: _replaced(e, known))
+    return map_exprs(stmt, lambda e: _inside(e, known))
+
+
+def _inside(expr: Any, known: dict[Expr, Var]) -> Any:
+    if not isinstance(expr.type, Array):
+        return _replaced(expr, known)
+    if isinstance(expr, Apply) and expr.fn in VIEWS:
+        return Apply(expr.fn, (_inside(expr.args[0], known), *expr.args[1:]), expr.type, expr.static)
+    if isinstance(expr, Index):
+        return Index(_inside(expr.base, known), expr.index, expr.type)
+    return map_children(expr, lambda child: _replaced(child, known))
+
+
+def _replaced(expr: Any, known: dict[Expr, Var]) -> Any:
+    if _is_costly(expr) and _is_hashable(expr) and expr in known:
+        return known[expr]
+    return map_children(expr, lambda child: _replaced(child, known))
