@@ -104,6 +104,19 @@ class RuleError(S2SADError):
     """A custom rule returned something of the wrong structure, shape or dtype."""
 
 
+class RuleShapeError(RuleError):
+    """A custom rule returned an array of the wrong shape, seen when it ran."""
+
+    def __init__(self, what: str, expected: tuple[int, ...], received: tuple[int, ...]) -> None:
+        """Compose the message from the sentence and both shapes."""
+        super().__init__(what, None, f"Expected: shape {tuple(expected)}.\nReceived: shape {tuple(received)}.")
+        self.shapes = expected, received
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle by what it was made of."""
+        return type(self), (self.what, *self.shapes)
+
+
 class AliasError(S2SADError):
     """Two names may share memory that is written, so that the derivative cannot be decided."""
 

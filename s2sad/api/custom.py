@@ -1,5 +1,12 @@
 """Rules that the user writes: `custom_jvp`, `custom_vjp`, and rules of functions not their own.
 
+What is not differentiated (`nondiff_argnums`) comes first in a rule: `(*nondiff, primals, tangents)`
+and `(*nondiff, residuals, out_bar)`. A tangent rule whose first parameter is called `primals` gets it
+last: `(primals, tangents, *nondiff)`.
+
+A second derivative differentiates the rule. Where the rule calls the function itself, its rule is
+used again; where the rule repeats the function's formula, that formula is differentiated.
+
 The compiler reads `CustomJVP.rule`, `CustomVJP.fwd` and `.bwd`, `.fun` and `.nondiff_argnums` of
 the objects that it meets in user code, and asks `rule_of(callable)` for everything else before its
 built-in rules.
@@ -43,8 +50,42 @@ class _Custom(Generic[P, R]):
         return self if instance is None else functools.partial(self, instance)
 
     def __repr__(self) -> str:
-        """Name the kind and the function."""
-        return f"<s2sad.{_KINDS[type(self)]} {getattr(self.fun, '__qualname__', self.fun)}>"
+        """Name the kind, the function, and whether its rule is there yet."""
+        missing = "" if any(rule is not None for rule in self.parts()) else ", no rule yet"
+        return f"<s2sad.{_KINDS[type(self)]} {getattr(self.fun, '__qualname__', self.fun)}{missing}>"
+
+    def parts(self) -> tuple[Callable[..., Any] | None, ...]:
+        """Return the functions that make up the rule."""
+        raise NotImplementedError
+
+    def __copy__(self) -> Any:
+        """Return another carrier of the same function and rule."""
+        made = object.__new__(type(self))
+        made.__dict__.update(self.__dict__)
+        return made
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        """Return another carrier of the same function and rule: functions are not copied."""
+        return self.__copy__()
+
+    def __reduce__(self) -> Any:
+        """Pickle by name where the name leads here, else by the source of the function and its rule."""
+        from s2sad.api import pickling
+
+        name = pickling.global_name(self)
+        if name is not None and self.__module__ != "__main__":
+            return name
+        return _empty, (type(self),), {key: pickling.carried(value) for key, value in vars(self).items()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take back what `__reduce__` gave; a rule may refer to the function that carries it."""
+        from s2sad.api import pickling
+
+        self.__dict__.update({key: pickling.restored(value) for key, value in state.items()})
+
+
+def _empty(cls: type[Any]) -> Any:
+    return object.__new__(cls)
 
 
 def _positions(fun: Callable[..., Any], argnums: tuple[int, ...] | int) -> tuple[int, ...]:
@@ -67,6 +108,10 @@ class CustomJVP(_Custom[P, R]):
         per_argument: for each argument `(tangent, out, *args) -> out_dot`, or None for a zero;
             None when `rule` was given as a whole.
     """
+
+    def parts(self) -> tuple[Callable[..., Any] | None, ...]:
+        """Return the functions that make up the rule."""
+        return self.rule, *(self.per_argument or ())
 
     rule: Callable[..., Any] | None = None
     per_argument: tuple[Callable[..., Any] | None, ...] | None = None
@@ -92,19 +137,24 @@ class CustomJVP(_Custom[P, R]):
             raise RuleError(
                 f"`{label(self.fun)}` has {count} arguments but was given {len(rules)} rules"
             )
-        self.per_argument = rules
-        primal: Callable[..., Any] = self.fun
+        for one in rules:
+            if one is not None:
+                _require_callable(one, self.fun)
+        self.per_argument, self.rule = rules, _Summed(self, rules)
 
-        def rule(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
-            out = primal(*primals)
-            terms = [
-                one(dot, out, *primals)
-                for one, dot in zip(rules, tangents, strict=True)
-                if one is not None and dot is not None
-            ]
-            return out, functools.reduce(lambda a, b: a + b, terms) if terms else out * 0
 
-        self.rule = rule
+class _Summed:
+    """The tangent rule that adds what one rule per argument gives."""
+
+    def __init__(self, owner: CustomJVP[..., Any], rules: tuple[Callable[..., Any] | None, ...]) -> None:
+        self.owner, self.rules = owner, rules
+
+    def __call__(self, primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
+        """Return the value and the sum of the tangents; None where every rule is None."""
+        out = self.owner(*primals)
+        pairs = zip(self.rules, tangents, strict=True)
+        terms = [one(dot, out, *primals) for one, dot in pairs if one is not None and dot is not None]
+        return out, functools.reduce(lambda a, b: a + b, terms) if terms else None
 
 
 class CustomVJP(_Custom[P, R]):
@@ -119,6 +169,10 @@ class CustomVJP(_Custom[P, R]):
 
     fwd: Callable[..., Any] | None = None
     bwd: Callable[..., Any] | None = None
+
+    def parts(self) -> tuple[Callable[..., Any] | None, ...]:
+        """Return the functions that make up the rule."""
+        return self.fwd, self.bwd
 
     def defvjp(self, fwd: Callable[..., Any], bwd: Callable[..., Any]) -> None:
         """Give the two halves of the rule."""
@@ -172,12 +226,14 @@ class Rule:
         jvp: `(primals, tangents) -> (out, out_dot)`, or None.
         fwd: `(*args) -> (out, residuals)`, or None.
         bwd: `(residuals, out_bar) -> tuple of cotangents`, or None.
+        makers: for each argument `(out, *args) -> (out_bar -> cotangent)`, or None for a zero.
     """
 
     callable: Callable[..., Any]
     jvp: Callable[..., Any] | None = None
     fwd: Callable[..., Any] | None = None
     bwd: Callable[..., Any] | None = None
+    makers: tuple[Callable[..., Any] | None, ...] | None = None
 
 
 _everywhere: dict[int, Rule] = {}
@@ -215,6 +271,12 @@ def _give(fun: Callable[..., Any], **parts: Any) -> None:
     scope[id(fun)] = replace(known, **parts)
 
 
+def functions_of(rule: Rule) -> list[Callable[..., Any]]:
+    """Return the functions that make up a rule."""
+    parts = (rule.jvp, rule.fwd, rule.bwd, *(rule.makers or ()))
+    return [part for part in parts if part is not None]
+
+
 def defjvp(fun: Callable[..., Any], rule: Callable[..., Any]) -> None:
     """Give the tangent rule `(primals, tangents) -> (out, out_dot)` of a function not one's own.
 
@@ -224,11 +286,55 @@ def defjvp(fun: Callable[..., Any], rule: Callable[..., Any]) -> None:
     _give(fun, jvp=rule)
 
 
-def defvjp(fun: Callable[..., Any], fwd: Callable[..., Any], bwd: Callable[..., Any]) -> None:
-    """Give the adjoint rule of a function not one's own, in halves as `CustomVJP.defvjp`."""
-    _require_callable(fwd, fun)
-    _require_callable(bwd, fun)
-    _give(fun, fwd=fwd, bwd=bwd)
+def defvjp(
+    fun: Callable[..., Any], *parts: Callable[..., Any] | None, argnums: tuple[int, ...] | None = None
+) -> None:
+    """Give the adjoint rule of a function not one's own, in halves or per argument.
+
+    Inside `with s2sad.rules():` it holds in that block and thread only, else everywhere. It holds for
+    calls of exactly this object: a rule of `np.subtract` is not one of the operator `-`.
+
+    Args:
+        fun: the function.
+        *parts: `fwd, bwd` as for `CustomVJP.defvjp`; or, on target "python", one function per
+            argument in two stages, `lambda ans, x, y: lambda g: ...`, the first parameter called
+            `ans` (the result), settings such as `axis` passed by name; None where it is zero.
+        argnums: which arguments the two-stage parts belong to; by default the first ones.
+
+    Raises:
+        RuleError: the parts are neither two halves nor one function per argument.
+
+    Example:
+        >>> import numpy as np, s2sad
+        >>> with s2sad.rules():
+        ...     s2sad.defvjp(np.subtract, lambda ans, x, y: lambda g: g, lambda ans, x, y: lambda g: -g)
+        ...     s2sad.grad(lambda x: np.subtract(1.0, x), target="python")(2.0)
+        -1.0
+    """
+    for part in parts:
+        if part is not None:
+            _require_callable(part, fun)
+    if argnums is None and len(parts) == 2 and None not in parts and not _is_two_stage(parts[0]):
+        _give(fun, fwd=parts[0], bwd=parts[1], makers=None)
+        return
+    if not parts or not all(part is None or _is_two_stage(part) for part in parts):
+        raise RuleError(
+            f"the rule of `{label(fun)}` is neither `fwd, bwd` nor two-stage functions of `(ans, *args)`"
+        )
+    places = argnums if argnums is not None else tuple(range(len(parts)))
+    if len(places) != len(parts):
+        raise RuleError(f"`{label(fun)}` was given {len(parts)} rules for {len(places)} argnums")
+    by_place = dict(zip(places, parts, strict=True))
+    makers = tuple(by_place.get(i) for i in range(max(places) + 1))
+    _give(fun, makers=makers, fwd=None, bwd=None)
+
+
+def _is_two_stage(part: Any) -> bool:
+    """Say whether a rule takes the result first, by the name that everybody gives it."""
+    try:
+        return next(iter(inspect.signature(part).parameters), "") == "ans"
+    except (TypeError, ValueError):
+        return False
 
 
 def rule(fun: Callable[..., Any]) -> Callable[[F], F]:

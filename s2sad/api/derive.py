@@ -56,7 +56,7 @@ def derive(
         S2SADError: the function, or something it calls, cannot be differentiated.
     """
     try:
-        derived = derive_program(fun, mode, types, wrt, getattr(options, "aux", False), context())
+        derived = derive_program(fun, mode, types, wrt, getattr(options, "aux", False), context(target))
     except InferenceError as error:
         raise UnsupportedSyntaxError(
             "the derivative of this function cannot be written", _head(fun), f"NumPy says: {error}."

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from s2sad.api.custom import CustomJVP, CustomVJP, functions_of, rules_key
 from s2sad.api.structure import static_key
 
 Guard = Callable[[], bool]
@@ -51,9 +52,12 @@ def guard(fun: Callable[..., Any]) -> Guard | None:
 
 
 def _reachable(fun: Any, owners: list[tuple[Any, Any]]) -> Iterator[types.FunctionType]:
-    waiting, seen = [fun], set[int]()
+    waiting, seen = [fun, *(part for rule in rules_key() for part in functions_of(rule))], set[int]()
     while waiting and len(seen) < _FUNCTIONS:
         value = waiting.pop()
+        if isinstance(value, CustomJVP | CustomVJP):
+            owners.append((value, _state(value)))
+            waiting += [part for part in value.parts() if part is not None]
         if isinstance(value, types.MethodType):
             owners.append((value.__self__, _state(value.__self__)))
         for attribute in ("py_func", "fun", "__func__"):

@@ -11,7 +11,8 @@ from typing import Any
 from s2sad.analysis.facts import Facts
 from s2sad.api.signature import Binder
 from s2sad.api.structure import Tree, tree_of
-from s2sad.errors import AliasError, Span
+from s2sad.backends.base import effective
+from s2sad.errors import AliasError, RuleError, Span
 from s2sad.frontend.functions import instantiate
 from s2sad.frontend.lowerer import Context, Instance
 from s2sad.frontend.transforms import needs_writing_out
@@ -21,9 +22,10 @@ from s2sad.transform.pipeline import Derived, derive_instance, derive_program
 from s2sad.transform.ruled import UserRule
 
 
-def context() -> Context:
+def context(target: str = "cpu") -> Context:
     """Return a context in which transformed functions are derived where they are called."""
-    return Context(derive=instance_of, derivative=derivative_of, rule_of=_user_rule)
+    as_is = effective(target) == "python"
+    return Context(derive=instance_of, derivative=derivative_of, rule_of=_user_rule, as_is=as_is)
 
 
 def derivative_of(
@@ -61,12 +63,17 @@ def _user_rule(fun: Any) -> UserRule | None:
     """Return what the user gave for a callable: on the object itself, or in a scope of rules."""
     from s2sad.api.custom import CustomJVP, CustomVJP, rule_of
 
-    if isinstance(fun, CustomJVP) and fun.rule is not None:
-        return UserRule(fun.fun, jvp=fun.rule, nondiff=fun.nondiff_argnums)
-    if isinstance(fun, CustomVJP) and fun.fwd is not None:
-        return UserRule(fun.fun, fwd=fun.fwd, bwd=fun.bwd, nondiff=fun.nondiff_argnums)
     found = rule_of(fun)
-    return None if found is None else UserRule(found.callable, found.jvp, found.fwd, found.bwd)
+    if found is not None:
+        own = fun.fun if isinstance(fun, CustomJVP | CustomVJP) else fun
+        return UserRule(own, found.jvp, found.fwd, found.bwd, owner=fun, makers=found.makers)
+    if isinstance(fun, CustomJVP) and fun.rule is not None:
+        return UserRule(
+            fun.fun, jvp=fun.rule, nondiff=fun.nondiff_argnums, owner=fun, per_argument=fun.per_argument
+        )
+    if isinstance(fun, CustomVJP) and fun.fwd is not None:
+        return UserRule(fun.fun, fwd=fun.fwd, bwd=fun.bwd, nondiff=fun.nondiff_argnums, owner=fun)
+    return None
 
 
 def instance_of(ctx: Context, fun: Any, types: tuple[Type, ...], span: Span) -> Instance:

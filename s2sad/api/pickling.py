@@ -104,6 +104,20 @@ def _by_source(fun: types.FunctionType, within: tuple[types.FunctionType, ...]) 
 
 
 @dataclass(frozen=True, slots=True)
+class Several:
+    """A tuple of what is carried."""
+
+    items: tuple[Any, ...]
+
+
+def carried(value: Any) -> Any:
+    """Return something picklable from which `restored` gets a value of an object back."""
+    if isinstance(value, tuple):
+        return Several(tuple(carried(item) for item in value))
+    return portable(value)
+
+
+@dataclass(frozen=True, slots=True)
 class Imported:
     """A module that a function names."""
 
@@ -131,6 +145,8 @@ def restored(carried: Any) -> Any:
             return getattr(lookup(module, qualname), attribute)
         case BySource():
             return _executed(carried)
+        case Several(items):
+            return tuple(restored(item) for item in items)
         case _:
             return carried
 

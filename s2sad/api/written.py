@@ -58,9 +58,32 @@ def calling(fun: Any) -> Callable[..., Any]:
 def _write(fun: Any) -> Callable[..., Any]:
     if isinstance(fun, functools.partial):
         return _partial(fun)
+    if isinstance(fun, CustomJVP | CustomVJP):
+        return _passing(fun)
     names = _names(fun)
     listed = ", ".join(names)
     return _defined(fun, listed, f"function({listed})", {"function": fun})
+
+
+def _passing(fun: Any) -> Callable[..., Any]:
+    """Write a call that takes what the user's function takes, defaults and names included."""
+    values: dict[str, Any] = {"function": fun}
+    listed: list[str] = []
+    passed: list[str] = []
+    parameters = inspect.signature(fun).parameters.values()
+    for position, p in enumerate(parameters):
+        if p.kind is p.VAR_POSITIONAL or p.kind is p.VAR_KEYWORD:
+            listed.append(str(p.replace(annotation=p.empty)))
+            passed.append(listed[-1])
+            continue
+        if p.kind is p.KEYWORD_ONLY and not any(word.startswith("*") for word in listed):
+            listed.append("*")
+        default = f"given_{position}"
+        if p.default is not p.empty:
+            values[default] = p.default
+        listed.append(p.name if p.default is p.empty else f"{p.name}={default}")
+        passed.append(f"{p.name}={p.name}" if p.kind is p.KEYWORD_ONLY else p.name)
+    return _defined(fun, ", ".join(listed), f"function({', '.join(passed)})", values)
 
 
 @functools.lru_cache(maxsize=512)

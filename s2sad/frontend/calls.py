@@ -136,7 +136,7 @@ def call_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
     body = _expansion(fn, args, kwargs)
     if body is not None:
         return call_user(lw, body, args, kwargs, node)
-    return _library_call(lw, fn, args, kwargs, node)
+    return library_call(lw, fn, args, kwargs, node)
 
 
 def _own_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value | None:
@@ -265,7 +265,7 @@ def _result_name(fn: Any, count: int) -> str:
     return f"{name}_value" if count == 1 else f"{name}_part"
 
 
-def _library_call(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+def library_call(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
     """NumPy, `math`, SciPy, builtins: typed by asking them."""
     out = kwargs.pop("out", None)
     if isinstance(fn, np.ufunc) and len(args) > fn.nin:
@@ -334,7 +334,8 @@ def missing_rule_help(fn: Any) -> str:
 
 
 @functools.lru_cache(maxsize=1024)
-def _parameters(fn: Any) -> tuple[str, ...] | None:
+def parameters_of(fn: Any) -> tuple[str, ...] | None:
+    """Return the parameter names of a library function, or None where they are not known."""
     if isinstance(fn, np.ufunc) or fn is np.einsum:
         return None
     try:
@@ -356,7 +357,7 @@ def split_arguments(
     lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value], node: Any
 ) -> tuple[list[Expr], dict[str, Any]]:
     """Separate run-time operands from settings known now (`axis`, `keepdims`, `dtype`, …)."""
-    names = _parameters(fn)
+    names = parameters_of(fn)
     dynamic: list[Expr] = []
     static: dict[str, Any] = {}
     for position, value in enumerate(args):
@@ -393,6 +394,11 @@ def _add_static(lw: Lowerer, fn: Any, static: dict[str, Any], name: str, value: 
 
 
 UNKNOWN = object()
+
+
+def unknown(value: Any) -> bool:
+    """Say whether `known_value` found nothing."""
+    return value is _UNKNOWN
 
 
 def known_value(value: Value) -> Any:
@@ -603,6 +609,13 @@ def _print(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) 
     return V(Apply(print, exprs, Static(None)))
 
 
+def _breakpoint(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    """Stop in the emitted primal sweep; a rule that stops runs as it is, on its own lines."""
+    if lw.ctx.in_rule or not lw.ctx.as_is:
+        lw.fail(node, "`breakpoint` is not compiled", 'Use target="python" while you look.')
+    return V(Apply(breakpoint, (), Static(None)))
+
+
 def _logical(fn: Any, is_and: bool) -> Any:
     """`all(...)`/`any(...)` over known items; over arrays they are NumPy's."""
 
@@ -672,7 +685,7 @@ def _array(fn: Any) -> Any:
             return _astype(lw, value, kwargs["dtype"], node) if "dtype" in kwargs else value
         if isinstance(value, StructV) and value.kind == "tuple":
             value = StructV("list", value.keys, value.items)
-        return _library_call(lw, np.array, [_lists(value), *args[1:]], kwargs, node)
+        return library_call(lw, np.array, [_lists(value), *args[1:]], kwargs, node)
 
     return lower
 
@@ -705,6 +718,7 @@ _SPECIAL: dict[Any, Any] = {
     builtins.input: _refused("input"),
     builtins.open: _refused("open"),
     builtins.print: _print,
+    builtins.breakpoint: _breakpoint,
     builtins.all: _logical(all, True),
     builtins.any: _logical(any, False),
     builtins.bool: _bool,

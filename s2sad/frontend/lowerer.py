@@ -64,6 +64,10 @@ class Context:
     """Gives the user's own rule of a callable, or None."""
     aliases: dict[str, str] = field(default_factory=dict[str, str])
     """How the user's module calls `numpy`, `math`, …"""
+    as_is: bool = False
+    """The target can call Python functions that were not lowered."""
+    in_rule: int = 0
+    """How many rules of the user's are being lowered, one inside the other."""
     keep: list[Any] = field(default_factory=list[Any])
     """Objects whose identity is part of a key, kept alive."""
 

@@ -2,61 +2,434 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import inspect
+import operator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any
 
-from s2sad.frontend.functions import bind_arguments, instantiate
+import numpy as np
+
+from s2sad.errors import MissingRuleError, RuleError, SourceNotFoundError, Span, UnsupportedSyntaxError
+from s2sad.frontend.asis import AsIs, flattened, leaf_types, mismatch, structured, type_text
+from s2sad.frontend.captures import pass_captured
+from s2sad.frontend.functions import _key, bind_arguments, instantiate
 from s2sad.frontend.generic import canonical, restored
-from s2sad.frontend.infer import infer
-from s2sad.frontend.lowerer import BottomReached, Instance, Lowerer
-from s2sad.frontend.source import has_source
-from s2sad.frontend.values import Value, leaves_of, rebuild, type_of
-from s2sad.ir.nodes import Apply, CallStmt, Expr, Function, Param, Return, Var
-from s2sad.ir.types import Array, Struct, Type
+from s2sad.frontend.infer import InferenceError, infer
+from s2sad.frontend.lowerer import BottomReached, Captured, Context, Instance, Lowerer
+from s2sad.frontend.operators import build
+from s2sad.frontend.source import Source, has_source
+from s2sad.frontend.values import StaticV, StructV, V, Value, leaves_of, rebuild, type_of
+from s2sad.ir.nodes import Apply, Assign, CallStmt, Const, Expr, Function, Index, Param, Return, Stmt, Var
+from s2sad.ir.typeof import typeof
+from s2sad.ir.types import Array, ListOf, Scalar, Static, Struct, Type, is_inexact
+
+NOT_LOWERED = (UnsupportedSyntaxError, MissingRuleError, SourceNotFoundError, InferenceError)
+"""What says that code cannot be read by the compiler, though CPython may run it."""
+
+WAY_OUT = 'With target="python" it runs as it is.'
 
 
-def call_ruled(lw: Lowerer, fn: Any, rule: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+@dataclass(frozen=True)
+class UserRule:
+    """What the user gave for a function, whichever way.
+
+    Attributes:
+        fun: the function itself, for its value.
+        jvp: `(*nondiff, primals, tangents) -> (out, out_dot)`, or None.
+        fwd: `(*args) -> (out, residuals)`, or None.
+        bwd: `(*nondiff, residuals, out_bar) -> cotangents`, or None.
+        nondiff: positions of the arguments that the rule takes undifferentiated.
+        owner: what carries the rule, and is called where the rule must survive.
+        per_argument: for each argument `(tangent, out, *args) -> out_dot`, or None for a zero.
+        makers: for each argument `(out, *args) -> (out_bar -> cotangent)`, or None for a zero.
+        keywords: settings of this call that have no position, `axis=0`.
+    """
+
+    fun: Callable[..., Any]
+    jvp: Callable[..., Any] | None = None
+    fwd: Callable[..., Any] | None = None
+    bwd: Callable[..., Any] | None = None
+    nondiff: tuple[int, ...] = ()
+    owner: Any = None
+    per_argument: tuple[Callable[..., Any] | None, ...] | None = None
+    makers: tuple[Callable[..., Any] | None, ...] | None = None
+    keywords: tuple[tuple[str, Any], ...] = ()
+
+    def arranged(self, args: list[Any], primals: Any, tangents: Any) -> list[Any]:
+        """Return the arguments of `jvp`: what is not differentiated first, or last after `primals`."""
+        assert self.jvp is not None
+        fixed = [args[i] for i in self.nondiff]
+        first = next(iter(inspect.signature(self.jvp).parameters), "")
+        return [primals, tangents, *fixed] if first == "primals" else [*fixed, primals, tangents]
+
+    def call_jvp(self, args: list[Any], tangents: list[Any]) -> Any:
+        """Run the tangent rule as it is."""
+        assert self.jvp is not None
+        wanted = [i for i in range(len(args)) if i not in self.nondiff]
+        primals, dots = tuple(args[i] for i in wanted), tuple(tangents[i] for i in wanted)
+        return self.jvp(*self.arranged(args, primals, dots), **dict(self.keywords))
+
+
+def call_ruled(lw: Lowerer, fn: Any, rule: UserRule, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
     """Call a function with a rule; its body gives the value, the rule the derivative."""
-    python = has_source(rule.fun)
-    bound = bind_arguments(lw, rule.fun, args, kwargs, node) if python else args
+    bound, rule = _bound(lw, rule, args, kwargs, node)
     types, back = canonical(tuple(type_of(value) for value in bound), False)
-    key = ("ruled", id(fn), types)
+    key = ("ruled", id(fn), tuple(_key(kind) for kind in types), rule.keywords)
     instance = lw.ctx.instances.get(key)
     if instance is None:
-        instance = _python(lw, rule, types, node) if python else _library(lw, rule.fun, types)
+        instance = _instance(lw, rule, types, node)
         instance.rule, instance.fun = rule, fn
         lw.ctx.instances[key] = instance
         lw.ctx.keep.append(fn)
+        _discover(lw.ctx, instance)
     assert instance.result is not None
     span = lw.span(node)
     leaves: list[Expr] = [
         lw.atom(leaf, "argument", span) if isinstance(leaf.type, Array) else leaf
         for value in bound for leaf in leaves_of(value)
     ]  # fmt: skip
+    leaves += pass_captured(lw, instance.captured)
     result = restored(instance.result, back)
-    results = [Var(lw.fresh(f"{instance.name}_value"), kind) for kind in _flat(result)]
+    results = [Var(lw.fresh(f"{instance.name}_value"), kind) for kind in leaf_types(result)]
     lw.emit(CallStmt(tuple(results), instance.name, tuple(leaves), span))
     return rebuild(result, list(results))
 
 
-def _python(lw: Lowerer, rule: Any, types: tuple[Type, ...], node: Any) -> Instance:
+def _reads_source(rule: UserRule) -> bool:
+    """Say whether the value comes from the function's own source: not for NumPy and SciPy."""
+    module = (getattr(rule.fun, "__module__", "") or "").split(".")[0]
+    return has_source(rule.fun) and module not in ("numpy", "scipy")
+
+
+def _bound(
+    lw: Lowerer, rule: UserRule, args: list[Value], kwargs: dict[str, Value], node: Any
+) -> tuple[list[Value], UserRule]:
+    """Return one value per position; what a library function takes by name only stays by name."""
+    from s2sad.frontend.calls import known_value, parameters_of, unknown
+
+    if has_source(rule.fun):
+        return bind_arguments(lw, rule.fun, args, kwargs, node), rule
+    names = parameters_of(rule.fun) or ()
+    bound, keywords = list(args), dict[str, Any]()
+    for name, value in kwargs.items():
+        if len(bound) < len(names) and names[len(bound)] == name:
+            bound.append(value)
+            continue
+        keywords[name] = known_value(value)
+        if unknown(keywords[name]):
+            lw.fail(node, f"`{name}` must be known at transform time: `{rule.fun.__name__}` has a rule of yours",
+                    "Pass it by position.")  # fmt: skip
+    return bound, replace(rule, keywords=tuple(keywords.items()))
+
+
+def _instance(lw: Lowerer, rule: UserRule, types: tuple[Type, ...], node: Any) -> Instance:
+    """Return the function itself as a function of the program."""
+    try:
+        with undone(lw.ctx, False):
+            if _reads_source(rule):
+                return _python(lw, rule, types, node)
+            return _library(lw, rule, types, node)
+    except NOT_LOWERED as error:
+        if lw.ctx.as_is:
+            return _sampled(lw, rule, types, node)
+        raise with_way_out(error) from None
+
+
+@contextmanager
+def undone(ctx: Context, rule: bool = True) -> Iterator[None]:
+    """Take back what a lowering added to the program if it fails; say that a `rule` is lowered."""
+    before = dict(ctx.instances)
+    ctx.in_rule += rule
+    try:
+        yield
+    except Exception:
+        ctx.instances.clear()
+        ctx.instances.update(before)
+        raise
+    finally:
+        ctx.in_rule -= rule
+
+
+def with_way_out(error: Exception) -> Exception:
+    """Return the error of a rule that the compiled target cannot take, naming the target that can."""
+    if not isinstance(error, UnsupportedSyntaxError | MissingRuleError | SourceNotFoundError):
+        return error
+    return type(error)(error.what, error.span, f"{error.why}\n{WAY_OUT}".strip())
+
+
+def _python(lw: Lowerer, rule: UserRule, types: tuple[Type, ...], node: Any) -> Instance:
     inner = instantiate(lw.ctx, rule.fun, types, lw.span(node))
     if inner.result is None or inner.function is None:
         raise BottomReached
     name = lw.ctx.unique(inner.name)
-    return Instance(name, rule.fun, types, replace(inner.function, name=name), inner.result, inner.captured)
+    captured = list(inner.captured)
+    return Instance(name, rule.fun, types, replace(inner.function, name=name), inner.result, captured)
 
 
-def _library(lw: Lowerer, fn: Any, types: tuple[Type, ...]) -> Instance:
-    name = lw.ctx.unique(getattr(fn, "__name__", "ruled"))
-    params = tuple(Param(f"x{i}" if len(types) > 1 else "x", kind) for i, kind in enumerate(types))
+def _library(lw: Lowerer, rule: UserRule, types: tuple[Type, ...], node: Any) -> Instance:
+    from s2sad.frontend.calls import library_call
+
+    name, params = _stub(lw, rule, types)
+    inner = Lowerer(lw.ctx, lw.source, {}, [], {p.name for p in params})
+    leaves: list[Expr] = [Var(p.name, p.type) for p in params]
+    values = [rebuild(kind, leaves) for kind in types]
+    keywords: dict[str, Value] = {key: StaticV(value) for key, value in rule.keywords}
+    result = library_call(inner, rule.fun, values, keywords, node)
+    outs = tuple(leaves_of(result))
+    body = (*inner.block, Return(outs))
+    kind = type_of(result)
+    return Instance(name, rule.fun, types, Function(name, params, body, tuple(o.type for o in outs)), kind)
+
+
+def _stub(lw: Lowerer, rule: UserRule, types: tuple[Type, ...]) -> tuple[str, tuple[Param, ...]]:
+    name = getattr(rule.fun, "__name__", "ruled")
+    name = lw.ctx.unique(name if name.isidentifier() else "ruled")
+    kinds = [leaf for kind in types for leaf in leaf_types(kind)]
+    return name, tuple(Param(f"x{i}" if len(kinds) > 1 else "x", kind) for i, kind in enumerate(kinds))
+
+
+def _sampled(lw: Lowerer, rule: UserRule, types: tuple[Type, ...], node: Any) -> Instance:
+    """A function that runs as it is; the type of its result is found on small samples."""
+    name, params = _stub(lw, rule, types)
+    keywords = dict(rule.keywords)
+
+    def run(*leaves: Any) -> Any:
+        flat = iter(leaves)
+        return rule.fun(*[structured(kind, flat) for kind in types], **keywords)
+
+    result = _sampled_type(lw, run, params, name, node)
+    span = lw.span(node)
+
+    def flat_results(*leaves: Any) -> list[Any]:
+        return flattened(result, run(*leaves), f"the result of `{name}`", span)
+
     args: tuple[Expr, ...] = tuple(Var(p.name, p.type) for p in params)
-    kind = infer(fn, args, {})
-    body = (Return((Apply(fn, args, kind),)),)
-    return Instance(name, fn, types, Function(name, params, body, (kind,)), kind)
+    body, outs = unpacked_call(AsIs(f"{name}_call", flat_results), args, leaf_types(result), "results", span)
+    function = Function(name, params, (*body, Return(tuple(outs), span)), tuple(leaf_types(result)), "", span)
+    return Instance(name, rule.fun, types, function, result)
 
 
-def _flat(kind: Type) -> list[Type]:
-    if isinstance(kind, Struct):
-        return [leaf for item in kind.items for leaf in _flat(item)]
-    return [kind] if hasattr(kind, "dtype") or hasattr(kind, "item") else []
+def unpacked_call(
+    fn: AsIs, args: tuple[Expr, ...], kinds: list[Type], hint: str, span: Span
+) -> tuple[list[Stmt], list[Expr]]:
+    """Call what runs as it is, and return the expressions of the values in its list."""
+    held = next((kind for kind in kinds if is_inexact(kind)), Scalar("float64", True))
+    values = Var(hint, ListOf(held))
+    call = Assign(values, Apply(fn, args, values.type), span)
+    return [call], [Index(values, (Const(i, Scalar("int64", True, i)),), kind) for i, kind in enumerate(kinds)]
+
+
+def _sampled_type(lw: Lowerer, run: Callable[..., Any], params: tuple[Param, ...], name: str, node: Any) -> Type:
+    args: tuple[Expr, ...] = tuple(Var(p.name, p.type) for p in params)
+    seen: list[Any] = []
+
+    def leaf(position: int) -> Type:
+        def one(*leaves: Any) -> Any:
+            seen[:] = [run(*leaves)]
+            kind = typeof(seen[0], "result")
+            return flattened(kind, seen[0], name, lw.span(node))[position]
+
+        return infer(one, args, {})
+
+    try:
+        first = leaf(0)
+        kind = typeof(seen[0], "result")
+        kinds = [first, *(leaf(i) for i in range(1, len(leaf_types(kind))))]
+    except Exception as error:
+        reason = f"It was run on a sample to find the type of its result: {type(error).__name__}: {error}."
+        return lw.fail(node, f"`{name}` can neither be read by the compiler nor run on a sample", reason)
+    return _retyped(kind, iter(kinds))
+
+
+def _retyped(kind: Type, leaves: Iterator[Type]) -> Type:
+    match kind:
+        case Struct(container, keys, items):
+            return Struct(container, keys, tuple(_retyped(item, leaves) for item in items))
+        case Static():
+            return kind
+        case _:
+            return next(leaves)
+
+
+class Node:
+    """Stands for the call of a rule where an error needs a place."""
+
+    def __init__(self, span: Span) -> None:
+        """Take the place of the function's definition."""
+        self.lineno, self.col_offset = max(span.line, 1), span.column
+        self.end_lineno, self.end_col_offset = max(span.end_line, 1), span.end_column
+
+
+def rule_lowerer(ctx: Context, instance: Instance) -> tuple[Lowerer, list[Value]]:
+    """Start a function that has the parameters of the ruled one; return its arguments' values."""
+    assert instance.function is not None
+    source = Source(instance.name, None, instance.function.span.file, 1, 0, {}, {})
+    params = instance.function.params
+    captured = {id(item.read()): item for item in instance.captured}
+    lw = Lowerer(ctx, source, {}, [], {p.name for p in params}, captured=captured)
+    leaves: list[Expr] = [Var(p.name, p.type) for p in params]
+    return lw, [rebuild(kind, leaves) for kind in instance.types]
+
+
+def _discover(ctx: Context, instance: Instance) -> None:
+    """Find the outer arrays that the rule reads: they become arguments like those of the body."""
+    rule: UserRule = instance.rule
+    assert instance.function is not None and instance.result is not None
+    fn = instance.function
+    lw, args = rule_lowerer(ctx, instance)
+    known = dict(lw.captured)
+    seeds: list[Expr] = [Var(lw.fresh("seed"), kind) for kind in leaf_types(instance.result)]
+    dots: list[Expr] = [Var(lw.fresh(f"{p.name}_dot"), p.type) for p in fn.params]
+    try:
+        with undone(ctx):
+            if rule.fwd is not None:
+                lower_reverse(lw, instance, args, rebuild(instance.result, seeds))
+            if rule.jvp is not None:
+                lower_forward(lw, instance, args, [rebuild(kind, dots) for kind in instance.types])
+    except (RuleError, *NOT_LOWERED):
+        return  # derivation meets it again, and decides what to do
+    extra = [item for key, item in lw.captured.items() if key not in known]
+    taken = {p.name for p in fn.params} | _names_in(fn)
+    renamed = [_renamed(item, taken) for item in extra]
+    instance.captured = [*instance.captured, *renamed]
+    params = (*fn.params, *(Param(item.var.name, item.var.type) for item in renamed))
+    instance.function = replace(fn, params=params)
+
+
+def _names_in(fn: Function) -> set[str]:
+    from s2sad.ir.walk import names_in
+
+    return set(names_in(fn.body))
+
+
+def _renamed(item: Captured, taken: set[str]) -> Captured:
+    name, count = item.name, 1
+    while name in taken:
+        count += 1
+        name = f"{item.name}_{count}"
+    taken.add(name)
+    return Captured(name, item.read, Var(name, item.var.type))
+
+
+def lower_reverse(lw: Lowerer, instance: Instance, args: list[Value], out_bar: Value) -> dict[int, Value]:
+    """Lower `fwd` and `bwd`; return the cotangent of each differentiated argument, by position.
+
+    Raises:
+        RuleError: `fwd` gives no pair or another result, `bwd` another number of cotangents.
+    """
+    from s2sad.frontend.calls import call_value
+
+    rule: UserRule = instance.rule
+    assert rule.fwd is not None and rule.bwd is not None and instance.function is not None
+    span = instance.function.span
+    node = Node(span)
+    keywords: dict[str, Value] = {key: StaticV(value) for key, value in rule.keywords}
+    pair = call_value(lw, StaticV(rule.fwd), args, keywords, node)
+    if not (isinstance(pair, StructV) and len(pair.items) == 2):
+        raise mismatch(f"the fwd of `{title(instance)}` gives no pair", "(out, residuals)", _text(pair), span)
+    check_result(instance, pair.items[0], f"the result that the fwd of `{title(instance)}` gives")
+    fixed = [args[i] for i in rule.nondiff]
+    given = call_value(lw, StaticV(rule.bwd), [*fixed, pair.items[1], out_bar], {}, node)
+    wanted = [i for i in range(len(args)) if i not in rule.nondiff]
+    bars = given.items if isinstance(given, StructV) and given.kind in ("tuple", "list") else None
+    if bars is None or len(bars) != len(wanted):
+        raise mismatch(
+            f"the bwd of `{title(instance)}` gives another number of cotangents",
+            f"a tuple of {len(wanted)} cotangents, one for each differentiated argument", _text(given), span,
+        )  # fmt: skip
+    return dict(zip(wanted, bars, strict=True))
+
+
+def title(instance: Instance) -> str:
+    """Return the name that the user gave the function, for messages."""
+    name = getattr(instance.rule.fun, "__name__", instance.name)
+    return instance.name if name == "<lambda>" else name
+
+
+def _text(value: Value) -> str:
+    return "None" if isinstance(value, StaticV) and value.value is None else type_text(type_of(value))
+
+
+def check_result(instance: Instance, out: Value, what: str) -> None:
+    """Check what a rule gives as the result against the function's own; raises RuleError."""
+    assert instance.function is not None and instance.result is not None
+    _same_kind(instance.result, type_of(out), what, instance.function.span)
+
+
+def _same_kind(expected: Type, received: Type, what: str, span: Span) -> None:
+    wrong = mismatch(f"{what} differs from the function's own", type_text(expected), type_text(received), span)
+    match expected, received:
+        case Struct(kind, keys, items), Struct(other, others, parts):
+            loose = {kind, other} <= {"tuple", "list"}
+            if (kind != other and not loose) or keys != others:
+                raise wrong
+            for item, part in zip(items, parts, strict=True):
+                _same_kind(item, part, what, span)
+        case Scalar(dtype), Scalar(given):
+            if np.dtype(dtype).kind != np.dtype(given).kind:
+                raise wrong
+        case Array(dtype, dims), Array(given, others):
+            if len(dims) != len(others) or np.dtype(dtype).kind != np.dtype(given).kind or _differ(dims, others):
+                raise wrong
+        case _:
+            if type(expected) is not type(received):
+                raise wrong
+
+
+def _differ(dims: tuple[Any, ...], others: tuple[Any, ...]) -> bool:
+    """Say whether two shapes surely differ."""
+    pairs = zip(dims, others, strict=True)
+    return any(isinstance(a, int) and isinstance(b, int) and a != b for a, b in pairs)
+
+
+def lower_forward(lw: Lowerer, instance: Instance, args: list[Value], tangents: list[Value]) -> tuple[Value, Value]:
+    """Lower a tangent rule; return the result and its tangent.
+
+    Raises:
+        RuleError: the rule gives no pair, or a result unlike the function's own.
+    """
+    from s2sad.frontend.calls import call_value
+
+    rule: UserRule = instance.rule
+    assert rule.jvp is not None and instance.function is not None
+    span = instance.function.span
+    node = Node(span)
+    if rule.per_argument is not None:
+        return _summed(lw, rule, args, tangents, node)
+    wanted = [i for i in range(len(args)) if i not in rule.nondiff]
+    primals, directions = _tuple([args[i] for i in wanted]), _tuple([tangents[i] for i in wanted])
+    keywords: dict[str, Value] = {key: StaticV(value) for key, value in rule.keywords}
+    pair = call_value(lw, StaticV(rule.jvp), rule.arranged(args, primals, directions), keywords, node)
+    if not (isinstance(pair, StructV) and len(pair.items) == 2):
+        raise mismatch(f"the rule of `{title(instance)}` gives no pair", "(out, out_dot)", _text(pair), span)
+    check_result(instance, pair.items[0], f"the result that the rule of `{title(instance)}` gives")
+    return pair.items[0], pair.items[1]
+
+
+def _summed(
+    lw: Lowerer, rule: UserRule, args: list[Value], tangents: list[Value], node: Any
+) -> tuple[Value, Value]:
+    """Add the tangents that one rule per argument gives; a rule that is None gives none."""
+    from s2sad.frontend.calls import call_value
+
+    out = call_value(lw, StaticV(rule.owner), args, {}, node)
+    total: Value = StaticV(None)
+    for one, dot in zip(rule.per_argument or (), tangents, strict=True):
+        if one is None or not any(is_inexact(leaf.type) for leaf in leaves_of(dot)):
+            continue
+        term = call_value(lw, StaticV(one), [dot, out, *args], {}, node)
+        total = term if isinstance(total, StaticV) else _added(total, term)
+    return out, total
+
+
+def _added(a: Value, b: Value) -> Value:
+    if isinstance(a, StructV) and isinstance(b, StructV):
+        return StructV(a.kind, a.keys, tuple(_added(x, y) for x, y in zip(a.items, b.items, strict=True)))
+    assert isinstance(a, V) and isinstance(b, V)
+    return V(build(operator.add, a.expr, b.expr))
+
+
+def _tuple(items: list[Value]) -> StructV:
+    return StructV("tuple", tuple(range(len(items))), tuple(items))

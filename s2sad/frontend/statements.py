@@ -552,7 +552,7 @@ def _expr_stmt(lw: Lowerer, node: Any) -> None:
                 "A generator has no single result to differentiate.\n"
                 "Return a list or an array, or give the function a rule with @custom_vjp.")  # fmt: skip
     value = lower_expr(lw, node.value)
-    if isinstance(value, V) and isinstance(value.expr, Apply) and value.expr.fn in (print,):
+    if isinstance(value, V) and isinstance(value.expr, Apply) and value.expr.fn in (print, breakpoint):
         lw.emit(Effect(value.expr, lw.span(node)))
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import gast
 
 from s2sad.errors import MissingRuleError, NotDifferentiableError, Span
+from s2sad.frontend.asis import AsIs
 from s2sad.frontend.calls import missing_rule_help
 from s2sad.frontend.expressions import as_expr, lower_expr
 from s2sad.frontend.functions import parameter_names
@@ -55,6 +56,11 @@ def _parsed(text: str) -> Any:
 def rule_for(expr: Apply, span: Span) -> Elementwise | Structured | Constant:
     """Return the rule of an application, or raise MissingRuleError at the user's statement."""
     found = find(expr.fn)
+    if isinstance(expr.fn, AsIs):
+        raise NotDifferentiableError(
+            f"`{expr.fn.__name__}` runs as it is, because the compiler cannot read all of it", span,
+            "Its derivative is therefore not known. Write it with what can be differentiated, or give it a rule.",
+        )  # fmt: skip
     if found is None:
         name = getattr(expr.fn, "__name__", str(expr.fn))
         raise MissingRuleError(f"`{name}` has no derivative rule", span, missing_rule_help(expr.fn))

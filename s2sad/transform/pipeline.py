@@ -18,7 +18,7 @@ from s2sad.ir.nodes import Assign, CallStmt, Comment, Const, Expr, For, Function
 from s2sad.ir.types import Array, ListOf, Scalar, Type, is_inexact
 from s2sad.ir.walk import bound, exprs_of, root_of, statements, subexpressions
 from s2sad.transform.adjoint import Sweeps, placeholder, sweeps
-from s2sad.transform.ruled import ruled_adjoint, ruled_tangent, transposed
+from s2sad.transform.ruled import ruled_adjoint, ruled_tangent, runs_as_is, transposed, transposed_as_is
 from s2sad.transform.tangent import tangent
 from s2sad.transform.tidy import tidy
 
@@ -87,11 +87,13 @@ class Deriver:
     def _ruled_adjoint(self, callee: str, name: str, on: tuple[bool, ...], results: tuple[bool, ...]) -> str:
         """A user's rule in reverse: `fwd` and `bwd`, or the transpose of the tangent rule."""
         instance = self.rules[callee]
-        if instance.rule.fwd is not None:
+        linear = self.ctx.unique(f"{callee}_dot") if instance.rule.jvp is not None else ""
+        if instance.rule.fwd is not None or instance.rule.makers is not None:
             made = ruled_adjoint(self.ctx, instance, name, on, results)
+        elif runs_as_is(tangent_rule := ruled_tangent(self.ctx, instance, linear, on, True)):
+            made = transposed_as_is(instance, name, on, results)
         else:
-            linear = self.ctx.unique(f"{callee}_dot")
-            self.functions[linear] = ruled_tangent(self.ctx, instance, linear, on, True)
+            self.functions[linear] = tangent_rule
             self._adopt()
             assert instance.function is not None
             mask = (*(False for _ in instance.function.params), *(True for active in on if active))

@@ -3,144 +3,236 @@
 `custom_vjp`: the adjoint is `out, residuals = fwd(*args)`, then `bwd(residuals, out_bar)`.
 `custom_jvp`: the tangent is the rule; the adjoint is the transpose of the rule's tangent map, which
 is the adjoint of the rule with respect to its tangents, at tangents of zero.
+
+A rule is lowered like any function. Where that cannot be, target "python" calls it as it is, and
+what it gives is checked at run time instead of before.
 """
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
-from dataclasses import dataclass
+import operator
 from typing import Any
 
 import numpy as np
 
-from s2sad.errors import NOWHERE, RuleError, Span
-from s2sad.frontend.calls import call_value
+from s2sad.errors import NotDifferentiableError, RuleError, RuleShapeError, Span, UnsupportedSyntaxError
+from s2sad.frontend.asis import (
+    AsIs,
+    Signature,
+    forward_call,
+    leaf_types,
+    mismatch,
+    reverse_call,
+    structure_text,
+    transposed_call,
+    type_text,
+)
 from s2sad.frontend.expressions import as_expr
 from s2sad.frontend.lowerer import Context, Instance, Lowerer
 from s2sad.frontend.operators import build
-from s2sad.frontend.source import Source
-from s2sad.frontend.values import StaticV, StructV, Value, leaves_of, rebuild
-from s2sad.ir.nodes import Assign, CallStmt, Expr, Function, Param, Return, Stmt, Store, Var
-from s2sad.ir.types import Array, ListOf, Static, Struct, Type, is_inexact
+from s2sad.frontend.rulecalls import (
+    NOT_LOWERED,
+    WAY_OUT,
+    Node,
+    UserRule,
+    lower_forward,
+    lower_reverse,
+    rule_lowerer,
+    title,
+    undone,
+    unpacked_call,
+    with_way_out,
+)
+from s2sad.frontend.values import StaticV, StructV, Value, leaves_of, literal, rebuild, type_of
+from s2sad.ir import ops
+from s2sad.ir.nodes import Apply, Assign, CallStmt, Const, Expr, Function, If, Param, Raise, Return, Stmt, Store, Var
+from s2sad.ir.types import Array, ListOf, Scalar, Static, Struct, Type, is_complex, is_inexact
+from s2sad.ir.walk import exprs_of, statements, subexpressions
 from s2sad.transform.algebra import zero
 
-
-@dataclass(frozen=True)
-class UserRule:
-    """What the user gave for a function, whichever way.
-
-    Attributes:
-        fun: the function itself, for its value.
-        jvp: `(*nondiff, primals, tangents) -> (out, out_dot)`, or None.
-        fwd: `(*args) -> (out, residuals)`, or None.
-        bwd: `(*nondiff, residuals, out_bar) -> cotangents`, or None.
-        nondiff: positions of the arguments that the rule takes first, undifferentiated.
-    """
-
-    fun: Callable[..., Any]
-    jvp: Callable[..., Any] | None = None
-    fwd: Callable[..., Any] | None = None
-    bwd: Callable[..., Any] | None = None
-    nondiff: tuple[int, ...] = ()
-
-
-class _Node:
-    """Stands for the call of a rule where an error needs a place."""
-
-    def __init__(self, span: Span) -> None:
-        self.lineno, self.col_offset = max(span.line, 1), span.column
-        self.end_lineno, self.end_col_offset = max(span.end_line, 1), span.end_column
-
-
-def _lowerer(ctx: Context, instance: Instance, span: Span) -> tuple[Lowerer, Any, list[Param], list[Value]]:
-    """Start a function that has the parameters of the ruled one."""
-    assert instance.function is not None
-    source = Source(instance.name, None, span.file, 1, 0, {}, {})
-    params = [p for p in instance.function.params]
-    lw = Lowerer(ctx, source, {}, [], {p.name for p in params})
-    leaves: list[Expr] = [Var(p.name, p.type) for p in params]
-    args = [rebuild(kind, leaves) for kind in instance.types]
-    return lw, _Node(span), params, args
+_BOOL = Scalar("bool", weak=True)
 
 
 def ruled_adjoint(
     ctx: Context, instance: Instance, name: str, on: tuple[bool, ...], results: tuple[bool, ...]
 ) -> Function:
-    """Return the function that adds a rule's cotangents to the adjoints of its arguments."""
+    """Return the function that adds a rule's cotangents to the adjoints of its arguments.
+
+    Raises:
+        RuleError: what the rule gives does not fit the function's arguments.
+        NotDifferentiableError: an argument that the rule takes undifferentiated varies.
+    """
+    _refuse_nondiff(instance, on)
     rule: UserRule = instance.rule
+    if rule.makers is not None:
+        if not ctx.as_is:
+            raise UnsupportedSyntaxError(
+                f"the two-stage rule of `{title(instance)}` is not compiled", _span(instance), WAY_OUT
+            )
+        return _adjoint_as_is(instance, name, on, results, reverse_call(rule, _signature(instance, on, results)))
+    try:
+        with undone(ctx):
+            return _lowered_adjoint(ctx, instance, name, on, results)
+    except NOT_LOWERED as error:
+        if not ctx.as_is:
+            raise with_way_out(error) from None
+        return _adjoint_as_is(instance, name, on, results, reverse_call(rule, _signature(instance, on, results)))
+
+
+def _span(instance: Instance) -> Span:
+    assert instance.function is not None
+    return instance.function.span
+
+
+def _refuse_nondiff(instance: Instance, on: tuple[bool, ...]) -> None:
+    rule: UserRule = instance.rule
+    assert instance.function is not None
+    owners = [i for i, kind in enumerate(instance.types) for _ in leaf_types(kind)]
+    for param, owner, active in zip(instance.function.params, owners, on, strict=False):
+        if active and owner in rule.nondiff:
+            raise NotDifferentiableError(
+                f"`{param.name}` of `{title(instance)}` is in its nondiff_argnums, but what is passed there varies",
+                _span(instance), "Pass `s2sad.stop_gradient(...)` of it, or let the rule differentiate it.",
+            )  # fmt: skip
+
+
+def _signature(instance: Instance, on: tuple[bool, ...], results: tuple[bool, ...]) -> Signature:
+    """Describe the call for a rule that runs as it is; the arrays that the body captures are left out."""
     assert instance.function is not None and instance.result is not None
-    assert rule.fwd is not None and rule.bwd is not None
+    count = sum(len(leaf_types(kind)) for kind in instance.types)
+    names = tuple(p.name for p in instance.function.params[:count])
+    return Signature(title(instance), instance.types, instance.result, names, on[:count], results, _span(instance))
+
+
+def _lowered_adjoint(
+    ctx: Context, instance: Instance, name: str, on: tuple[bool, ...], results: tuple[bool, ...]
+) -> Function:
+    assert instance.function is not None and instance.result is not None
     fn = instance.function
-    lw, node, params, args = _lowerer(ctx, instance, fn.span)
-    pair = call_value(lw, StaticV(rule.fwd), args, {}, node)
-    if not (isinstance(pair, StructV) and len(pair.items) == 2):
-        raise RuleError(f"the fwd of `{instance.name}` must return (out, residuals)", fn.span)
+    lw, args = rule_lowerer(ctx, instance)
     seeds, out_bar = _cotangent(lw, instance.result, results)
-    fixed = [args[i] for i in rule.nondiff]
-    given = call_value(lw, StaticV(rule.bwd), [*fixed, pair.items[1], out_bar], {}, node)
-    wanted = [i for i in range(len(args)) if i not in rule.nondiff]
-    bars = given.items if isinstance(given, StructV) and given.kind == "tuple" else None
-    if bars is None or len(bars) != len(wanted):
-        got = "no tuple" if bars is None else f"{len(bars)}"
-        raise RuleError(
-            f"the bwd of `{instance.name}` must return a tuple of {len(wanted)} cotangents, one for each "
-            f"differentiated argument; got {got}", fn.span,
-        )  # fmt: skip
-    by_argument = dict(zip(wanted, bars, strict=True))
+    by_argument = lower_reverse(lw, instance, args, out_bar)
     scalars: list[Expr] = []
     shadows: list[Param] = []
     position = 0
     for i, arg in enumerate(args):
-        parts = _parts(arg, by_argument.get(i, StaticV(None)), instance, fn.span)
-        for leaf, bar in parts:
+        for leaf, bar in _parts(arg, by_argument.get(i, StaticV(None)), instance):
             if on[position]:
-                _add(lw, leaf, bar, instance, fn.span, shadows, scalars)
+                _add(lw, leaf, bar, instance, shadows, scalars)
             position += 1
     body = (*lw.block, Return(tuple(scalars), fn.span))
-    every = (*params, *(Param(s.name, s.type) for s in seeds), *shadows)
-    doc = f"Add the adjoint of `{instance.name}`, by its own rule, to the adjoints of its arguments."
-    return Function(name, every, body, tuple(s.type for s in scalars), doc, fn.span)
+    return _adjoint_function(instance, name, seeds, shadows, body, tuple(s.type for s in scalars))
+
+
+def _adjoint_function(
+    instance: Instance, name: str, seeds: list[Var], shadows: list[Param], body: tuple[Stmt, ...],
+    kinds: tuple[Type, ...],
+) -> Function:  # fmt: skip
+    assert instance.function is not None
+    every = (*instance.function.params, *(Param(s.name, s.type) for s in seeds), *shadows)
+    doc = f"Add the adjoint of `{title(instance)}`, by its own rule, to the adjoints of its arguments."
+    return Function(name, every, body, kinds, doc, _span(instance))
+
+
+def _adjoint_as_is(
+    instance: Instance, name: str, on: tuple[bool, ...], results: tuple[bool, ...], call: AsIs
+) -> Function:
+    """Return the adjoint whose cotangents come from Python code that is called as it is."""
+    assert instance.function is not None and instance.result is not None
+    fn, span = instance.function, _span(instance)
+    lw, _ = rule_lowerer(Context(), instance)
+    seeds, _ = _cotangent(lw, instance.result, results)
+    count = sum(len(leaf_types(kind)) for kind in instance.types)
+    params = fn.params[:count]
+    active = [Var(p.name, p.type) for p, is_on in zip(params, on, strict=False) if is_on]
+    args: tuple[Expr, ...] = (*(Var(p.name, p.type) for p in params), *seeds)
+    code, bars = unpacked_call(call, args, [leaf.type for leaf in active], lw.fresh("cotangents"), span)
+    shadows: list[Param] = []
+    scalars: list[Expr] = []
+    for leaf, bar in zip(active, bars, strict=True):
+        if isinstance(leaf.type, ListOf):
+            raise UnsupportedSyntaxError(
+                f"a list that grows cannot be passed to `{title(instance)}`, whose rule runs as it is", span
+            )
+        if isinstance(leaf.type, Array):
+            shadows.append(Param(lw.fresh(f"{leaf.name}_bar"), leaf.type))
+            code.append(Store(Var(shadows[-1].name, leaf.type), "+", bar, span, accumulate=True))
+        else:
+            scalars.append(bar)
+    body = (*code, Return(tuple(scalars), span))
+    return _adjoint_function(instance, name, seeds, shadows, body, tuple(s.type for s in scalars))
 
 
 def _add(
-    lw: Lowerer, leaf: Expr, bar: Value, instance: Instance, span: Span, shadows: list[Param], scalars: list[Expr]
+    lw: Lowerer, leaf: Expr, bar: Value, instance: Instance, shadows: list[Param], scalars: list[Expr]
 ) -> None:
     assert isinstance(leaf, Var)
+    span = _span(instance)
     none = isinstance(bar, StaticV) and bar.value is None
-    if isinstance(leaf.type, Array):
+    what = f"the cotangent that the bwd of `{title(instance)}` gives for `{leaf.name}`"
+    value = zero(leaf.type) if none else _leaf(lw, bar, leaf.type, what, span)
+    if isinstance(leaf.type, Array | ListOf):
         shadow = Var(lw.fresh(f"{leaf.name}_bar"), leaf.type)
         shadows.append(Param(shadow.name, shadow.type))
-        if none:
-            return
-        value = as_expr(lw, bar, _Node(span))
-        _check(instance, leaf, value, span)
-        lw.emit(Store(shadow, "+", value, span, accumulate=True))
+        if not none:
+            fitting = _fitting(lw, value, leaf, what, span)
+            lw.emit(Store(shadow, "+", fitting, span, accumulate=True))
         return
-    value = zero(leaf.type) if none else as_expr(lw, bar, _Node(span))
-    _check(instance, leaf, value, span)
     scalars.append(value)
 
 
-def _check(instance: Instance, leaf: Var, value: Expr, span: Span) -> None:
-    """A cotangent has the rank of its argument."""
-    expected = len(leaf.type.dims) if isinstance(leaf.type, Array) else 0
+def _leaf(lw: Lowerer, bar: Value, kind: Type, what: str, span: Span) -> Expr:
+    """Return one leaf that a rule gives, of the rank and a dtype that fit `kind`."""
+    if isinstance(bar, StructV):
+        raise mismatch(f"{what} has another structure", type_text(kind), structure_text(type_of(bar)), span)
+    value = as_expr(lw, bar, Node(span))
+    expected = len(kind.dims) if isinstance(kind, Array) else 0
     received = len(value.type.dims) if isinstance(value.type, Array) else 0
-    if expected != received or not is_inexact(value.type):
-        raise RuleError(
-            f"the rule of `{instance.name}` gives a cotangent of another kind for `{leaf.name}`: expected rank "
-            f"{expected}, received rank {received}", span,
-        )  # fmt: skip
+    if expected != received:
+        raise mismatch(f"{what} has another shape", type_text(kind), type_text(value.type), span)
+    if not is_inexact(value.type) or (is_complex(value.type) and not is_complex(kind)):
+        raise mismatch(f"{what} has another dtype", type_text(kind), type_text(value.type), span)
+    return value
 
 
-def _parts(arg: Value, bar: Value, instance: Instance, span: Span) -> list[tuple[Expr, Value]]:
+def _fitting(lw: Lowerer, value: Expr, like: Expr, what: str, span: Span) -> Expr:
+    """Return an array that a rule gives, its lengths compared with those of `like` where they may differ."""
+    kind, other = value.type, like.type
+    if not isinstance(kind, Array) or not isinstance(other, Array):
+        return value
+    unsure = [axis for axis, (a, b) in enumerate(zip(kind.dims, other.dims, strict=True)) if a != b]
+    if not unsure:
+        return value
+    value = lw.atom(value, "given", span)
+    tests: list[Expr] = []
+    for axis in unsure:
+        tests.append(Apply(operator.ne, (_length(value, axis), _length(like, axis)), _BOOL))
+    test = tests[0] if len(tests) == 1 else Apply(ops.either, tuple(tests), _BOOL)
+    shapes = tuple(Apply(ops.shape, (array,), Static(None)) for array in (like, value))
+    text = Const(f"{what} has another shape", Static(None))
+    lw.emit(If(test, (Raise(RuleShapeError, (text, *shapes), span),), (), span))
+    return value
+
+
+def _length(array: Expr, axis: int) -> Expr:
+    assert isinstance(array.type, Array)
+    dim = array.type.dims[axis]
+    return literal(dim) if isinstance(dim, int) else Apply(ops.dim, (array, literal(axis)), Scalar("int64", True, dim))
+
+
+def _parts(arg: Value, bar: Value, instance: Instance) -> list[tuple[Expr, Value]]:
     """Pair the leaves of an argument with those of its cotangent."""
     if isinstance(bar, StaticV) and bar.value is None:
         return [(leaf, bar) for leaf in leaves_of(arg)]
     if isinstance(arg, StructV):
-        if not isinstance(bar, StructV) or bar.keys != arg.keys:
-            raise RuleError(f"the rule of `{instance.name}` gives a cotangent of another structure", span)
-        return [p for a, b in zip(arg.items, bar.items, strict=True) for p in _parts(a, b, instance, span)]
+        loose = isinstance(bar, StructV) and {arg.kind, bar.kind} <= {"tuple", "list"}
+        if not isinstance(bar, StructV) or set(bar.keys) != set(arg.keys) or not (loose or bar.kind == arg.kind):
+            what = f"the cotangent that the bwd of `{title(instance)}` gives has another structure"
+            received = structure_text(type_of(bar))
+            raise mismatch(what, structure_text(type_of(arg)), received, _span(instance))
+        given = dict(zip(bar.keys, bar.items, strict=True))
+        pairs = zip(arg.keys, arg.items, strict=True)
+        return [part for key, item in pairs for part in _parts(item, given[key], instance)]
     return [(leaf, bar) for leaf in leaves_of(arg)]
 
 
@@ -148,7 +240,7 @@ def _cotangent(lw: Lowerer, result: Type, on: tuple[bool, ...]) -> tuple[list[Va
     """Return the cotangent of a result as a value, and the parameters for its active leaves."""
     seeds: list[Var] = []
     leaves: list[Expr] = []
-    kinds = _flat(result)
+    kinds = leaf_types(result)
     for position, kind in enumerate(kinds):
         hint = "result_bar" if len(kinds) == 1 else f"result_{position}_bar"
         if on[position]:
@@ -159,68 +251,126 @@ def _cotangent(lw: Lowerer, result: Type, on: tuple[bool, ...]) -> tuple[list[Va
     return seeds, rebuild(result, leaves)
 
 
-def _flat(kind: Type) -> list[Type]:
-    match kind:
-        case Struct(_, _, items):
-            return [leaf for item in items for leaf in _flat(item)]
-        case Static():
-            return []
-        case _:
-            return [kind]
-
-
 def ruled_tangent(ctx: Context, instance: Instance, name: str, on: tuple[bool, ...], only_dots: bool) -> Function:
     """Return the tangent by a rule: `(*params, *dots) -> (*results, *result_dots)`.
 
     `only_dots`: leave the results out; what is left is linear in the dots.
+
+    Raises:
+        ReverseOnlyError: there is a reverse-mode rule only.
+        RuleError: what the rule gives does not fit the function's result.
+        NotDifferentiableError: an argument that the rule takes undifferentiated varies.
     """
     rule: UserRule = instance.rule
-    assert instance.function is not None and instance.result is not None
-    fn = instance.function
     if rule.jvp is None:
         raise ReverseOnlyError(
-            f"`{instance.name}` has a reverse-mode rule only, so that it has no jvp", fn.span,
+            f"`{title(instance)}` has a reverse-mode rule only, so that it has no jvp", _span(instance),
             "Give it a forward rule with @custom_jvp, which serves both modes.",
         )  # fmt: skip
-    lw, node, params, args = _lowerer(ctx, instance, fn.span)
+    _refuse_nondiff(instance, on)
+    try:
+        with undone(ctx):
+            return _lowered_tangent(ctx, instance, name, on, only_dots)
+    except NOT_LOWERED as error:
+        if not ctx.as_is:
+            raise with_way_out(error) from None
+        return _tangent_as_is(instance, name, on, only_dots)
+
+
+def _dot_params(lw: Lowerer, instance: Instance, on: tuple[bool, ...]) -> tuple[list[Param], list[Expr]]:
+    """Return the parameters for the tangents, and one tangent per leaf: zero where there is none."""
+    assert instance.function is not None
     dots: list[Param] = []
     leaves: list[Expr] = []
-    for p, active in zip(fn.params, on, strict=False):
+    for p, active in zip(instance.function.params, on, strict=False):
         var = Var(p.name, p.type)
         if active:
             dots.append(Param(lw.fresh(f"{p.name}_dot"), p.type))
             leaves.append(Var(dots[-1].name, p.type))
         else:
             leaves.append(build(np.zeros_like, var) if isinstance(p.type, Array) else zero(p.type))
+    return dots, leaves
+
+
+def _lowered_tangent(ctx: Context, instance: Instance, name: str, on: tuple[bool, ...], only_dots: bool) -> Function:
+    assert instance.result is not None
+    lw, args = rule_lowerer(ctx, instance)
+    dots, leaves = _dot_params(lw, instance, on)
     tangents = [rebuild(kind, leaves) for kind in instance.types]
-    wanted = [i for i in range(len(args)) if i not in rule.nondiff]
-    primals = _tuple([args[i] for i in wanted])
-    directions = _tuple([tangents[i] for i in wanted])
-    fixed = [args[i] for i in rule.nondiff]
-    first = next(iter(inspect.signature(rule.jvp).parameters), "")
-    given = [primals, directions, *fixed] if first == "primals" else [*fixed, primals, directions]
-    pair = call_value(lw, StaticV(rule.jvp), given, {}, node)
-    if not (isinstance(pair, StructV) and len(pair.items) == 2):
-        raise RuleError(f"the rule of `{instance.name}` must return (out, out_dot)", fn.span)
-    out, out_dot = pair.items
+    out, out_dot = lower_forward(lw, instance, args, tangents)
+    what = f"the tangent that the rule of `{title(instance)}` gives"
     values = leaves_of(out)
-    if isinstance(out_dot, StaticV):
-        out_dot = rebuild(instance.result, [zero(k) for k in _flat(instance.result)])
-    out_dots = [d for d, k in zip(_dots(lw, out_dot, node), _flat(instance.result), strict=True) if is_inexact(k)]
-    outputs = tuple(out_dots) if only_dots else (*values, *out_dots)
-    body = (*lw.block, Return(outputs, fn.span))
-    doc = f"Value and tangent of `{instance.name}`, by its own rule."
-    return Function(name, (*params, *dots), body, tuple(o.type for o in outputs), doc, fn.span)
+    moved = _tangent_leaves(instance.result, out_dot, what, _span(instance))
+    out_dots: list[Expr] = []
+    for kind, value, dot in zip(leaf_types(instance.result), values, moved, strict=True):
+        if is_inexact(kind):
+            out_dots.append(_out_dot(lw, dot, value, kind, what, _span(instance)))
+    return _tangent_function(instance, name, dots, tuple(lw.block), () if only_dots else tuple(values), out_dots)
 
 
-def _dots(lw: Lowerer, value: Value, node: Any) -> list[Expr]:
-    if isinstance(value, StructV):
-        return [leaf for item in value.items for leaf in _dots(lw, item, node)]
-    return [as_expr(lw, value, node)]
+def _out_dot(lw: Lowerer, dot: Value, value: Expr, kind: Type, what: str, span: Span) -> Expr:
+    if isinstance(dot, StaticV) and dot.value is None:
+        return build(np.zeros_like, value) if isinstance(kind, Array) else zero(kind)
+    given = _leaf(lw, dot, kind, what, span)
+    if isinstance(kind, Array) and not isinstance(given, Var):
+        given = lw.atom(given, "result_dot", span)
+    return _fitting(lw, given, value, what, span)
 
 
-def _tuple(items: list[Value]) -> StructV:
-    return StructV("tuple", tuple(range(len(items))), tuple(items))
+def _tangent_leaves(kind: Type, value: Value, what: str, span: Span) -> list[Value]:
+    """Take a tangent apart like the result; None is zero."""
+    if isinstance(value, StaticV) and value.value is None:
+        return [value] * len(leaf_types(kind))
+    match kind:
+        case Struct(_, keys, items):
+            if not isinstance(value, StructV) or set(value.keys) != set(keys):
+                raise mismatch(f"{what} has another structure", structure_text(kind), type_text(type_of(value)), span)
+            given = dict(zip(value.keys, value.items, strict=True))
+            pairs = zip(keys, items, strict=True)
+            return [leaf for key, item in pairs for leaf in _tangent_leaves(item, given[key], what, span)]
+        case Static():
+            return []
+        case _:
+            return [value]
+
+
+def _tangent_function(
+    instance: Instance, name: str, dots: list[Param], code: tuple[Stmt, ...], values: tuple[Expr, ...],
+    out_dots: list[Expr],
+) -> Function:  # fmt: skip
+    assert instance.function is not None
+    outputs = (*values, *out_dots)
+    body = (*code, Return(outputs, _span(instance)))
+    doc = f"Value and tangent of `{title(instance)}`, by its own rule."
+    params = (*instance.function.params, *dots)
+    return Function(name, params, body, tuple(o.type for o in outputs), doc, _span(instance))
+
+
+def _tangent_as_is(instance: Instance, name: str, on: tuple[bool, ...], only_dots: bool) -> Function:
+    assert instance.function is not None and instance.result is not None
+    lw, _ = rule_lowerer(Context(), instance)
+    dots, _ = _dot_params(lw, instance, on)
+    kinds = leaf_types(instance.result)
+    results = () if only_dots else tuple(kinds)
+    call = forward_call(instance.rule, _signature(instance, on, tuple(is_inexact(k) for k in kinds)), only_dots)
+    count = sum(len(leaf_types(kind)) for kind in instance.types)
+    given = [*instance.function.params[:count], *dots]
+    wanted = [*results, *(kind for kind in kinds if is_inexact(kind))]
+    args = tuple(Var(p.name, p.type) for p in given)
+    code, values = unpacked_call(call, args, wanted, lw.fresh("results"), _span(instance))
+    return _tangent_function(instance, name, dots, tuple(code), (), values)
+
+
+def runs_as_is(fn: Function) -> bool:
+    """Say whether a function calls Python code that was not lowered, which cannot be differentiated."""
+    parts = (part for stmt in statements(fn.body) for expr in exprs_of(stmt) for part in subexpressions(expr))
+    return any(isinstance(part, Apply) and isinstance(part.fn, AsIs) for part in parts)
+
+
+def transposed_as_is(instance: Instance, name: str, on: tuple[bool, ...], results: tuple[bool, ...]) -> Function:
+    """Return the adjoint that transposes a tangent rule which runs as it is, element by element."""
+    call = transposed_call(instance.rule, _signature(instance, on, results))
+    return _adjoint_as_is(instance, name, on, results, call)
 
 
 class ReverseOnlyError(RuleError, TypeError):
@@ -259,7 +409,7 @@ def transposed(
     args += [*zeros, *(Var(s.name, s.type) for s in seeds), *arrays]
     body.append(CallStmt(tuple(scalars), tangent_adjoint, tuple(args), fn.span))
     body.append(Return(tuple(scalars), fn.span))
-    doc = f"Add the adjoint of `{instance.name}`, the transpose of its tangent rule."
+    doc = f"Add the adjoint of `{title(instance)}`, the transpose of its tangent rule."
     return Function(name, (*fn.params, *seeds, *shadows), tuple(body), tuple(s.type for s in scalars), doc, fn.span)
 
 
@@ -272,4 +422,6 @@ def _unused(hint: str, taken: set[str]) -> str:
     return candidate
 
 
-__all__ = ["NOWHERE", "ReverseOnlyError", "UserRule", "ruled_adjoint", "ruled_tangent", "transposed"]
+__all__ = [
+    "ReverseOnlyError", "UserRule", "ruled_adjoint", "ruled_tangent", "runs_as_is", "transposed", "transposed_as_is",
+]  # fmt: skip
