@@ -217,6 +217,10 @@ def custom_vjp(fun: Callable[P, R], nondiff_argnums: tuple[int, ...] = ()) -> Cu
     return CustomVJP(fun, nondiff_argnums)
 
 
+for _defines in (custom_jvp, custom_vjp):
+    _defines.s2sad_defines_rule = True  # type: ignore[attr-defined]
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
     """The rule of a callable that the user does not own.

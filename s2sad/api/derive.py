@@ -10,6 +10,7 @@ from typing import Any
 
 from s2sad.analysis.facts import Facts
 from s2sad.api.nested import context
+from s2sad.api.written import entered
 from s2sad.backends.base import Module
 from s2sad.emit.legal import legalised
 from s2sad.emit.loops import looped
@@ -56,7 +57,7 @@ def derive(
         S2SADError: the function, or something it calls, cannot be differentiated.
     """
     try:
-        derived = derive_program(fun, mode, types, wrt, getattr(options, "aux", False), context(target))
+        derived = derive_program(entered(fun), mode, types, wrt, getattr(options, "aux", False), context(target))
     except InferenceError as error:
         raise UnsupportedSyntaxError(
             "the derivative of this function cannot be written", _head(fun), f"NumPy says: {error}."

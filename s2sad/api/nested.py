@@ -67,11 +67,14 @@ def _user_rule(fun: Any) -> UserRule | None:
     if found is not None:
         own = fun.fun if isinstance(fun, CustomJVP | CustomVJP) else fun
         return UserRule(own, found.jvp, found.fwd, found.bwd, owner=fun, makers=found.makers)
-    if isinstance(fun, CustomJVP) and fun.rule is not None:
+    if isinstance(fun, CustomJVP | CustomVJP) and fun.parts()[0] is None:
+        how = "defjvp(rule)" if isinstance(fun, CustomJVP) else "defvjp(fwd, bwd)"
+        raise RuleError(f"{fun!r} is called before it has a rule", why=f"Give it one with `.{how}`.")
+    if isinstance(fun, CustomJVP):
         return UserRule(
             fun.fun, jvp=fun.rule, nondiff=fun.nondiff_argnums, owner=fun, per_argument=fun.per_argument
         )
-    if isinstance(fun, CustomVJP) and fun.fwd is not None:
+    if isinstance(fun, CustomVJP):
         return UserRule(fun.fun, fwd=fun.fwd, bwd=fun.bwd, nondiff=fun.nondiff_argnums, owner=fun)
     return None
 
@@ -79,7 +82,7 @@ def _user_rule(fun: Any) -> UserRule | None:
 def instance_of(ctx: Context, fun: Any, types: tuple[Type, ...], span: Span) -> Instance:
     """Return the program of a transformed function for these argument types."""
     from s2sad.api.transformed import plain
-    from s2sad.api.written import calling
+    from s2sad.api.written import calling, entered
 
     aux = fun.options.aux if hasattr(fun, "options") else False
     if needs_writing_out(fun):
@@ -87,7 +90,7 @@ def instance_of(ctx: Context, fun: Any, types: tuple[Type, ...], span: Span) -> 
     key = ("transformed", fun, types)
     if key in ctx.instances:
         return ctx.instances[key]
-    inner = plain(fun.fun, fun.options)
+    inner = entered(plain(fun.fun, fun.options))
     chosen, wrt = _wrt(fun, inner, types)
     made = derive_program(inner, fun.kind, types, wrt, aux, ctx)
     adopt(ctx, made)

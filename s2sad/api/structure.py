@@ -144,7 +144,20 @@ def _custom_parts(value: Any, cls: type) -> _Parts | None:
     children, metadata, entries, rebuild = optree.tree_flatten_one_level(
         value, none_is_leaf=True, namespace=NAMESPACE
     )
-    return cls, tuple(entries), tuple(children), (), Custom(metadata, rebuild)
+    keys = _attribute_names(metadata, rebuild, len(children)) or tuple(entries)
+    return cls, keys, tuple(children), (), Custom(metadata, rebuild)
+
+
+def _attribute_names(metadata: Any, rebuild: Callable[[Any, Sequence[Any]], Any], count: int) -> tuple[Any, ...]:
+    """Return the attributes that hold the children, by which the user's code reads them; () if not known."""
+    marks = [object() for _ in range(count)]
+    try:
+        attributes = vars(rebuild(metadata, tuple(marks)))
+    except Exception:  # a class that takes numbers only
+        return ()
+    names = {id(value): name for name, value in attributes.items()}
+    found = tuple(names.get(id(mark)) for mark in marks)
+    return () if None in found else found
 
 
 _NEVER_CUSTOM = frozenset({tuple, list, dict, str, bool, type(None), types.FunctionType, type})

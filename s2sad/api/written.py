@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from s2sad.api.custom import CustomJVP, CustomVJP
+from s2sad.api.custom import CustomJVP, CustomVJP, rule_of
 from s2sad.errors import ArgumentError
 
 _REQUIRED = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -29,6 +29,16 @@ def has_own_source(fun: Any) -> bool:
     if isinstance(fun, types.FunctionType | types.MethodType) or not callable(fun):
         return True
     return hasattr(fun, "py_func") or hasattr(fun, "__s2sad_transformed__")
+
+
+def entered(fun: Any) -> Any:
+    """Return `fun`, or a function that calls it if it has a rule, for a rule holds where it is called."""
+    return _passing_once(fun) if rule_of(fun) is not None else fun
+
+
+@functools.lru_cache(maxsize=512)
+def _passing_once(fun: Any) -> Callable[..., Any]:
+    return _passing(fun)
 
 
 @functools.lru_cache(maxsize=512)

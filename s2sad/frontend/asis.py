@@ -46,9 +46,9 @@ class Signature:
 class AsIs:
     """A callable that the emitted text names; each one has a text of its own in the process."""
 
-    def __init__(self, name: str, call: Callable[..., Any]) -> None:
-        """Name the callable."""
-        self.__name__ = name
+    def __init__(self, name: str, call: Callable[..., Any], reason: str) -> None:
+        """Name the callable, and say why it was not lowered."""
+        self.__name__, self.reason = name, reason
         self._call, self._number = call, next(_count)
 
     def __call__(self, *leaves: Any) -> Any:
@@ -197,7 +197,7 @@ def value_text(value: Any) -> str:
     return f"a {type(value).__name__}"
 
 
-def reverse_call(rule: Any, sig: Signature) -> AsIs:
+def reverse_call(rule: Any, sig: Signature, reason: str) -> AsIs:
     """Return `(*leaves, *seeds) -> cotangents of the differentiated leaves` by a rule as it is."""
 
     def call(*values: Any) -> list[Any]:
@@ -218,7 +218,7 @@ def reverse_call(rule: Any, sig: Signature) -> AsIs:
             bars = rule.bwd(*(args[i] for i in rule.nondiff), pair[1], out_bar)
         return _checked_bars(rule, sig, flat, bars)
 
-    return AsIs(f"{sig.name}_rule", call)
+    return AsIs(f"{sig.name}_rule", call, reason)
 
 
 def _two_stage(rule: Any, args: list[Any], out: Any, out_bar: Any) -> tuple[Any, ...]:
@@ -259,9 +259,9 @@ def _checked_bars(rule: Any, sig: Signature, flat: list[Any], bars: Any) -> list
     ]
 
 
-def forward_call(rule: Any, sig: Signature, only_dots: bool) -> AsIs:
+def forward_call(rule: Any, sig: Signature, only_dots: bool, reason: str) -> AsIs:
     """Return `(*leaves, *dots) -> [*results, *result dots]` by a tangent rule as it is."""
-    return AsIs(f"{sig.name}_rule", lambda *values: _pushed(rule, sig, only_dots, values))
+    return AsIs(f"{sig.name}_rule", lambda *values: _pushed(rule, sig, only_dots, values), reason)
 
 
 def _pushed(rule: Any, sig: Signature, only_dots: bool, values: tuple[Any, ...]) -> list[Any]:
@@ -295,7 +295,7 @@ def _result(kind: Type, value: Any, what: str, span: Span) -> Any:
     return fitted(kind, value, value, what, span)
 
 
-def transposed_call(rule: Any, sig: Signature) -> AsIs:
+def transposed_call(rule: Any, sig: Signature, reason: str) -> AsIs:
     """Return the transpose of a tangent rule as it is: the rule is run once per element of the arguments."""
 
     def call(*values: Any) -> list[Any]:
@@ -313,7 +313,7 @@ def transposed_call(rule: Any, sig: Signature) -> AsIs:
 
         return [_pulled(kinds[i], flat[i], lambda unit, i=i: pushed(i, unit)) for i in chosen]
 
-    return AsIs(f"{sig.name}_rule", call)
+    return AsIs(f"{sig.name}_rule", call, reason)
 
 
 def _pulled(kind: Type, value: Any, product: Callable[[Any], Any]) -> Any:

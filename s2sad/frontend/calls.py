@@ -102,6 +102,10 @@ def call_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
         return ZeroV()
     if getattr(fn, "s2sad_stop_gradient", False):
         return _stopped(lw, args[0], node)
+    if getattr(fn, "s2sad_defines_rule", False):
+        from s2sad.frontend.statements import RULE_OUTSIDE
+
+        lw.fail(node, "a rule cannot be defined inside a differentiated function", RULE_OUTSIDE)
     rule = lw.ctx.rule_of(fn) if lw.ctx.rule_of is not None else None
     if rule is not None:
         from s2sad.frontend.rulecalls import call_ruled

@@ -114,11 +114,11 @@ def _bound(
     names = parameters_of(rule.fun) or ()
     bound, keywords = list(args), dict[str, Any]()
     for name, value in kwargs.items():
-        if len(bound) < len(names) and names[len(bound)] == name:
-            bound.append(value)
-            continue
         keywords[name] = known_value(value)
-        if unknown(keywords[name]):
+        if unknown(keywords[name]) and len(bound) < len(names) and names[len(bound)] == name:
+            bound.append(value)
+            del keywords[name]
+        elif unknown(keywords[name]):
             lw.fail(node, f"`{name}` must be known at transform time: `{rule.fun.__name__}` has a rule of yours",
                     "Pass it by position.")  # fmt: skip
     return bound, replace(rule, keywords=tuple(keywords.items()))
@@ -133,7 +133,7 @@ def _instance(lw: Lowerer, rule: UserRule, types: tuple[Type, ...], node: Any) -
             return _library(lw, rule, types, node)
     except NOT_LOWERED as error:
         if lw.ctx.as_is:
-            return _sampled(lw, rule, types, node)
+            return _sampled(lw, rule, types, node, error)
         raise with_way_out(error) from None
 
 
@@ -190,7 +190,7 @@ def _stub(lw: Lowerer, rule: UserRule, types: tuple[Type, ...]) -> tuple[str, tu
     return name, tuple(Param(f"x{i}" if len(kinds) > 1 else "x", kind) for i, kind in enumerate(kinds))
 
 
-def _sampled(lw: Lowerer, rule: UserRule, types: tuple[Type, ...], node: Any) -> Instance:
+def _sampled(lw: Lowerer, rule: UserRule, types: tuple[Type, ...], node: Any, reason: Exception) -> Instance:
     """A function that runs as it is; the type of its result is found on small samples."""
     name, params = _stub(lw, rule, types)
     keywords = dict(rule.keywords)
@@ -206,7 +206,8 @@ def _sampled(lw: Lowerer, rule: UserRule, types: tuple[Type, ...], node: Any) ->
         return flattened(result, run(*leaves), f"the result of `{name}`", span)
 
     args: tuple[Expr, ...] = tuple(Var(p.name, p.type) for p in params)
-    body, outs = unpacked_call(AsIs(f"{name}_call", flat_results), args, leaf_types(result), "results", span)
+    called = AsIs(f"{name}_call", flat_results, str(reason))
+    body, outs = unpacked_call(called, args, leaf_types(result), "results", span)
     function = Function(name, params, (*body, Return(tuple(outs), span)), tuple(leaf_types(result)), "", span)
     return Instance(name, rule.fun, types, function, result)
 

@@ -52,6 +52,11 @@ from s2sad.ir.nodes import (
 )
 from s2sad.ir.types import Array, ListOf, Scalar
 
+RULE_OUTSIDE = (
+    "A rule may not read values of the scope around it, for their derivatives would be lost.\n"
+    "Define it outside, and pass what it reads as arguments."
+)
+
 _REFUSED = {
     "Delete": ("`del` cannot be differentiated", "Leave the name alone; it costs nothing."),
     "Global": ("`global` writes cannot be differentiated", "Pass the value in and return it."),
@@ -599,9 +604,17 @@ def raised_class(lw: Lowerer, node: Any) -> tuple[type[BaseException], tuple[Exp
 
 
 def _function_def(lw: Lowerer, node: Any) -> None:
+    if any(_last_name(item) in ("custom_jvp", "custom_vjp") for item in node.decorator_list):
+        lw.fail(node, "a rule cannot be defined inside a differentiated function", RULE_OUTSIDE)
     if node.decorator_list:
         lw.fail(node, "a decorated inner function is not supported", "Move it to module level.")
     lw.env[node.name] = FuncV(node, lw.source, lw.env, node.name)
+
+
+def _last_name(node: Any) -> str:
+    """Return the last word of a decorator, `custom_jvp` in `@s2sad.custom_jvp(...)`."""
+    node = node.func if isinstance(node, gast.Call) else node
+    return node.attr if isinstance(node, gast.Attribute) else getattr(node, "id", "")
 
 
 def _with(lw: Lowerer, node: Any) -> bool:

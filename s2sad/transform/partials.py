@@ -58,8 +58,8 @@ def rule_for(expr: Apply, span: Span) -> Elementwise | Structured | Constant:
     found = find(expr.fn)
     if isinstance(expr.fn, AsIs):
         raise NotDifferentiableError(
-            f"`{expr.fn.__name__}` runs as it is, because the compiler cannot read all of it", span,
-            "Its derivative is therefore not known. Write it with what can be differentiated, or give it a rule.",
+            f"`{expr.fn.__name__}` runs as it is and cannot be differentiated, for the compiler cannot read it", span,
+            f"The reason: {expr.fn.reason}",
         )  # fmt: skip
     if found is None:
         name = getattr(expr.fn, "__name__", str(expr.fn))

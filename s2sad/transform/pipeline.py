@@ -91,7 +91,7 @@ class Deriver:
         if instance.rule.fwd is not None or instance.rule.makers is not None:
             made = ruled_adjoint(self.ctx, instance, name, on, results)
         elif runs_as_is(tangent_rule := ruled_tangent(self.ctx, instance, linear, on, True)):
-            made = transposed_as_is(instance, name, on, results)
+            made = transposed_as_is(instance, name, on, results, runs_as_is(tangent_rule))
         else:
             self.functions[linear] = tangent_rule
             self._adopt()

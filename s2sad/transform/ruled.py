@@ -11,7 +11,6 @@ what it gives is checked at run time instead of before.
 from __future__ import annotations
 
 import operator
-from typing import Any
 
 import numpy as np
 
@@ -69,14 +68,17 @@ def ruled_adjoint(
             raise UnsupportedSyntaxError(
                 f"the two-stage rule of `{title(instance)}` is not compiled", _span(instance), WAY_OUT
             )
-        return _adjoint_as_is(instance, name, on, results, reverse_call(rule, _signature(instance, on, results)))
+        reason = "A two-stage rule is not read by the compiler."
+        call = reverse_call(rule, _signature(instance, on, results), reason)
+        return _adjoint_as_is(instance, name, on, results, call)
     try:
         with undone(ctx):
             return _lowered_adjoint(ctx, instance, name, on, results)
     except NOT_LOWERED as error:
         if not ctx.as_is:
             raise with_way_out(error) from None
-        return _adjoint_as_is(instance, name, on, results, reverse_call(rule, _signature(instance, on, results)))
+        call = reverse_call(rule, _signature(instance, on, results), str(error))
+        return _adjoint_as_is(instance, name, on, results, call)
 
 
 def _span(instance: Instance) -> Span:
@@ -274,7 +276,7 @@ def ruled_tangent(ctx: Context, instance: Instance, name: str, on: tuple[bool, .
     except NOT_LOWERED as error:
         if not ctx.as_is:
             raise with_way_out(error) from None
-        return _tangent_as_is(instance, name, on, only_dots)
+        return _tangent_as_is(instance, name, on, only_dots, str(error))
 
 
 def _dot_params(lw: Lowerer, instance: Instance, on: tuple[bool, ...]) -> tuple[list[Param], list[Expr]]:
@@ -346,13 +348,16 @@ def _tangent_function(
     return Function(name, params, body, tuple(o.type for o in outputs), doc, _span(instance))
 
 
-def _tangent_as_is(instance: Instance, name: str, on: tuple[bool, ...], only_dots: bool) -> Function:
+def _tangent_as_is(
+    instance: Instance, name: str, on: tuple[bool, ...], only_dots: bool, reason: str
+) -> Function:
     assert instance.function is not None and instance.result is not None
     lw, _ = rule_lowerer(Context(), instance)
     dots, _ = _dot_params(lw, instance, on)
     kinds = leaf_types(instance.result)
     results = () if only_dots else tuple(kinds)
-    call = forward_call(instance.rule, _signature(instance, on, tuple(is_inexact(k) for k in kinds)), only_dots)
+    sig = _signature(instance, on, tuple(is_inexact(k) for k in kinds))
+    call = forward_call(instance.rule, sig, only_dots, reason)
     count = sum(len(leaf_types(kind)) for kind in instance.types)
     given = [*instance.function.params[:count], *dots]
     wanted = [*results, *(kind for kind in kinds if is_inexact(kind))]
@@ -361,15 +366,17 @@ def _tangent_as_is(instance: Instance, name: str, on: tuple[bool, ...], only_dot
     return _tangent_function(instance, name, dots, tuple(code), (), values)
 
 
-def runs_as_is(fn: Function) -> bool:
-    """Say whether a function calls Python code that was not lowered, which cannot be differentiated."""
+def runs_as_is(fn: Function) -> str:
+    """Return why a function calls Python code that was not lowered and cannot be differentiated, or ""."""
     parts = (part for stmt in statements(fn.body) for expr in exprs_of(stmt) for part in subexpressions(expr))
-    return any(isinstance(part, Apply) and isinstance(part.fn, AsIs) for part in parts)
+    return next((p.fn.reason for p in parts if isinstance(p, Apply) and isinstance(p.fn, AsIs)), "")
 
 
-def transposed_as_is(instance: Instance, name: str, on: tuple[bool, ...], results: tuple[bool, ...]) -> Function:
+def transposed_as_is(
+    instance: Instance, name: str, on: tuple[bool, ...], results: tuple[bool, ...], reason: str
+) -> Function:
     """Return the adjoint that transposes a tangent rule which runs as it is, element by element."""
-    call = transposed_call(instance.rule, _signature(instance, on, results))
+    call = transposed_call(instance.rule, _signature(instance, on, results), reason)
     return _adjoint_as_is(instance, name, on, results, call)
 
 
