@@ -400,11 +400,6 @@ def _add_static(lw: Lowerer, fn: Any, static: dict[str, Any], name: str, value: 
 UNKNOWN = object()
 
 
-def unknown(value: Any) -> bool:
-    """Say whether `known_value` found nothing."""
-    return value is _UNKNOWN
-
-
 def known_value(value: Value) -> Any:
     """Return the Python object that a value is at transform time, or a sentinel."""
     match value:

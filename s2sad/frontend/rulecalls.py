@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -107,7 +107,7 @@ def _bound(
     lw: Lowerer, rule: UserRule, args: list[Value], kwargs: dict[str, Value], node: Any
 ) -> tuple[list[Value], UserRule]:
     """Return one value per position; what a library function takes by name only stays by name."""
-    from s2sad.frontend.calls import known_value, parameters_of, unknown
+    from s2sad.frontend.calls import UNKNOWN, known_value, parameters_of
 
     if has_source(rule.fun):
         return bind_arguments(lw, rule.fun, args, kwargs, node), rule
@@ -115,10 +115,10 @@ def _bound(
     bound, keywords = list(args), dict[str, Any]()
     for name, value in kwargs.items():
         keywords[name] = known_value(value)
-        if unknown(keywords[name]) and len(bound) < len(names) and names[len(bound)] == name:
+        if keywords[name] is UNKNOWN and len(bound) < len(names) and names[len(bound)] == name:
             bound.append(value)
             del keywords[name]
-        elif unknown(keywords[name]):
+        elif keywords[name] is UNKNOWN:
             lw.fail(node, f"`{name}` must be known at transform time: `{rule.fun.__name__}` has a rule of yours",
                     "Pass it by position.")  # fmt: skip
     return bound, replace(rule, keywords=tuple(keywords.items()))
@@ -138,7 +138,7 @@ def _instance(lw: Lowerer, rule: UserRule, types: tuple[Type, ...], node: Any) -
 
 
 @contextmanager
-def undone(ctx: Context, rule: bool = True) -> Iterator[None]:
+def undone(ctx: Context, rule: bool = True) -> Generator[None, None, None]:
     """Take back what a lowering added to the program if it fails; say that a `rule` is lowered."""
     before = dict(ctx.instances)
     ctx.in_rule += rule

@@ -48,7 +48,7 @@ ARITHMETIC = (
     row("fmod(a, b)", "1", "-trunc(a / b)", domain=_SECOND_NONZERO),
     row("negative(x)", "-1", complex=True, also=(operator.neg,)),
     row("positive(x)", "1", complex=True, also=(operator.pos,)),
-    row("absolute(x)", "sign(x)", complex=("conj(x) / y",), also=(builtins.abs,)),
+    row("absolute(x)", "sign(x)", complex=("conj(x) / where(y == 0.0, 1.0, y)",), also=(builtins.abs,)),
     row("fabs(x)", "sign(x)"),
     row("float(x)", "1", also=_FLOATS),
     row("complex128(x)", "1", complex=True, also=(np.complex64,)),
