@@ -90,7 +90,10 @@ def _empty(cls: type[Any]) -> Any:
 
 def _positions(fun: Callable[..., Any], argnums: tuple[int, ...] | int) -> tuple[int, ...]:
     given = (argnums,) if isinstance(argnums, int) else tuple(argnums)
-    count = len(inspect.signature(fun).parameters)
+    parameters = inspect.signature(fun).parameters.values()
+    if any(p.kind is p.VAR_POSITIONAL for p in parameters) and all(index >= 0 for index in given):
+        return tuple(sorted(given))
+    count = len(parameters)
     if any(not -count <= index < count for index in given):
         raise ArgumentError(
             f"nondiff_argnums={argnums!r} is out of range: `{label(fun)}` has {count} parameters"

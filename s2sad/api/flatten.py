@@ -176,7 +176,9 @@ class Result:
     static: bool = False
 
 
-def finisher(results: Sequence[Result], count: int, arrays: Sequence[int], bare: bool) -> Finish:
+def finisher(
+    results: Sequence[Result], count: int, arrays: Sequence[int], bare: bool, fresh: frozenset[int] = frozenset()
+) -> Finish:
     """Generate `finish(flat, leaves)`: the structured results of one call of an emitted entry.
 
     Args:
@@ -184,13 +186,14 @@ def finisher(results: Sequence[Result], count: int, arrays: Sequence[int], bare:
         count: how many flat values the entry returns; 1 is returned bare, without a tuple.
         arrays: which of the entry's arguments are arrays, with which no result may share memory.
         bare: return the only result as it is instead of a tuple of results.
+        fresh: which flat values surely own their memory.
     """
     writer = _Writer("def finish(flat, leaves):")
     flat = ["flat"] if count == 1 else [f"r{i}" for i in range(count)]
     if count > 1:
         writer.line(f"{', '.join(flat)}, = flat")
     used = {index: leaf for result in results for leaf, index in result.where.items()}
-    _convert(writer, flat, used, arrays)
+    _convert(writer, flat, used, arrays, fresh)
     texts = [_build(writer, result.tree, flat, result) for result in results]
     writer.line(
         f"return {texts[0]}" if bare else f"return ({', '.join(texts)}{',' * (len(texts) == 1)})"
@@ -199,7 +202,7 @@ def finisher(results: Sequence[Result], count: int, arrays: Sequence[int], bare:
 
 
 def _convert(
-    writer: _Writer, flat: list[str], used: dict[int, Tree], arrays: Sequence[int]
+    writer: _Writer, flat: list[str], used: dict[int, Tree], arrays: Sequence[int], fresh: frozenset[int]
 ) -> None:
     """Give every leaf its class and dtype, then memory of its own."""
     own = [index for index in sorted(used) if issubclass(used[index].cls, np.ndarray)]
@@ -219,7 +222,7 @@ def _convert(
             writer.line(
                 f"{name} = {writer.constant(np.array)}({name}, {writer.constant(tree.value)})"
             )
-    shaped = [index for index in own if isinstance(used[index].type, Array)]
+    shaped = [index for index in own if isinstance(used[index].type, Array) and index not in fresh]
     if len(shaped) * (len(shaped) + len(arrays)) > _PAIRS:
         _detach_many(writer, [flat[i] for i in shaped], arrays)
         return

@@ -59,7 +59,7 @@ class Forward:
         arrays = [*made.arrays]
         first = len(made.leaves) + len(made.captured.items)
         arrays += [first + i for i, leaf in enumerate(wrt) if isinstance(leaf.type, Array)]
-        return Pushed(made, finisher(results, len(outputs) + len(dots), arrays, bare=False))
+        return Pushed(made, finisher(results, len(outputs) + len(dots), arrays, False, made.fresh))
 
     def shapes(self, values: tuple[Any, ...]) -> dict[Tree, tuple[int, ...]]:
         """Return the shapes of the primals' leaves."""

@@ -12,6 +12,7 @@ import numpy as np
 from s2sad.api.captured import NOTHING, Captures, captures
 from s2sad.api.finite import checked
 from s2sad.api.flatten import Finish, Match, Result, finisher, matcher
+from s2sad.api.fresh import unshared
 from s2sad.api.guards import Guard, both, guard
 from s2sad.api.options import Options, nans_are_checked
 from s2sad.api.signature import Place, label
@@ -65,6 +66,12 @@ class Entry:
         count = len(self.leaves)
         own = [i for i, leaf in enumerate(self.leaves) if isinstance(leaf.type, Array)]
         return (*own, *range(count, count + len(self.captured.items)))
+
+    @property
+    def fresh(self) -> frozenset[int]:
+        """Which of the entry's flat values surely own their memory."""
+        derived = self.derivative.derived
+        return unshared(derived.functions[derived.entry], derived.functions) if derived is not None else frozenset()
 
     def main(self, options: Options) -> Tree:
         """Return the structure of the differentiated part of the output."""
@@ -252,7 +259,7 @@ def plan_of(request: Request, kind: str, trees: tuple[Tree, ...], chosen: Sequen
 def _finish_primal(made: Entry) -> Finish:
     leaves = list(made.output.leaves())
     where = {leaf: i for i, leaf in enumerate(leaves)}
-    return finisher([Result(made.output, where, True)], len(leaves), made.arrays, bare=True)
+    return finisher([Result(made.output, where, True)], len(leaves), made.arrays, True, made.fresh)
 
 
 def _finish_grad(made: Entry, kind: str, chosen: Sequence[Tree], single: bool, options: Options) -> Finish:
@@ -265,10 +272,10 @@ def _finish_grad(made: Entry, kind: str, chosen: Sequence[Tree], single: bool, o
     results = [Result(tree, bars) for tree in chosen]
     if flat_outputs:
         results.append(Result(made.output, where, True))
-    shaped = finisher(results, count, made.arrays, bare=False)
+    shaped = finisher(results, count, made.arrays, False, made.fresh)
     integers = any(leaf not in bars for tree in chosen for leaf in tree.leaves())
     if single and len(results) == 1 and not integers:
-        return finisher(results, count, made.arrays, bare=True)
+        return finisher(results, count, made.arrays, True, made.fresh)
 
     def finish(flat: Any, leaves: tuple[Any, ...]) -> Any:
         parts = shaped(flat, leaves)

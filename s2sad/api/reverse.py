@@ -104,7 +104,7 @@ def reverse_store(request: Request) -> Store[Reverse]:
         where = {leaf: i for i, leaf in enumerate(outputs)}
         count = len(outputs) + (getattr(made.derivative, "residual_count", 0) if wrt else 0)
         results = [Result(main, where, True)] + ([Result(aux, where, True)] if aux is not None else [])
-        finish = finisher(results, count, made.arrays, bare=False)
+        finish = finisher(results, count, made.arrays, False, made.fresh)
         unchanged = both(unchanged, made.captured.guard)
         back = _backward(request, trees, wrt) if wrt else None
         return Reverse(request, trees, wrt, matcher(trees), unchanged, made, finish, back)
@@ -117,4 +117,4 @@ def _backward(request: Request, trees: tuple[Tree, ...], wrt: tuple[Tree, ...]) 
     made = entry(request, "bwd", trees, wrt)
     bars = {leaf: i for i, leaf in enumerate(wrt)}
     results = [Result(tree, bars) for tree in trees]
-    return made, finisher(results, len(bars), (), bare=False)
+    return made, finisher(results, len(bars), (), False, made.fresh)

@@ -202,7 +202,7 @@ def reverse_call(rule: Any, sig: Signature, reason: str) -> AsIs:
 
     def call(*values: Any) -> list[Any]:
         leaves = iter(values)
-        args = [structured(kind, leaves) for kind in sig.types]
+        args = rule.spread([structured(kind, leaves) for kind in sig.types], tuple)
         flat = list(values[: len(sig.on)])
         seeds = iter(values[len(sig.on) :])
         if rule.makers is not None:
@@ -240,15 +240,17 @@ def _out_bar(sig: Signature, out: Any, seeds: Iterator[Any]) -> Any:
 
 def _checked_bars(rule: Any, sig: Signature, flat: list[Any], bars: Any) -> list[Any]:
     what = f"the rule of `{sig.name}`" if rule.makers is not None else f"the bwd of `{sig.name}`"
-    wanted = [i for i in range(len(sig.types)) if i not in rule.nondiff]
+    count = len(rule.spread(list(sig.types), lambda kind: kind.items))
+    wanted = [i for i in range(count) if i not in rule.nondiff]
     if not isinstance(bars, tuple | list) or len(bars) != len(wanted):
         expected = f"a tuple of {len(wanted)}, one for each differentiated argument"
         raise mismatch(f"{what} gives another number of cotangents", expected, value_text(bars), sig.span)
     by_argument = dict(zip(wanted, bars, strict=True))
+    by_parameter = rule.gathered([by_argument.get(i) for i in range(count)], len(sig.types), tuple)
     given = [
         leaf
-        for i, kind in enumerate(sig.types)
-        for leaf in flattened(kind, by_argument.get(i), f"the cotangent that {what} gives", sig.span)
+        for kind, bar in zip(sig.types, by_parameter, strict=True)
+        for leaf in flattened(kind, bar, f"the cotangent that {what} gives", sig.span)
     ]
     kinds = [leaf for kind in sig.types for leaf in leaf_types(kind)]
     rows = zip(kinds, given, flat, sig.names, sig.on, strict=True)

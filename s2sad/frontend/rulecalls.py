@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import operator
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,18 +12,18 @@ from typing import Any
 import numpy as np
 
 from s2sad.errors import MissingRuleError, RuleError, SourceNotFoundError, Span, UnsupportedSyntaxError
-from s2sad.frontend.asis import AsIs, flattened, leaf_types, mismatch, structured, type_text
+from s2sad.frontend.asis import leaf_types, mismatch, type_text
 from s2sad.frontend.captures import pass_captured
 from s2sad.frontend.functions import _key, bind_arguments, instantiate
 from s2sad.frontend.generic import canonical, restored
-from s2sad.frontend.infer import InferenceError, infer
+from s2sad.frontend.infer import InferenceError
 from s2sad.frontend.lowerer import BottomReached, Captured, Context, Instance, Lowerer
 from s2sad.frontend.operators import build
+from s2sad.frontend.sampled import sampled
 from s2sad.frontend.source import Source, has_source
 from s2sad.frontend.values import StaticV, StructV, V, Value, leaves_of, rebuild, type_of
-from s2sad.ir.nodes import Apply, Assign, CallStmt, Const, Expr, Function, Index, Param, Return, Stmt, Var
-from s2sad.ir.typeof import typeof
-from s2sad.ir.types import Array, ListOf, Scalar, Static, Struct, Type, is_inexact
+from s2sad.ir.nodes import CallStmt, Expr, Function, Param, Return, Var
+from s2sad.ir.types import Array, Scalar, Struct, Type, is_inexact
 
 NOT_LOWERED = (UnsupportedSyntaxError, MissingRuleError, SourceNotFoundError, InferenceError)
 """What says that code cannot be read by the compiler, though CPython may run it."""
@@ -45,6 +45,7 @@ class UserRule:
         per_argument: for each argument `(tangent, out, *args) -> out_dot`, or None for a zero.
         makers: for each argument `(out, *args) -> (out_bar -> cotangent)`, or None for a zero.
         keywords: settings of this call that have no position, `axis=0`.
+        variadic: which parameter of the function is its `*args`, whose items the rule takes one by one; -1: none.
     """
 
     fun: Callable[..., Any]
@@ -56,6 +57,17 @@ class UserRule:
     per_argument: tuple[Callable[..., Any] | None, ...] | None = None
     makers: tuple[Callable[..., Any] | None, ...] | None = None
     keywords: tuple[tuple[str, Any], ...] = ()
+    variadic: int = -1
+
+    def spread(self, parameters: list[Any], items: Callable[[Any], Any]) -> list[Any]:
+        """Return one entry per argument from one per parameter."""
+        at = self.variadic
+        return parameters if at < 0 else [*parameters[:at], *items(parameters[at]), *parameters[at + 1 :]]
+
+    def gathered(self, args: list[Any], count: int, pack: Callable[[list[Any]], Any]) -> list[Any]:
+        """Return one entry per parameter, of which there are `count`, from one per argument."""
+        at, more = self.variadic, len(args) - count + 1
+        return args if at < 0 else [*args[:at], pack(args[at : at + more]), *args[at + more :]]
 
     def arranged(self, args: list[Any], primals: Any, tangents: Any) -> list[Any]:
         """Return the arguments of `jvp`: what is not differentiated first, or last after `primals`."""
@@ -65,8 +77,9 @@ class UserRule:
         return [primals, tangents, *fixed] if first == "primals" else [*fixed, primals, tangents]
 
     def call_jvp(self, args: list[Any], tangents: list[Any]) -> Any:
-        """Run the tangent rule as it is."""
+        """Run the tangent rule as it is, given one value and one tangent per parameter."""
         assert self.jvp is not None
+        args, tangents = self.spread(args, tuple), self.spread(tangents, tuple)
         wanted = [i for i in range(len(args)) if i not in self.nondiff]
         primals, dots = tuple(args[i] for i in wanted), tuple(tangents[i] for i in wanted)
         return self.jvp(*self.arranged(args, primals, dots), **dict(self.keywords))
@@ -110,7 +123,10 @@ def _bound(
     from s2sad.frontend.calls import UNKNOWN, known_value, parameters_of
 
     if has_source(rule.fun):
-        return bind_arguments(lw, rule.fun, args, kwargs, node), rule
+        bound = bind_arguments(lw, rule.fun, args, kwargs, node)
+        kinds = [p.kind for p in inspect.signature(rule.fun).parameters.values()]
+        at = kinds.index(inspect.Parameter.VAR_POSITIONAL) if inspect.Parameter.VAR_POSITIONAL in kinds else -1
+        return bound, replace(rule, variadic=at)
     names = parameters_of(rule.fun) or ()
     bound, keywords = list(args), dict[str, Any]()
     for name, value in kwargs.items():
@@ -133,7 +149,8 @@ def _instance(lw: Lowerer, rule: UserRule, types: tuple[Type, ...], node: Any) -
             return _library(lw, rule, types, node)
     except NOT_LOWERED as error:
         if lw.ctx.as_is:
-            return _sampled(lw, rule, types, node, error)
+            name, params = _stub(lw, rule, types)
+            return sampled(lw, rule, name, params, types, node, str(error))
         raise with_way_out(error) from None
 
 
@@ -190,70 +207,6 @@ def _stub(lw: Lowerer, rule: UserRule, types: tuple[Type, ...]) -> tuple[str, tu
     return name, tuple(Param(f"x{i}" if len(kinds) > 1 else "x", kind) for i, kind in enumerate(kinds))
 
 
-def _sampled(lw: Lowerer, rule: UserRule, types: tuple[Type, ...], node: Any, reason: Exception) -> Instance:
-    """A function that runs as it is; the type of its result is found on small samples."""
-    name, params = _stub(lw, rule, types)
-    keywords = dict(rule.keywords)
-
-    def run(*leaves: Any) -> Any:
-        flat = iter(leaves)
-        return rule.fun(*[structured(kind, flat) for kind in types], **keywords)
-
-    result = _sampled_type(lw, run, params, name, node)
-    span = lw.span(node)
-
-    def flat_results(*leaves: Any) -> list[Any]:
-        return flattened(result, run(*leaves), f"the result of `{name}`", span)
-
-    args: tuple[Expr, ...] = tuple(Var(p.name, p.type) for p in params)
-    called = AsIs(f"{name}_call", flat_results, str(reason))
-    body, outs = unpacked_call(called, args, leaf_types(result), "results", span)
-    function = Function(name, params, (*body, Return(tuple(outs), span)), tuple(leaf_types(result)), "", span)
-    return Instance(name, rule.fun, types, function, result)
-
-
-def unpacked_call(
-    fn: AsIs, args: tuple[Expr, ...], kinds: list[Type], hint: str, span: Span
-) -> tuple[list[Stmt], list[Expr]]:
-    """Call what runs as it is, and return the expressions of the values in its list."""
-    held = next((kind for kind in kinds if is_inexact(kind)), Scalar("float64", True))
-    values = Var(hint, ListOf(held))
-    call = Assign(values, Apply(fn, args, values.type), span)
-    return [call], [Index(values, (Const(i, Scalar("int64", True, i)),), kind) for i, kind in enumerate(kinds)]
-
-
-def _sampled_type(lw: Lowerer, run: Callable[..., Any], params: tuple[Param, ...], name: str, node: Any) -> Type:
-    args: tuple[Expr, ...] = tuple(Var(p.name, p.type) for p in params)
-    seen: list[Any] = []
-
-    def leaf(position: int) -> Type:
-        def one(*leaves: Any) -> Any:
-            seen[:] = [run(*leaves)]
-            kind = typeof(seen[0], "result")
-            return flattened(kind, seen[0], name, lw.span(node))[position]
-
-        return infer(one, args, {})
-
-    try:
-        first = leaf(0)
-        kind = typeof(seen[0], "result")
-        kinds = [first, *(leaf(i) for i in range(1, len(leaf_types(kind))))]
-    except Exception as error:
-        reason = f"It was run on a sample to find the type of its result: {type(error).__name__}: {error}."
-        return lw.fail(node, f"`{name}` can neither be read by the compiler nor run on a sample", reason)
-    return _retyped(kind, iter(kinds))
-
-
-def _retyped(kind: Type, leaves: Iterator[Type]) -> Type:
-    match kind:
-        case Struct(container, keys, items):
-            return Struct(container, keys, tuple(_retyped(item, leaves) for item in items))
-        case Static():
-            return kind
-        case _:
-            return next(leaves)
-
-
 class Node:
     """Stands for the call of a rule where an error needs a place."""
 
@@ -286,7 +239,8 @@ def _discover(ctx: Context, instance: Instance) -> None:
     try:
         with undone(ctx):
             if rule.fwd is not None:
-                lower_reverse(lw, instance, args, rebuild(instance.result, seeds))
+                kind = instance.result
+                lower_reverse(lw, instance, args, lambda outs: rebuild(kind, list(seeds)))
             if rule.jvp is not None:
                 lower_forward(lw, instance, args, [rebuild(kind, dots) for kind in instance.types])
     except (RuleError, *NOT_LOWERED):
@@ -314,8 +268,10 @@ def _renamed(item: Captured, taken: set[str]) -> Captured:
     return Captured(name, item.read, Var(name, item.var.type))
 
 
-def lower_reverse(lw: Lowerer, instance: Instance, args: list[Value], out_bar: Value) -> dict[int, Value]:
-    """Lower `fwd` and `bwd`; return the cotangent of each differentiated argument, by position.
+def lower_reverse(
+    lw: Lowerer, instance: Instance, args: list[Value], out_bar: Callable[[list[Expr]], Value]
+) -> list[Value]:
+    """Lower `fwd` and `bwd`; return the cotangent of each parameter, None for those that get none.
 
     Raises:
         RuleError: `fwd` gives no pair or another result, `bwd` another number of cotangents.
@@ -327,12 +283,13 @@ def lower_reverse(lw: Lowerer, instance: Instance, args: list[Value], out_bar: V
     span = instance.function.span
     node = Node(span)
     keywords: dict[str, Value] = {key: StaticV(value) for key, value in rule.keywords}
+    count, args = len(args), rule.spread(args, _items)
     pair = call_value(lw, StaticV(rule.fwd), args, keywords, node)
     if not (isinstance(pair, StructV) and len(pair.items) == 2):
         raise mismatch(f"the fwd of `{title(instance)}` gives no pair", "(out, residuals)", _text(pair), span)
     check_result(instance, pair.items[0], f"the result that the fwd of `{title(instance)}` gives")
     fixed = [args[i] for i in rule.nondiff]
-    given = call_value(lw, StaticV(rule.bwd), [*fixed, pair.items[1], out_bar], {}, node)
+    given = call_value(lw, StaticV(rule.bwd), [*fixed, pair.items[1], out_bar(leaves_of(pair.items[0]))], {}, node)
     wanted = [i for i in range(len(args)) if i not in rule.nondiff]
     bars = given.items if isinstance(given, StructV) and given.kind in ("tuple", "list") else None
     if bars is None or len(bars) != len(wanted):
@@ -340,7 +297,14 @@ def lower_reverse(lw: Lowerer, instance: Instance, args: list[Value], out_bar: V
             f"the bwd of `{title(instance)}` gives another number of cotangents",
             f"a tuple of {len(wanted)} cotangents, one for each differentiated argument", _text(given), span,
         )  # fmt: skip
-    return dict(zip(wanted, bars, strict=True))
+    by_argument = dict(zip(wanted, bars, strict=True))
+    every: list[Value] = [by_argument.get(i, StaticV(None)) for i in range(len(args))]
+    return rule.gathered(every, count, _tuple)
+
+
+def _items(value: Value) -> tuple[Value, ...]:
+    assert isinstance(value, StructV)
+    return value.items
 
 
 def title(instance: Instance) -> str:
@@ -397,6 +361,7 @@ def lower_forward(lw: Lowerer, instance: Instance, args: list[Value], tangents: 
     assert rule.jvp is not None and instance.function is not None
     span = instance.function.span
     node = Node(span)
+    args, tangents = rule.spread(args, _items), rule.spread(tangents, _items)
     if rule.per_argument is not None:
         return _summed(lw, rule, args, tangents, node)
     wanted = [i for i in range(len(args)) if i not in rule.nondiff]

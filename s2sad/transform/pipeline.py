@@ -18,7 +18,8 @@ from s2sad.ir.nodes import Assign, CallStmt, Comment, Const, Expr, For, Function
 from s2sad.ir.types import Array, ListOf, Scalar, Type, is_inexact
 from s2sad.ir.walk import bound, exprs_of, root_of, statements, subexpressions
 from s2sad.transform.adjoint import Sweeps, placeholder, sweeps
-from s2sad.transform.ruled import ruled_adjoint, ruled_tangent, runs_as_is, transposed, transposed_as_is
+from s2sad.transform.ruled import ruled_adjoint, ruled_tangent, transposed
+from s2sad.transform.ruled_as_is import runs_as_is, transposed_as_is
 from s2sad.transform.tangent import tangent
 from s2sad.transform.tidy import tidy
 

@@ -15,17 +15,7 @@ import operator
 import numpy as np
 
 from s2sad.errors import NotDifferentiableError, RuleError, RuleShapeError, Span, UnsupportedSyntaxError
-from s2sad.frontend.asis import (
-    AsIs,
-    Signature,
-    forward_call,
-    leaf_types,
-    mismatch,
-    reverse_call,
-    structure_text,
-    transposed_call,
-    type_text,
-)
+from s2sad.frontend.asis import leaf_types, mismatch, reverse_call, structure_text, type_text
 from s2sad.frontend.expressions import as_expr
 from s2sad.frontend.lowerer import Context, Instance, Lowerer
 from s2sad.frontend.operators import build
@@ -39,15 +29,15 @@ from s2sad.frontend.rulecalls import (
     rule_lowerer,
     title,
     undone,
-    unpacked_call,
     with_way_out,
 )
 from s2sad.frontend.values import StaticV, StructV, Value, leaves_of, literal, rebuild, type_of
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Assign, CallStmt, Const, Expr, Function, If, Param, Raise, Return, Stmt, Store, Var
 from s2sad.ir.types import Array, ListOf, Scalar, Static, Struct, Type, is_complex, is_inexact
-from s2sad.ir.walk import exprs_of, statements, subexpressions
 from s2sad.transform.algebra import zero
+from s2sad.transform.ruled_as_is import adjoint_as_is, signature, tangent_as_is
+from s2sad.transform.ruled_parts import adjoint_function, dot_params, out_bar, seeds_of, span_of, tangent_function
 
 _BOOL = Scalar("bool", weak=True)
 
@@ -66,44 +56,32 @@ def ruled_adjoint(
     if rule.makers is not None:
         if not ctx.as_is:
             raise UnsupportedSyntaxError(
-                f"the two-stage rule of `{title(instance)}` is not compiled", _span(instance), WAY_OUT
+                f"the two-stage rule of `{title(instance)}` is not compiled", span_of(instance), WAY_OUT
             )
         reason = "A two-stage rule is not read by the compiler."
-        call = reverse_call(rule, _signature(instance, on, results), reason)
-        return _adjoint_as_is(instance, name, on, results, call)
+        call = reverse_call(rule, signature(instance, on, results), reason)
+        return adjoint_as_is(instance, name, on, results, call)
     try:
         with undone(ctx):
             return _lowered_adjoint(ctx, instance, name, on, results)
     except NOT_LOWERED as error:
         if not ctx.as_is:
             raise with_way_out(error) from None
-        call = reverse_call(rule, _signature(instance, on, results), str(error))
-        return _adjoint_as_is(instance, name, on, results, call)
-
-
-def _span(instance: Instance) -> Span:
-    assert instance.function is not None
-    return instance.function.span
+        call = reverse_call(rule, signature(instance, on, results), str(error))
+        return adjoint_as_is(instance, name, on, results, call)
 
 
 def _refuse_nondiff(instance: Instance, on: tuple[bool, ...]) -> None:
     rule: UserRule = instance.rule
     assert instance.function is not None
-    owners = [i for i, kind in enumerate(instance.types) for _ in leaf_types(kind)]
+    spread = rule.spread(list(instance.types), lambda kind: kind.items)
+    owners = [i for i, kind in enumerate(spread) for _ in leaf_types(kind)]
     for param, owner, active in zip(instance.function.params, owners, on, strict=False):
         if active and owner in rule.nondiff:
             raise NotDifferentiableError(
                 f"`{param.name}` of `{title(instance)}` is in its nondiff_argnums, but what is passed there varies",
-                _span(instance), "Pass `s2sad.stop_gradient(...)` of it, or let the rule differentiate it.",
+                span_of(instance), "Pass `s2sad.stop_gradient(...)` of it, or let the rule differentiate it.",
             )  # fmt: skip
-
-
-def _signature(instance: Instance, on: tuple[bool, ...], results: tuple[bool, ...]) -> Signature:
-    """Describe the call for a rule that runs as it is; the arrays that the body captures are left out."""
-    assert instance.function is not None and instance.result is not None
-    count = sum(len(leaf_types(kind)) for kind in instance.types)
-    names = tuple(p.name for p in instance.function.params[:count])
-    return Signature(title(instance), instance.types, instance.result, names, on[:count], results, _span(instance))
 
 
 def _lowered_adjoint(
@@ -112,64 +90,27 @@ def _lowered_adjoint(
     assert instance.function is not None and instance.result is not None
     fn = instance.function
     lw, args = rule_lowerer(ctx, instance)
-    seeds, out_bar = _cotangent(lw, instance.result, results)
-    by_argument = lower_reverse(lw, instance, args, out_bar)
+    seeds = seeds_of(lw, instance.result, results)
+    kind = instance.result
+    bars = lower_reverse(lw, instance, args, lambda outs: out_bar(kind, seeds, outs))
     scalars: list[Expr] = []
     shadows: list[Param] = []
     position = 0
-    for i, arg in enumerate(args):
-        for leaf, bar in _parts(arg, by_argument.get(i, StaticV(None)), instance):
+    for arg, given in zip(args, bars, strict=True):
+        for leaf, bar in _parts(arg, given, instance):
             if on[position]:
                 _add(lw, leaf, bar, instance, shadows, scalars)
             position += 1
     body = (*lw.block, Return(tuple(scalars), fn.span))
-    return _adjoint_function(instance, name, seeds, shadows, body, tuple(s.type for s in scalars))
-
-
-def _adjoint_function(
-    instance: Instance, name: str, seeds: list[Var], shadows: list[Param], body: tuple[Stmt, ...],
-    kinds: tuple[Type, ...],
-) -> Function:  # fmt: skip
-    assert instance.function is not None
-    every = (*instance.function.params, *(Param(s.name, s.type) for s in seeds), *shadows)
-    doc = f"Add the adjoint of `{title(instance)}`, by its own rule, to the adjoints of its arguments."
-    return Function(name, every, body, kinds, doc, _span(instance))
-
-
-def _adjoint_as_is(
-    instance: Instance, name: str, on: tuple[bool, ...], results: tuple[bool, ...], call: AsIs
-) -> Function:
-    """Return the adjoint whose cotangents come from Python code that is called as it is."""
-    assert instance.function is not None and instance.result is not None
-    fn, span = instance.function, _span(instance)
-    lw, _ = rule_lowerer(Context(), instance)
-    seeds, _ = _cotangent(lw, instance.result, results)
-    count = sum(len(leaf_types(kind)) for kind in instance.types)
-    params = fn.params[:count]
-    active = [Var(p.name, p.type) for p, is_on in zip(params, on, strict=False) if is_on]
-    args: tuple[Expr, ...] = (*(Var(p.name, p.type) for p in params), *seeds)
-    code, bars = unpacked_call(call, args, [leaf.type for leaf in active], lw.fresh("cotangents"), span)
-    shadows: list[Param] = []
-    scalars: list[Expr] = []
-    for leaf, bar in zip(active, bars, strict=True):
-        if isinstance(leaf.type, ListOf):
-            raise UnsupportedSyntaxError(
-                f"a list that grows cannot be passed to `{title(instance)}`, whose rule runs as it is", span
-            )
-        if isinstance(leaf.type, Array):
-            shadows.append(Param(lw.fresh(f"{leaf.name}_bar"), leaf.type))
-            code.append(Store(Var(shadows[-1].name, leaf.type), "+", bar, span, accumulate=True))
-        else:
-            scalars.append(bar)
-    body = (*code, Return(tuple(scalars), span))
-    return _adjoint_function(instance, name, seeds, shadows, body, tuple(s.type for s in scalars))
+    given = [seed for seed in seeds if seed is not None]
+    return adjoint_function(instance, name, given, shadows, body, tuple(s.type for s in scalars))
 
 
 def _add(
     lw: Lowerer, leaf: Expr, bar: Value, instance: Instance, shadows: list[Param], scalars: list[Expr]
 ) -> None:
     assert isinstance(leaf, Var)
-    span = _span(instance)
+    span = span_of(instance)
     none = isinstance(bar, StaticV) and bar.value is None
     what = f"the cotangent that the bwd of `{title(instance)}` gives for `{leaf.name}`"
     value = zero(leaf.type) if none else _leaf(lw, bar, leaf.type, what, span)
@@ -231,26 +172,11 @@ def _parts(arg: Value, bar: Value, instance: Instance) -> list[tuple[Expr, Value
         if not isinstance(bar, StructV) or set(bar.keys) != set(arg.keys) or not (loose or bar.kind == arg.kind):
             what = f"the cotangent that the bwd of `{title(instance)}` gives has another structure"
             received = structure_text(type_of(bar))
-            raise mismatch(what, structure_text(type_of(arg)), received, _span(instance))
+            raise mismatch(what, structure_text(type_of(arg)), received, span_of(instance))
         given = dict(zip(bar.keys, bar.items, strict=True))
         pairs = zip(arg.keys, arg.items, strict=True)
         return [part for key, item in pairs for part in _parts(item, given[key], instance)]
     return [(leaf, bar) for leaf in leaves_of(arg)]
-
-
-def _cotangent(lw: Lowerer, result: Type, on: tuple[bool, ...]) -> tuple[list[Var], Value]:
-    """Return the cotangent of a result as a value, and the parameters for its active leaves."""
-    seeds: list[Var] = []
-    leaves: list[Expr] = []
-    kinds = leaf_types(result)
-    for position, kind in enumerate(kinds):
-        hint = "result_bar" if len(kinds) == 1 else f"result_{position}_bar"
-        if on[position]:
-            seeds.append(Var(lw.fresh(hint), kind))
-            leaves.append(seeds[-1])
-        else:
-            leaves.append(zero(kind))
-    return seeds, rebuild(result, leaves)
 
 
 def ruled_tangent(ctx: Context, instance: Instance, name: str, on: tuple[bool, ...], only_dots: bool) -> Function:
@@ -266,7 +192,7 @@ def ruled_tangent(ctx: Context, instance: Instance, name: str, on: tuple[bool, .
     rule: UserRule = instance.rule
     if rule.jvp is None:
         raise ReverseOnlyError(
-            f"`{title(instance)}` has a reverse-mode rule only, so that it has no jvp", _span(instance),
+            f"`{title(instance)}` has a reverse-mode rule only, so that it has no jvp", span_of(instance),
             "Give it a forward rule with @custom_jvp, which serves both modes.",
         )  # fmt: skip
     _refuse_nondiff(instance, on)
@@ -276,38 +202,23 @@ def ruled_tangent(ctx: Context, instance: Instance, name: str, on: tuple[bool, .
     except NOT_LOWERED as error:
         if not ctx.as_is:
             raise with_way_out(error) from None
-        return _tangent_as_is(instance, name, on, only_dots, str(error))
-
-
-def _dot_params(lw: Lowerer, instance: Instance, on: tuple[bool, ...]) -> tuple[list[Param], list[Expr]]:
-    """Return the parameters for the tangents, and one tangent per leaf: zero where there is none."""
-    assert instance.function is not None
-    dots: list[Param] = []
-    leaves: list[Expr] = []
-    for p, active in zip(instance.function.params, on, strict=False):
-        var = Var(p.name, p.type)
-        if active:
-            dots.append(Param(lw.fresh(f"{p.name}_dot"), p.type))
-            leaves.append(Var(dots[-1].name, p.type))
-        else:
-            leaves.append(build(np.zeros_like, var) if isinstance(p.type, Array) else zero(p.type))
-    return dots, leaves
+        return tangent_as_is(instance, name, on, only_dots, str(error))
 
 
 def _lowered_tangent(ctx: Context, instance: Instance, name: str, on: tuple[bool, ...], only_dots: bool) -> Function:
     assert instance.result is not None
     lw, args = rule_lowerer(ctx, instance)
-    dots, leaves = _dot_params(lw, instance, on)
+    dots, leaves = dot_params(lw, instance, on)
     tangents = [rebuild(kind, leaves) for kind in instance.types]
     out, out_dot = lower_forward(lw, instance, args, tangents)
     what = f"the tangent that the rule of `{title(instance)}` gives"
     values = leaves_of(out)
-    moved = _tangent_leaves(instance.result, out_dot, what, _span(instance))
+    moved = _tangent_leaves(instance.result, out_dot, what, span_of(instance))
     out_dots: list[Expr] = []
     for kind, value, dot in zip(leaf_types(instance.result), values, moved, strict=True):
         if is_inexact(kind):
-            out_dots.append(_out_dot(lw, dot, value, kind, what, _span(instance)))
-    return _tangent_function(instance, name, dots, tuple(lw.block), () if only_dots else tuple(values), out_dots)
+            out_dots.append(_out_dot(lw, dot, value, kind, what, span_of(instance)))
+    return tangent_function(instance, name, dots, tuple(lw.block), () if only_dots else tuple(values), out_dots)
 
 
 def _out_dot(lw: Lowerer, dot: Value, value: Expr, kind: Type, what: str, span: Span) -> Expr:
@@ -334,50 +245,6 @@ def _tangent_leaves(kind: Type, value: Value, what: str, span: Span) -> list[Val
             return []
         case _:
             return [value]
-
-
-def _tangent_function(
-    instance: Instance, name: str, dots: list[Param], code: tuple[Stmt, ...], values: tuple[Expr, ...],
-    out_dots: list[Expr],
-) -> Function:  # fmt: skip
-    assert instance.function is not None
-    outputs = (*values, *out_dots)
-    body = (*code, Return(outputs, _span(instance)))
-    doc = f"Value and tangent of `{title(instance)}`, by its own rule."
-    params = (*instance.function.params, *dots)
-    return Function(name, params, body, tuple(o.type for o in outputs), doc, _span(instance))
-
-
-def _tangent_as_is(
-    instance: Instance, name: str, on: tuple[bool, ...], only_dots: bool, reason: str
-) -> Function:
-    assert instance.function is not None and instance.result is not None
-    lw, _ = rule_lowerer(Context(), instance)
-    dots, _ = _dot_params(lw, instance, on)
-    kinds = leaf_types(instance.result)
-    results = () if only_dots else tuple(kinds)
-    sig = _signature(instance, on, tuple(is_inexact(k) for k in kinds))
-    call = forward_call(instance.rule, sig, only_dots, reason)
-    count = sum(len(leaf_types(kind)) for kind in instance.types)
-    given = [*instance.function.params[:count], *dots]
-    wanted = [*results, *(kind for kind in kinds if is_inexact(kind))]
-    args = tuple(Var(p.name, p.type) for p in given)
-    code, values = unpacked_call(call, args, wanted, lw.fresh("results"), _span(instance))
-    return _tangent_function(instance, name, dots, tuple(code), (), values)
-
-
-def runs_as_is(fn: Function) -> str:
-    """Return why a function calls Python code that was not lowered and cannot be differentiated, or ""."""
-    parts = (part for stmt in statements(fn.body) for expr in exprs_of(stmt) for part in subexpressions(expr))
-    return next((p.fn.reason for p in parts if isinstance(p, Apply) and isinstance(p.fn, AsIs)), "")
-
-
-def transposed_as_is(
-    instance: Instance, name: str, on: tuple[bool, ...], results: tuple[bool, ...], reason: str
-) -> Function:
-    """Return the adjoint that transposes a tangent rule which runs as it is, element by element."""
-    call = transposed_call(instance.rule, _signature(instance, on, results), reason)
-    return _adjoint_as_is(instance, name, on, results, call)
 
 
 class ReverseOnlyError(RuleError, TypeError):
@@ -429,6 +296,4 @@ def _unused(hint: str, taken: set[str]) -> str:
     return candidate
 
 
-__all__ = [
-    "ReverseOnlyError", "UserRule", "ruled_adjoint", "ruled_tangent", "runs_as_is", "transposed", "transposed_as_is",
-]  # fmt: skip
+__all__ = ["ReverseOnlyError", "UserRule", "ruled_adjoint", "ruled_tangent", "transposed"]
