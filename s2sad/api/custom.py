@@ -244,14 +244,20 @@ class Rule:
 
 
 _everywhere: dict[int, Rule] = {}
-_local = threading.local()
+
+
+class _Local(threading.local):
+    """The scopes of rules of one thread, the innermost last."""
+
+    def __init__(self) -> None:
+        self.scopes: list[dict[int, Rule]] = []
+
+
+_local = _Local()
 
 
 def _scopes() -> list[dict[int, Rule]]:
-    if not hasattr(_local, "scopes"):
-        _local.scopes = []
-    found: list[dict[int, Rule]] = _local.scopes
-    return found
+    return _local.scopes
 
 
 def rule_of(fun: Any) -> Rule | None:
@@ -264,7 +270,7 @@ def rule_of(fun: Any) -> Rule | None:
 
 def rules_key() -> tuple[Rule, ...]:
     """Return every rule in force, so that derivatives made under other rules are not used."""
-    if not _everywhere and not _scopes():
+    if not _everywhere and not _local.scopes:
         return ()
     merged = dict(_everywhere)
     for scope in _scopes():

@@ -33,19 +33,27 @@ class Store(Generic[S]):
         last: the structures of the last call that was described.
     """
 
-    __slots__ = ("_build", "_known", "_recent", "binder", "last")
+    __slots__ = ("_build", "_known", "_latest", "_recent", "binder", "last")
 
     def __init__(self, fun: Callable[..., Any], build: Callable[[tuple[Tree, ...], tuple[Any, ...]], S]) -> None:
         """Keep specialisations of `fun` that `build(trees, values)` makes."""
         self.binder = Binder(fun)
         self._build = build
         self._recent: dict[tuple[Any, ...], tuple[S, ...]] = {}
+        self._latest: tuple[Any, S] | None = None  # tried before anything is looked up
         self._known: dict[Any, tuple[tuple[Tree, ...], S]] = {}
         self.last: tuple[Tree, ...] | None = None
 
     def find(self, values: tuple[Any, ...]) -> tuple[S, tuple[Any, ...]]:
         """Return the specialisation for bound values, and their leaves."""
-        for plan in self._recent.get((rules_key(), *map(type, values)), ()):
+        rules = rules_key()
+        latest = self._latest
+        if latest is not None and latest[0] == rules:
+            plan = latest[1]
+            leaves = plan.match(values)
+            if leaves is not None and (plan.guard is None or plan.guard()):
+                return plan, leaves
+        for plan in self._recent.get((rules, *map(type, values)), ()):
             leaves = plan.match(values)
             if leaves is not None and (plan.guard is None or plan.guard()):
                 return plan, leaves
@@ -64,6 +72,7 @@ class Store(Generic[S]):
             classes = (rules, *map(type, values))
             others = [p for p in self._recent.get(classes, ()) if p is not plan]
             self._recent[classes] = (plan, *others[: _RECENT - 1])
+            self._latest = rules, plan
             self.last = trees
         leaves = plan.match(values)
         if leaves is None:
@@ -85,3 +94,4 @@ class Store(Generic[S]):
         with DERIVING:
             self._known.clear()
             self._recent.clear()
+            self._latest = None

@@ -93,7 +93,9 @@ def _passing(fun: Any) -> Callable[..., Any]:
             values[default] = p.default
         listed.append(p.name if p.default is p.empty else f"{p.name}={default}")
         passed.append(f"{p.name}={p.name}" if p.kind is p.KEYWORD_ONLY else p.name)
-    return _defined(fun, ", ".join(listed), f"function({', '.join(passed)})", values)
+    made = _defined(fun, ", ".join(listed), f"function({', '.join(passed)})", values)
+    made.__signature__ = inspect.signature(fun)  # type: ignore[attr-defined]
+    return made
 
 
 @functools.lru_cache(maxsize=512)
