@@ -58,14 +58,15 @@ class _Writer:
 def matcher(trees: Sequence[Tree]) -> Match:
     """Generate `match(values)`: the leaves when the values have this structure, else None.
 
-    The caller has already compared the classes of the values themselves. Layout, dtype, rank and
-    the dimensions of length 1 are compared, static values by value.
+    Classes, layout, dtype, rank and the dimensions of length 1 are compared, static values by value.
     """
     writer = _Writer("def match(values):")
     leaves: list[str] = []
+    writer.line(f"if len(values) != {len(trees)}: return None")
     for position, tree in enumerate(trees):
         local = writer.local()
         writer.line(f"{local} = values[{position}]")
+        writer.line(f"if type({local}) is not {writer.constant(tree.cls)}: return None")
         _match(writer, tree, local, leaves)
     writer.line(f"return ({', '.join(leaves)}{',' * (len(leaves) == 1)})")
     return writer.build("match")

@@ -24,6 +24,7 @@ from s2sad.frontend.source import Source, has_source
 from s2sad.frontend.values import StaticV, StructV, V, Value, leaves_of, rebuild, type_of
 from s2sad.ir.nodes import CallStmt, Expr, Function, Param, Return, Var
 from s2sad.ir.types import Array, Scalar, Struct, Type, is_inexact
+from s2sad.ir.walk import names_in, statements
 
 NOT_LOWERED = (UnsupportedSyntaxError, MissingRuleError, SourceNotFoundError, InferenceError)
 """What says that code cannot be read by the compiler, though CPython may run it."""
@@ -177,12 +178,24 @@ def with_way_out(error: Exception) -> Exception:
 
 
 def _python(lw: Lowerer, rule: UserRule, types: tuple[Type, ...], node: Any) -> Instance:
+    known = {id(instance) for instance in lw.ctx.instances.values()}
     inner = instantiate(lw.ctx, rule.fun, types, lw.span(node))
     if inner.result is None or inner.function is None:
         raise BottomReached
     name = lw.ctx.unique(inner.name)
+    if id(inner) not in known and not _is_called(lw.ctx, inner.name):  # the user's own name for what is called
+        name, inner.name = inner.name, name
+        inner.function = replace(inner.function, name=inner.name)
     captured = list(inner.captured)
     return Instance(name, rule.fun, types, replace(inner.function, name=name), inner.result, captured)
+
+
+def _is_called(ctx: Context, name: str) -> bool:
+    return any(
+        isinstance(stmt, CallStmt) and stmt.callee == name
+        for function in ctx.functions().values()
+        for stmt in statements(function.body)
+    )
 
 
 def _library(lw: Lowerer, rule: UserRule, types: tuple[Type, ...], node: Any) -> Instance:
@@ -254,8 +267,6 @@ def _discover(ctx: Context, instance: Instance) -> None:
 
 
 def _names_in(fn: Function) -> set[str]:
-    from s2sad.ir.walk import names_in
-
     return set(names_in(fn.body))
 
 

@@ -281,6 +281,15 @@ class TestMismatches:
         assert "shape (2,)" in str(caught.value)
 
 
+def test_unused_leaves() -> None:
+    """A leaf that the result does not depend on gets zeros of its own shape and dtype."""
+    point = {"a": 2.0, "b": np.ones((2, 3), np.float32), "c": (1j, None)}
+    found = grad(lambda p: p["a"] ** 2)(point)
+    assert (found["a"], found["c"]) == (4.0, (0j, None))
+    np.testing.assert_array_equal(found["b"], np.zeros((2, 3)))
+    assert found["b"].dtype == np.float32
+
+
 def test_specialised_once_per_structure() -> None:
     """Other values of the same structure reuse what was derived; another structure does not."""
     derivative = grad(lambda p: np.sum(p["w"] ** 2))
@@ -289,6 +298,21 @@ def test_specialised_once_per_structure() -> None:
     assert len(derivative.store.known()) == 1
     derivative({"w": np.ones((2, 2)), "b": 1.0})
     assert len(derivative.store.known()) == 2
+
+
+def test_classes_alternate() -> None:
+    """A call is never served by what was derived for another class, dtype, or number of arguments."""
+    derivative = grad(lambda x: x * x)
+    for value in (0.1, np.float32(0.1), 0.1, np.float64(0.1), 0.1j + 0.2):
+        if isinstance(value, complex):
+            with pytest.raises(NotDifferentiableError):
+                derivative(value)
+        else:
+            found = derivative(value)
+            assert type(found) is type(value)
+            assert found == 2 * value
+    many = grad(lambda *xs: xs[0] * xs[-1])
+    assert (many(3.0), many(3.0, 4.0), many(3.0), many(3.0, 4.0, 5.0)) == (6.0, 4.0, 6.0, 5.0)
 
 
 def test_arguments_are_not_touched() -> None:
