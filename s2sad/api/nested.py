@@ -16,10 +16,10 @@ from s2sad.errors import AliasError, RuleError, Span
 from s2sad.frontend.functions import instantiate
 from s2sad.frontend.lowerer import Context, Instance
 from s2sad.frontend.transforms import needs_writing_out
+from s2sad.frontend.userrule import UserRule
 from s2sad.ir.nodes import Function
 from s2sad.ir.types import Static, Struct, Type, is_inexact
 from s2sad.transform.pipeline import Derived, derive_instance, derive_program
-from s2sad.transform.ruled import UserRule
 
 
 def context(target: str = "cpu") -> Context:

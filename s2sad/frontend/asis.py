@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from s2sad.errors import RuleError, Span
+from s2sad.frontend.userrule import UserRule
 from s2sad.ir.types import Array, ListOf, Scalar, Static, Struct, Type, is_complex, is_inexact
 
 _count = itertools.count(1)
@@ -197,7 +198,7 @@ def value_text(value: Any) -> str:
     return f"a {type(value).__name__}"
 
 
-def reverse_call(rule: Any, sig: Signature, reason: str) -> AsIs:
+def reverse_call(rule: UserRule, sig: Signature, reason: str) -> AsIs:
     """Return `(*leaves, *seeds) -> cotangents of the differentiated leaves` by a rule as it is."""
 
     def call(*values: Any) -> list[Any]:
@@ -209,6 +210,7 @@ def reverse_call(rule: Any, sig: Signature, reason: str) -> AsIs:
             out = rule.fun(*args, **dict(rule.keywords))
             bars = _two_stage(rule, args, out, _out_bar(sig, out, seeds))
         else:
+            assert rule.fwd is not None and rule.bwd is not None
             pair = rule.fwd(*args, **dict(rule.keywords))
             if not (isinstance(pair, tuple) and len(pair) == 2):
                 raise mismatch(
@@ -221,8 +223,9 @@ def reverse_call(rule: Any, sig: Signature, reason: str) -> AsIs:
     return AsIs(f"{sig.name}_rule", call, reason)
 
 
-def _two_stage(rule: Any, args: list[Any], out: Any, out_bar: Any) -> tuple[Any, ...]:
-    makers = (*rule.makers, *(None for _ in args[len(rule.makers) :]))
+def _two_stage(rule: UserRule, args: list[Any], out: Any, out_bar: Any) -> tuple[Any, ...]:
+    given = rule.makers or ()
+    makers = (*given, *(None for _ in args[len(given) :]))
     keywords = dict(rule.keywords)
     return tuple(None if make is None else make(out, *args, **keywords)(out_bar) for make in makers)
 
@@ -238,7 +241,7 @@ def _out_bar(sig: Signature, out: Any, seeds: Iterator[Any]) -> Any:
     return structured(sig.result, iter(bars))
 
 
-def _checked_bars(rule: Any, sig: Signature, flat: list[Any], bars: Any) -> list[Any]:
+def _checked_bars(rule: UserRule, sig: Signature, flat: list[Any], bars: Any) -> list[Any]:
     what = f"the rule of `{sig.name}`" if rule.makers is not None else f"the bwd of `{sig.name}`"
     count = len(rule.spread(list(sig.types), lambda kind: kind.items))
     wanted = [i for i in range(count) if i not in rule.nondiff]
@@ -261,12 +264,12 @@ def _checked_bars(rule: Any, sig: Signature, flat: list[Any], bars: Any) -> list
     ]
 
 
-def forward_call(rule: Any, sig: Signature, only_dots: bool, reason: str) -> AsIs:
+def forward_call(rule: UserRule, sig: Signature, only_dots: bool, reason: str) -> AsIs:
     """Return `(*leaves, *dots) -> [*results, *result dots]` by a tangent rule as it is."""
     return AsIs(f"{sig.name}_rule", lambda *values: _pushed(rule, sig, only_dots, values), reason)
 
 
-def _pushed(rule: Any, sig: Signature, only_dots: bool, values: tuple[Any, ...]) -> list[Any]:
+def _pushed(rule: UserRule, sig: Signature, only_dots: bool, values: tuple[Any, ...]) -> list[Any]:
     flat, given = values[: len(sig.on)], iter(values[len(sig.on) :])
     kinds = [leaf for kind in sig.types for leaf in leaf_types(kind)]
     rows = zip(kinds, flat, sig.on, strict=True)
@@ -297,7 +300,7 @@ def _result(kind: Type, value: Any, what: str, span: Span) -> Any:
     return fitted(kind, value, value, what, span)
 
 
-def transposed_call(rule: Any, sig: Signature, reason: str) -> AsIs:
+def transposed_call(rule: UserRule, sig: Signature, reason: str) -> AsIs:
     """Return the transpose of a tangent rule as it is: the rule is run once per element of the arguments."""
 
     def call(*values: Any) -> list[Any]:

@@ -23,7 +23,6 @@ from s2sad.frontend.rulecalls import (
     NOT_LOWERED,
     WAY_OUT,
     Node,
-    UserRule,
     lower_forward,
     lower_reverse,
     rule_lowerer,
@@ -31,6 +30,7 @@ from s2sad.frontend.rulecalls import (
     undone,
     with_way_out,
 )
+from s2sad.frontend.userrule import UserRule
 from s2sad.frontend.values import StaticV, StructV, Value, leaves_of, literal, rebuild, type_of
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Assign, CallStmt, Const, Expr, Function, If, Param, Raise, Return, Stmt, Store, Var
