@@ -251,9 +251,12 @@ class _Local(threading.local):
 
     def __init__(self) -> None:
         self.scopes: list[dict[int, Rule]] = []
+        self.key: tuple[Rule, ...] = ()
+        self.changes = -1  # as many changes as `key` knows of
 
 
 _local = _Local()
+_changes = [0]  # how often a rule was given, or a scope entered or left
 
 
 def _scopes() -> list[dict[int, Rule]]:
@@ -272,16 +275,19 @@ def rules_key() -> tuple[Rule, ...]:
     """Return every rule in force, so that derivatives made under other rules are not used."""
     if not _everywhere and not _local.scopes:
         return ()
-    merged = dict(_everywhere)
-    for scope in _scopes():
-        merged |= scope
-    return tuple(merged.values())
+    if _local.changes != _changes[0]:
+        changes, merged = _changes[0], dict(_everywhere)
+        for scope in _scopes():
+            merged |= scope
+        _local.key, _local.changes = tuple(merged.values()), changes
+    return _local.key
 
 
 def _give(fun: Callable[..., Any], **parts: Any) -> None:
     scope = _scopes()[-1] if _scopes() else _everywhere
     known = rule_of(fun) or Rule(fun)
     scope[id(fun)] = replace(known, **parts)
+    _changes[0] += 1
 
 
 def functions_of(rule: Rule) -> list[Callable[..., Any]]:
@@ -373,10 +379,12 @@ def rule(fun: Callable[..., Any]) -> Callable[[F], F]:
 def rules(*given: Rule) -> Generator[None, None, None]:
     """Let the rules given here, and those defined inside the block, hold inside the block only."""
     _scopes().append({id(item.callable): item for item in given})
+    _changes[0] += 1
     try:
         yield
     finally:
         _scopes().pop()
+        _changes[0] += 1
 
 
 def _require_callable(value: Any, fun: Any) -> None:

@@ -116,6 +116,8 @@ def _has_attributes(value: Any) -> bool:
 
 def _state(owner: Any) -> Any:
     """Return a key that changes when the contents or the attributes of an object do."""
+    if isinstance(owner, CustomJVP | CustomVJP):
+        return owner.parts()
     if not _has_attributes(owner):
         return static_key(owner)
     return tuple((name, static_key(value, 1)) for name, value in list(vars(owner).items()))

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from s2sad.errors import MissingRuleError, RuleError, SourceNotFoundError, Span, UnsupportedSyntaxError
+from s2sad.errors import ArgumentError, MissingRuleError, RuleError, SourceNotFoundError, Span, UnsupportedSyntaxError
 from s2sad.frontend.asis import leaf_types, mismatch, type_text
 from s2sad.frontend.captures import pass_captured
+from s2sad.frontend.expressions import outside_value
 from s2sad.frontend.functions import _key, bind_arguments, instantiate
 from s2sad.frontend.generic import canonical, restored
 from s2sad.frontend.infer import InferenceError
@@ -71,7 +72,12 @@ def _bound(
     from s2sad.frontend.calls import UNKNOWN, known_value, parameters_of
 
     if has_source(rule.fun):
-        bound = bind_arguments(lw, rule.fun, args, kwargs, node)
+        try:
+            bound = bind_arguments(lw, rule.fun, args, kwargs, node)
+        except SourceNotFoundError:
+            if not lw.ctx.as_is:
+                raise
+            bound = _bound_by_signature(lw, rule, args, kwargs, node)
         kinds = [p.kind for p in inspect.signature(rule.fun).parameters.values()]
         at = kinds.index(inspect.Parameter.VAR_POSITIONAL) if inspect.Parameter.VAR_POSITIONAL in kinds else -1
         return bound, replace(rule, variadic=at)
@@ -86,6 +92,25 @@ def _bound(
             lw.fail(node, f"`{name}` must be known at transform time: `{rule.fun.__name__}` has a rule of yours",
                     "Pass it by position.")  # fmt: skip
     return bound, replace(rule, keywords=tuple(keywords.items()))
+
+
+def _bound_by_signature(
+    lw: Lowerer, rule: UserRule, args: list[Value], kwargs: dict[str, Value], node: Any
+) -> list[Value]:
+    """Bind the arguments of a function that has no source to read defaults from."""
+    try:
+        bound = inspect.signature(rule.fun).bind(*args, **kwargs)
+    except TypeError as error:
+        return lw.fail(node, f"`{rule.fun.__name__}`: {error}", "", ArgumentError)
+    given = set(bound.arguments)
+    bound.apply_defaults()
+    values: list[Value] = []
+    for name, value in bound.arguments.items():
+        if isinstance(value, tuple):
+            values.append(StructV("tuple", tuple(range(len(value))), value))
+        else:
+            values.append(value if name in given else outside_value(lw, value, name, node))
+    return values
 
 
 def _instance(lw: Lowerer, rule: UserRule, types: tuple[Type, ...], node: Any) -> Instance:
