@@ -36,10 +36,24 @@ from s2sad.rules.registry import Constant, Elementwise, find
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """What a callee does with derivatives: which results and written parameters vary with which."""
+    """What a callee does with derivatives: which results and written parameters vary with which.
 
-    results: tuple[frozenset[int], ...]
+    `results` None: every result that can vary does so with every argument.
+    """
+
+    results: tuple[frozenset[int], ...] | None
     writes: dict[int, frozenset[int]]
+
+    def origins(self, targets: tuple[Var, ...], args: tuple[Expr, ...]) -> tuple[frozenset[int], ...]:
+        """Return, for each target of a call, the positions of the arguments with which it varies."""
+        if self.results is not None:
+            return self.results
+        every = frozenset(i for i, arg in enumerate(args) if is_inexact(arg.type))
+        return tuple(every if is_inexact(t.type) else frozenset[int]() for t in targets)
+
+
+LIBRARY = Flow(None, {})
+"""A library function with several results."""
 
 
 FlowOf = Callable[[str], Flow]
@@ -110,7 +124,7 @@ def _alias_root(value: Expr) -> str | None:
 
 
 def _call_edges(targets: tuple[Var, ...], args: tuple[Expr, ...], flow: Flow) -> Iterable[tuple[str, str]]:
-    for target, origin in zip(targets, flow.results, strict=True):
+    for target, origin in zip(targets, flow.origins(targets, args), strict=True):
         for position in origin:
             for name in sources(args[position]):
                 yield name, target.name

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from s2sad.analysis.activity import Flow, flow_summary
+from s2sad.analysis.activity import LIBRARY, Flow, flow_summary
 from s2sad.analysis.alias import exact_aliases, view_base
 from s2sad.ir.nodes import (
     Append,
@@ -34,9 +34,11 @@ class Facts:
     def __init__(self, functions: dict[str, Function], opaque: frozenset[str] = frozenset()) -> None:
         """Keep the functions; recursive ones are solved by iteration from below.
 
-        `opaque`: functions with a rule of their own, whose bodies say nothing of derivatives.
+        The empty name stands for a library function with several results. `opaque`: functions with
+        a rule of their own, whose bodies say nothing of derivatives.
         """
         self.functions = functions
+        self.none: frozenset[int] = frozenset()
         self.opaque = opaque
         self._writes: dict[str, frozenset[int]] = {}
         self._flows: dict[str, Flow] = {}
@@ -69,6 +71,8 @@ class Facts:
 
     def writes(self, name: str) -> frozenset[int]:
         """Return the positions of the parameters that the function writes into."""
+        if not name:
+            return self.none
         if name not in self._writes:
             self._writes[name] = frozenset()
             while True:
@@ -84,6 +88,8 @@ class Facts:
 
     def has_effects(self, name: str) -> bool:
         """Say whether a call may print, check or raise."""
+        if not name:
+            return False
         if name not in self._effects:
             self._effects[name] = False
             self._effects[name] = any(
@@ -95,6 +101,8 @@ class Facts:
     def reads_content(self, name: str, position: int) -> bool:
         """Say whether a function may read the elements of the array it gets at `position`."""
         key = (name, position)
+        if not name:
+            return True
         if key not in self._reads:
             self._reads[key] = True  # while a recursive function is looked at
             fn = self.functions[name]
@@ -104,6 +112,8 @@ class Facts:
 
     def flow(self, name: str) -> Flow:
         """Return how results and written parameters vary with the parameters."""
+        if not name:
+            return LIBRARY
         if name not in self._flows:
             fn = self.functions[name]
             if name in self.opaque:
@@ -122,6 +132,8 @@ class Facts:
 
     def shares(self, name: str) -> frozenset[int]:
         """Return the positions of the parameters whose memory a result may share."""
+        if not name:
+            return self.none
         if name not in self._shares:
             self._shares[name] = frozenset()
             self._shares[name] = self._find_shares(self.functions[name])

@@ -116,6 +116,8 @@ class _Needed:
 
     def _simple(self, stmt: Stmt, needed: set[str]) -> set[str]:
         written = self.groups.of({*bound(stmt), *written_by(stmt, self.facts)})
+        if isinstance(stmt, CallStmt) and stmt.fn is not None:  # its adjoint reads the results
+            needed = needed | self.reading.get(id(stmt), set())
         speaks = isinstance(stmt, CallStmt) and not self.silent and self.facts.has_effects(stmt.callee)
         result = set(needed)
         if written & needed or speaks or self.shaped & set(bound(stmt)):

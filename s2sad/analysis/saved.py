@@ -251,7 +251,10 @@ class SavedValues:
         return self._leave(body, block, needs)
 
     def _step(self, stmt: Stmt, needs: Needs) -> Needs:
-        needs = _union(needs, self.reading.get(id(stmt), {}))
+        reading = self.reading.get(id(stmt), {})
+        if isinstance(stmt, CallStmt) and stmt.fn is not None:
+            return self._library(stmt, needs, reading)
+        needs = _union(needs, reading)
         if id(stmt) in self.left_out:
             return needs
         match stmt:
@@ -282,6 +285,15 @@ class SavedValues:
                 return renamed
             case _:
                 return needs
+
+    def _library(self, stmt: CallStmt, needs: Needs, reading: Needs) -> Needs:
+        """The adjoint of a library function with several results reads them as they are after it."""
+        made = set(bound(stmt))
+        needs = _union(needs, {name: places for name, places in reading.items() if name not in made})
+        if id(stmt) not in self.left_out:
+            for target in stmt.targets:
+                needs = self._rebind(stmt, target, needs)
+        return _union(needs, {name: places for name, places in reading.items() if name in made})
 
     def _rebind(self, stmt: Stmt, target: Var, needs: Needs) -> Needs:
         name = target.name

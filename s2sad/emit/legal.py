@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from s2sad.ir.nodes import Apply, Const, Effect, Expr, Function, Index, Slice, Stmt, Store
+from s2sad.ir.nodes import Apply, CallStmt, Const, Effect, Expr, Function, Index, Slice, Stmt, Store
 from s2sad.ir.types import Array, ListOf, Scalar
 from s2sad.ir.walk import map_blocks, map_children, map_exprs, root_of, subexpressions
 
@@ -29,6 +29,10 @@ def _stmt(stmt: Stmt) -> Stmt:
     if isinstance(stmt, Store) and isinstance(stmt.place, Index) and _is_grid_mask(stmt.place):
         stmt = _masked_write(stmt, stmt.place)
     stmt = map_exprs(stmt, _expr)
+    if isinstance(stmt, CallStmt) and stmt.fn is not None:
+        from s2sad.rules.legal_linalg import legal_call
+
+        return legal_call(stmt)
     if isinstance(stmt, Store):
         stmt = _apart(stmt)
         scatter = _scatter(stmt)

@@ -52,7 +52,7 @@ def print_function(
     """Return the text of a function and, for each of its lines, the span that it came from."""
     names.reserve([fn.name, *(param.name for param in fn.params)])
     names.reserve(names_in(fn.body))
-    names.reserve(s.callee for s in statements(fn.body) if isinstance(s, ir.CallStmt))
+    names.reserve(s.callee for s in statements(fn.body) if isinstance(s, ir.CallStmt) and s.callee)
     printer = Printer()
     if decorator is not None:
         printer.line(f"@{decorator.removeprefix('@')}", fn.span)

@@ -234,7 +234,10 @@ def _simple(stmt: Straight, names: Names) -> Node:
 
 
 def _call(stmt: ir.CallStmt, names: Names) -> Node:
-    call = _invoke(path(stmt.callee), [expression(arg, names) for arg in stmt.args])
+    if stmt.fn is not None:
+        call = expression(ir.Apply(stmt.fn, stmt.args, stmt.targets[0].type, stmt.static), names)
+    else:
+        call = _invoke(path(stmt.callee), [expression(arg, names) for arg in stmt.args])
     match stmt.targets:
         case ():
             return gast.Expr(value=call)

@@ -15,7 +15,7 @@ import numpy as np
 
 from s2sad.errors import MissingRuleError
 from s2sad.frontend.expressions import as_expr, lower_expr, lower_index, lower_test
-from s2sad.frontend.infer import InferenceError, infer
+from s2sad.frontend.infer import InferenceError, infer, infer_several
 from s2sad.frontend.iteration import emit_loop, static_items
 from s2sad.frontend.lowerer import BottomReached, Lowerer
 from s2sad.frontend.operators import apply, build
@@ -39,14 +39,14 @@ from s2sad.frontend.values import (
 )
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Assign, CallStmt, Const, Expr, Index, Pack, Slice, Store, Var
-from s2sad.ir.types import Array, ListOf, Scalar, Static
+from s2sad.ir.types import Array, ListOf, Scalar, Static, is_complex
 
 STATIC_NAMES: frozenset[str] = frozenset({
     "axis", "axes", "keepdims", "ddof", "dtype", "order", "n", "k", "ord", "mode", "indexing",
     "initial_static", "offset", "axis1", "axis2", "norm", "decimals", "copy", "full_matrices",
     "UPLO", "casting", "axisa", "axisb", "axisc", "nan", "posinf", "neginf", "optimize", "lower",
     "kind", "side", "source", "destination", "pad_width", "constant_values", "stable", "return_index",
-    "endpoint", "num", "subok", "like", "device",
+    "endpoint", "num", "subok", "like", "device", "rcond", "hermitian", "compute_uv",
 })  # fmt: skip
 
 
@@ -111,6 +111,10 @@ def call_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
         from s2sad.frontend.rulecalls import call_ruled
 
         return call_ruled(lw, fn, rule, args, kwargs, node)
+    if fn is np.einsum:
+        from s2sad.frontend.einsum import call_einsum
+
+        return call_einsum(lw, args, kwargs, node)
     special = _SPECIAL.get(fn) if _hashable(fn) else None
     if special is not None:
         return special(lw, args, kwargs, node)
@@ -139,7 +143,7 @@ def call_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
         return call_user(lw, fn, args, kwargs, node)
     body = _expansion(fn, args, kwargs)
     if body is not None:
-        return call_user(lw, body, args, kwargs, node)
+        return call_user(lw, body, args, {name: _settled(name, v) for name, v in kwargs.items()}, node)
     return library_call(lw, fn, args, kwargs, node)
 
 
@@ -172,7 +176,21 @@ def _expansion(fn: Any, args: list[Value], kwargs: dict[str, Value]) -> Any:
     if not _hashable(fn):
         return None
     missing = any(isinstance(a, StaticV) and a.value is None for a in [*args, *kwargs.values()])
-    return expansion(fn, len(args), set(kwargs), missing)
+    named = {**dict(zip(_parameters(fn) or (), args, strict=False)), **kwargs}
+    known = {name: number for name, v in named.items() if (number := known_value(v)) is not _UNKNOWN}
+    ranks = [_rank(a) for a in args]
+    complexes = [isinstance(a, V) and is_complex(a.expr.type) for a in args]
+    return expansion(fn, len(args), set(kwargs), missing, {**known, "ndim": ranks, "complex": complexes})
+
+
+def _settled(name: str, value: Value) -> Value:
+    """A setting that is known decides the path of an expansion, also a number that is no integer."""
+    known = known_value(value)
+    return StaticV(known) if name in STATIC_NAMES and isinstance(known, float) else value
+
+
+def _rank(value: Value) -> int:
+    return len(value.expr.type.dims) if isinstance(value, V) and isinstance(value.expr.type, Array) else 0
 
 
 def _outside(lw: Lowerer, value: Any, node: Any) -> Value:
@@ -281,6 +299,9 @@ def library_call(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Valu
     if fn not in _TAKES_LISTS:
         args = [_gathered(lw, a, node) for a in args]
     dynamic, static = split_arguments(lw, fn, args, kwargs, node)
+    nouns = several_results(fn)
+    if nouns:
+        return _several(lw, fn, nouns, dynamic, static, node)
     try:
         kind = infer(fn, tuple(dynamic), static)
     except InferenceError as error:
@@ -293,6 +314,29 @@ def library_call(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Valu
     whole = Index(target, (Slice(None, None, None),), target.type)
     lw.emit(Store(whole, "", result.expr, lw.span(node)))
     return place
+
+
+def several_results(fn: Any) -> tuple[str, ...]:
+    """Return nouns for the results of a library function that has several, else nothing."""
+    from s2sad.rules import Structured, find
+
+    rule = find(fn) if _hashable(fn) else None
+    return rule.results if isinstance(rule, Structured) else ()
+
+
+def _several(
+    lw: Lowerer, fn: Any, nouns: tuple[str, ...], args: list[Expr], static: dict[str, Any], node: Any
+) -> Value:
+    """A library function with several results is a statement: its results have names."""
+    try:
+        kind = infer_several(fn, tuple(args), static)
+    except InferenceError as error:
+        return _untypable(lw, fn, str(error), node)
+    span = lw.span(node)
+    atoms = tuple(lw.atom(arg, "argument", span) if isinstance(arg.type, Array) else arg for arg in args)
+    targets = tuple(Var(lw.fresh(noun), item) for noun, item in zip(nouns, kind.items, strict=True))
+    lw.emit(CallStmt(targets, "", atoms, span, fn, tuple(static.items())))
+    return rebuild(kind, list(targets))
 
 
 def _is_scalar(value: Value) -> bool:
@@ -386,7 +430,7 @@ def _add_static(lw: Lowerer, fn: Any, static: dict[str, Any], name: str, value: 
     if known is None and name == "axis" and fn in (np.concatenate, np.sort, np.argsort, np.append):
         static[name] = known
         return
-    if known is None and name in ("axis", "out", "initial", "dtype", "order", "ord", "where"):
+    if known is None and name in ("axis", "out", "initial", "dtype", "order", "ord", "where", "rcond"):
         return
     if name in ("copy", "subok", "like", "device") or (name == "keepdims" and known is False):
         return
@@ -594,6 +638,30 @@ def _container(kind: str) -> Any:
     return lower
 
 
+def _iscomplexobj(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    """Known from the type."""
+    return StaticV(isinstance(args[0], V) and is_complex(args[0].expr.type))
+
+
+def _conjugate(fn: Any) -> Any:
+    """In a rule the conjugate of real numbers is left out; a user's own call stays."""
+
+    def lower(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+        if lw.in_rule and isinstance(args[0], V) and not is_complex(args[0].expr.type):
+            return args[0]
+        return library_call(lw, fn, args, kwargs, node)
+
+    return lower
+
+
+def _matrix_transpose(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    """`x.T` of a matrix, the last two axes exchanged otherwise."""
+    x = as_expr(lw, args[0], node)
+    if isinstance(x.type, Array) and len(x.type.dims) == 2:
+        return V(build(ops.transpose, x))
+    return call_function(lw, np.swapaxes, [V(x), const(-1), const(-2)], {}, node)
+
+
 def _divmod(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
     pair = (as_expr(lw, args[0], node), as_expr(lw, args[1], node))
     parts = tuple(apply(lw, fn, pair, {}, node) for fn in (operator.floordiv, operator.mod))
@@ -726,6 +794,11 @@ _SPECIAL: dict[Any, Any] = {
     np.ndim: _ndim,
     np.size: _size,
     np.copyto: _copyto,
+    np.matrix_transpose: _matrix_transpose,
+    np.linalg.matrix_transpose: _matrix_transpose,
+    np.iscomplexobj: _iscomplexobj,
+    np.conj: _conjugate(np.conj),
+    np.real: _conjugate(np.real),
     np.array: _array(np.array),
     np.asarray: _array(np.asarray),
     np.ascontiguousarray: _array(np.asarray),

@@ -529,7 +529,7 @@ def lower_index(lw: Lowerer, base: V, index: list[Any], node: Any) -> Value:
             return base
         return lw.fail(node, "a scalar cannot be indexed")
     assert isinstance(kind, Array)
-    index = _expand(lw, kind, index, node)
+    index = expand_index(lw, kind, index, node)
     dims, advanced = index_dims(lw, kind, index, node)
     if not dims and not advanced and all(not isinstance(i, Slice) for i in index):
         return V(Index(base.expr, tuple(index), Scalar(kind.dtype)))
@@ -566,7 +566,7 @@ def _consumed(item: Any) -> int:
     return 1
 
 
-def _expand(lw: Lowerer, kind: Array, index: list[Any], node: Any) -> list[Any]:
+def expand_index(lw: Lowerer, kind: Array, index: list[Any], node: Any) -> list[Any]:
     """Replace `...` by full slices; trailing axes stay unwritten, as the user left them."""
     used = sum(_consumed(item) for item in index)
     if used > len(kind.dims):

@@ -22,10 +22,11 @@ import numpy as np
 from s2sad.ir import ops
 from s2sad.ir.nodes import Const, Expr, Pack
 from s2sad.ir.typeof import layout_of
-from s2sad.ir.types import Array, Dim, ListOf, Scalar, Static, Sym, Type, not_one
+from s2sad.ir.types import Array, Dim, ListOf, Scalar, Static, Struct, Sym, Type, not_one
 
 # Far apart, so that adding or taking a small constant never lands on another one.
-_LENGTHS = ((11, 29, 47, 67, 83, 101, 127, 149), (13, 31, 53, 71, 89, 107, 131, 151))
+# The second time in falling order: the smaller of two lengths is then not the same one both times.
+_LENGTHS = ((11, 29, 47, 67, 83, 101, 127, 149), (97, 79, 61, 43, 31, 13, 113, 137))
 
 OPERATORS: frozenset[Any] = frozenset({
     operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod,
@@ -250,9 +251,13 @@ def _fold(fn: Any, types: tuple[Any, ...]) -> Any:
     return None
 
 
-def _sampled(fn: Any, args: tuple[Expr, ...], types: tuple[Any, ...], static: dict[str, Any]) -> Type:
+def _sampled(
+    fn: Any, args: tuple[Expr, ...], types: tuple[Any, ...], static: dict[str, Any],
+    merge: Callable[..., Type] | None = None,
+) -> Type:  # fmt: skip
     """Run twice with different primes; fall back to equal lengths when the shapes must agree."""
     names = _symbols(types)
+    merge = merge or _merge
     for merged in (*_mergings(names), None):
         results: list[tuple[Any, dict[int, Dim]]] = []
         for lengths in _LENGTHS:
@@ -266,13 +271,13 @@ def _sampled(fn: Any, args: tuple[Expr, ...], types: tuple[Any, ...], static: di
             back: dict[int, Dim] = {} if merged is None else {sizes[name]: name for name in reversed(names)}
             results.append((result, back))
         if results:
-            return _merge(results)
+            return merge(results)
     error: InferenceError | None = None
     for length in (*_known_lengths(types), 3, 2, 1):
         sizes = dict.fromkeys(names, length)
         samples = [_sample_tree(arg, kind, sizes, length) for arg, kind in zip(args, types, strict=True)]
         try:
-            return _merge([(_call(fn, samples, static), {})] * 2, known=False)
+            return merge([(_call(fn, samples, static), {})] * 2, known=False)
         except InferenceError as failed:
             error = error or failed
     raise error or InferenceError("NumPy refuses it")
@@ -294,6 +299,36 @@ def _known_lengths(types: Any) -> list[int]:
     for kind in types:
         walk(kind)
     return list(found)
+
+
+def infer_several(fn: Callable[..., Any], args: tuple[Expr, ...], static: dict[str, Any]) -> Struct:
+    """Return the type of `fn(*args, **static)` for a library function with several results.
+
+    Raises:
+        InferenceError: NumPy refuses.
+    """
+    found = _sampled(fn, args, tuple(_type_tree(arg) for arg in args), static, _merge_several)
+    assert isinstance(found, Struct)
+    return found
+
+
+def _merge_several(results: list[tuple[Any, dict[int, Dim]]], known: bool = True) -> Type:
+    """Type each result; unknown lengths that come out alike both times are one length."""
+    (first, back), (second, other) = results
+    alike: dict[tuple[int, int], Dim] = {}
+    items: list[Type] = []
+    for a, b in zip(first, second, strict=True):
+        kind = _merge([(a, back), (b, other)], known)
+        if isinstance(kind, Array):
+            pairs = zip(a.shape, b.shape, kind.dims, strict=True)
+            dims = tuple(
+                d if (isinstance(d, int) and d > 0) or d in back.values() else alike.setdefault((m, n), fresh_dim())
+                for m, n, d in pairs
+            )
+            kind = Array(kind.dtype, dims, kind.layout)
+        items.append(kind)
+    container = type(first) if hasattr(first, "_fields") else "tuple"
+    return Struct(container, getattr(first, "_fields", tuple(range(len(items)))), tuple(items))
 
 
 def _merge(results: list[tuple[Any, dict[int, Dim]]], known: bool = True) -> Type:

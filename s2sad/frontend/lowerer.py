@@ -103,6 +103,8 @@ class Lowerer:
     dynamic_lists: frozenset[str] = frozenset()
     contributing: bool = False
     """Lowering a rule: `x_bar += e` is kept in the block as a `Contribution`."""
+    in_rule: bool = False
+    """Lowering a rule of ours: what it names is never written, so that a name for a name needs no copy."""
     depth: int = 0
     bottomed: bool = False
     """A recursive call's result was needed before it was known: this lowering is incomplete."""

@@ -71,7 +71,9 @@ def _array_attribute(lw: Lowerer, owner: V, kind: Array | Scalar, name: str, nod
             return V(literal(len(dims)))
         case "dtype":
             return StaticV(np.dtype(kind.dtype).type)
-        case "T":
+        case "mT" if isinstance(kind, Array) and len(kind.dims) > 2:
+            return apply(lw, np.swapaxes, (expr, literal(-1), literal(-2)), {}, node)
+        case "T" | "mT":
             return owner if len(dims) < 2 else apply(lw, ops.transpose, (expr,), {}, node)
         case "real" | "imag":
             return apply(lw, getattr(np, name), (expr,), {}, node)

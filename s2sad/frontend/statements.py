@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import operator
+from dataclasses import replace
 from typing import Any
 
 import gast
 
 from s2sad.frontend.exceptions import lower_try
-from s2sad.frontend.expressions import as_expr, lower_expr, lower_index, lower_test
+from s2sad.frontend.expressions import as_expr, expand_index, lower_expr, lower_index, lower_test
 from s2sad.frontend.joins import joined_env, same_env, widen_new
 from s2sad.frontend.lowerer import BottomReached, Contribution, Lowerer
 from s2sad.frontend.operators import BINARY, SYMBOLS, apply
@@ -36,6 +37,7 @@ from s2sad.ir.nodes import (
     Assert,
     Assign,
     Break,
+    CallStmt,
     Const,
     Continue,
     Effect,
@@ -51,6 +53,7 @@ from s2sad.ir.nodes import (
     While,
 )
 from s2sad.ir.types import Array, ListOf, Scalar
+from s2sad.ir.walk import reads
 
 RULE_OUTSIDE = (
     "A rule may not read values of the scope around it, for their derivatives would be lost.\n"
@@ -161,11 +164,33 @@ def _unpack(lw: Lowerer, target: Any, value: Value, node: Any) -> None:
     elif len(items) != len(target.elts):
         lw.fail(node, f"{len(items)} values cannot be unpacked into {len(target.elts)} names")
     names = [t.value if isinstance(t, gast.Starred) else t for t in target.elts]
+    if _named_in_place(lw, names, items, node):
+        return
     if _permute(lw, names, items, node):
         return
     items = _simultaneous(lw, names, items, node)
     for name, item in zip(names, items, strict=True):
         assign_target(lw, name, item, node)
+
+
+def _named_in_place(lw: Lowerer, names: list[Any], items: list[Value], node: Any) -> bool:
+    """`w, v = np.linalg.eigh(a)`: the call that was just written gives its results these names."""
+    if not all(isinstance(n, gast.Name) for n in names):
+        return False
+    if lw.in_rule and all(isinstance(i, StaticV) or (isinstance(i, V) and isinstance(i.expr, Var)) for i in items):
+        lw.env.update(zip((n.id for n in names), items, strict=True))
+        return True
+    call = lw.block[-1] if lw.block else None
+    if not isinstance(call, CallStmt) or call.fn is None or items != [V(t) for t in call.targets]:
+        return False
+    given = [lw.ir_name(n.id) for n in names]
+    if len(set(given)) < len(given) or any(set(given) & reads(arg) for arg in call.args):
+        return False
+    targets = tuple(Var(name, t.type) for name, t in zip(given, call.targets, strict=True))
+    lw.block[-1] = replace(call, targets=targets)
+    lw.names.update(given)
+    lw.env.update((n.id, V(t)) for n, t in zip(names, targets, strict=True))
+    return True
 
 
 def _items_of(lw: Lowerer, value: Value, count: int, target: Any, node: Any) -> list[Value]:
@@ -207,8 +232,6 @@ def _permute(lw: Lowerer, names: list[Any], items: list[Value], node: Any) -> bo
 
 def _simultaneous(lw: Lowerer, names: list[Any], items: list[Value], node: Any) -> list[Value]:
     """Read every right-hand side before any name changes: `a, b = b, a + b`."""
-    from s2sad.ir.walk import reads
-
     result = list(items)
     changed: set[str] = set()
     for position, name in enumerate(names):
@@ -242,8 +265,6 @@ def _roots(lw: Lowerer, target: Any) -> set[str]:
     if not isinstance(target, gast.Name):
         return set()
     value = lw.env.get(target.id)
-    from s2sad.ir.walk import reads
-
     return {n for leaf in leaves_of(value) for n in reads(leaf)} if value is not None else set()
 
 
@@ -255,8 +276,10 @@ def _store_item(lw: Lowerer, target: Any, value: Value, node: Any, op: str = "")
             _store_struct(lw, target, base, value, node, op)
             return
         case BarV(slot):
-            index = tuple(_index_items(lw, target.slice, node))
-            added = Contribution(slot, index, as_expr(lw, value, node))
+            index = _index_items(lw, target.slice, node)
+            if slot is not None and isinstance(slot.type, Array):
+                index = expand_index(lw, slot.type, index, node)
+            added = Contribution(slot, tuple(index), as_expr(lw, value, node))
             lw.block.append(added)  # type: ignore[arg-type]
             return
         case V(expr) if isinstance(expr.type, Array | ListOf):

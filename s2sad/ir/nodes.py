@@ -107,12 +107,18 @@ class Store:
 
 @dataclass(frozen=True, slots=True)
 class CallStmt:
-    """`targets = callee(args)`: a function of the program, by its unique name."""
+    """`targets = callee(args)`: a function of the program, by its unique name.
+
+    A library function with several results, such as `np.linalg.eigh`, stands in `fn` itself, with
+    its keywords in `static`; `callee` is then empty. Such a call writes nothing and shares nothing.
+    """
 
     targets: tuple[Var, ...]
     callee: str
     args: tuple[Expr, ...]
     span: Span = NOWHERE
+    fn: Callable[..., Any] | None = None
+    static: tuple[tuple[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

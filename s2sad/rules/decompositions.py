@@ -1,4 +1,4 @@
-"""Solves, inverses, determinants, the Cholesky factor and norms."""
+"""Solves, inverses, determinants and norms."""
 
 # pyright: reportSelfClsParameterName=false
 # ruff: noqa: D102
@@ -9,12 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from s2sad import runtime
 from s2sad.ir.ops import unbroadcast
-from s2sad.rules.registry import constant, rule
-from s2sad.rules.sample import case, definite, values
-
-_SPD = definite(3, 3) @ definite(3, 3).T
+from s2sad.rules.registry import rule
+from s2sad.rules.sample import case, complex_values, definite, values
 
 
 @rule(np.linalg.solve)
@@ -69,7 +66,7 @@ class inv:
 
 @rule(np.linalg.det)
 class det:
-    """Giles 2008, section 2.2.4; a singular matrix raises."""
+    """Giles 2008, section 2.2.4; the derivative of a singular matrix raises."""
 
     samples = (case(definite(3, 3)), case(definite(2, 3, 3)))
     complex = True
@@ -87,64 +84,12 @@ class det:
             a_bar += (y_bar * y)[..., None, None] * np.swapaxes(np.linalg.inv(a), -1, -2)
 
 
-@rule(runtime.log_of_det)
-class log_of_det:
-    """Giles 2008, section 2.2.4: the part of `slogdet` that is not constant."""
-
-    samples = (case(definite(3, 3)), case(definite(2, 3, 3)))
-
-    def tangent(a: Any, y: Any, a_dot: Any) -> Any:
-        if a.ndim == 2:
-            return np.trace(np.linalg.solve(a, a_dot))
-        else:
-            return np.trace(np.linalg.solve(a, a_dot), axis1=-2, axis2=-1)
-
-    def adjoint(a: Any, y: Any, y_bar: Any, a_bar: Any) -> None:
-        if a.ndim == 2:
-            a_bar += y_bar * np.linalg.inv(a).T
-        else:
-            a_bar += y_bar[..., None, None] * np.swapaxes(np.linalg.inv(a), -1, -2)
-
-
-constant(runtime.sign_of_det)
-
-
-@rule(np.linalg.cholesky)
-class cholesky:
-    """Murray 2016, section 3; as NumPy reads only the lower triangle, so does the derivative."""
-
-    samples = (case(_SPD), case(np.stack([_SPD, _SPD + np.eye(3)])))
-
-    def tangent(a: Any, y: Any, a_dot: Any) -> Any:
-        below = np.tril(a_dot, k=-1)
-        if a.ndim == 2:
-            half = np.linalg.solve(y, np.tril(a_dot) + below.T)
-            inside = np.linalg.solve(y, half.T)
-        else:
-            half = np.linalg.solve(y, np.tril(a_dot) + np.swapaxes(below, -1, -2))
-            inside = np.linalg.solve(y, np.swapaxes(half, -1, -2))
-        return 0.5 * (y @ (np.tril(inside) + np.tril(inside, k=-1)))
-
-    def adjoint(a: Any, y: Any, y_bar: Any, a_bar: Any) -> None:
-        if a.ndim == 2:
-            inside = y.T @ y_bar
-            symmetric = np.tril(inside) + np.tril(inside, k=-1).T
-            half = np.linalg.solve(y.T, symmetric)
-            full = 0.5 * np.linalg.solve(y.T, half.T)
-        else:
-            transposed = np.swapaxes(y, -1, -2)
-            inside = transposed @ y_bar
-            symmetric = np.tril(inside) + np.swapaxes(np.tril(inside, k=-1), -1, -2)
-            half = np.linalg.solve(transposed, symmetric)
-            full = 0.5 * np.linalg.solve(transposed, np.swapaxes(half, -1, -2))
-        a_bar += np.tril(full) + np.tril(full, k=-1)
-
-
 @rule(np.linalg.norm)
 class norm:
     """Giles 2008, section 2.3.4, and the other orders by their definition.
 
-    At 0, where the Euclidean norm has no derivative, 0: a subgradient.
+    At 0, where a norm has no derivative, 0: a subgradient. Of complex numbers, that of their sizes.
+    Orders that are not here are read as other calls (see `rules/products.py`).
     """
 
     samples = (
@@ -154,38 +99,60 @@ class norm:
         case(values(3, 4), axis=0, keepdims=True),
         case(values(4), ord=2),
         case(values(3, 4), ord="fro"),
+        case(values(2, 3, 4), axis=(0, 2)),
         case(values(4), ord=1),
         case(values(4), ord=np.inf),
+        case(values(4), ord=-np.inf),
         case(values(3, 4), ord=1, axis=0),
         case(values(3, 4), ord=np.inf, axis=-1),
         case(values(4), ord=3),
+        case(values(3, 4), ord=2.5, axis=0),
+        case(values(4), ord=-1),
+        case(values(4) * (values(4) > -1.0), ord=3),
         case(values(3, 4), ord=1),
         case(values(3, 4), ord=np.inf),
         case(values(3, 4), ord=2),
+        case(complex_values(4)),
+        case(complex_values(3, 4), axis=1),
+        case(complex_values(3, 4), ord="fro"),
+        case(complex_values(4), ord=1),
+        case(complex_values(4), ord=3),
+        case(complex_values(3, 4), ord=np.inf, axis=1),
+        case(complex_values(3, 4), ord=1),
+        case(complex_values(3, 4), ord=2),
     )
-    only = (("ord", (None, 1, 2, 3, 4, np.inf, "fro")),)
+    complex = True
 
     def tangent(
         x: Any, y: Any, x_dot: Any, *, ord: Any = None, axis: Any = None, keepdims: bool = False
     ) -> Any:
-        if axis is None and x.ndim == 2 and (ord == 1 or ord == np.inf):
-            sums = np.sum(np.abs(x), axis=0 if ord == 1 else 1, keepdims=True)
-            hit = (sums == y) * np.ones_like(sums)
-            return np.sum(np.sign(x) * hit * x_dot) / np.sum(hit)
-        elif axis is None and x.ndim == 2 and ord == 2:
-            return np.linalg.svd(x)[0][:, 0] @ x_dot @ np.linalg.svd(x)[2][0]
-        elif ord is None or ord == 2 or ord == "fro":
-            return np.sum(x * x_dot, axis=axis, keepdims=keepdims) / (y + (y == 0))
-        elif ord == 1:
-            return np.sum(np.sign(x) * x_dot, axis=axis, keepdims=keepdims)
-        elif ord == np.inf:
-            size = np.abs(x)
-            hit = (size == np.max(size, axis=axis, keepdims=True)) * np.sign(x)
-            share = hit / np.sum(np.abs(hit), axis=axis, keepdims=True)
-            return np.sum(share * x_dot, axis=axis, keepdims=keepdims)
+        size = np.abs(x)
+        if np.iscomplexobj(x):
+            size_dot = np.real(np.conj(x) * x_dot) / (size + (size == 0))
         else:
-            power = np.sign(x) * np.abs(x) ** (ord - 1)
-            return np.sum(power * x_dot, axis=axis, keepdims=keepdims) / (y + (y == 0)) ** (ord - 1)
+            size_dot = np.sign(x) * x_dot
+        if axis is None and x.ndim == 2 and (ord == 1 or ord == np.inf):
+            sums = np.sum(size, axis=0 if ord == 1 else 1, keepdims=True)
+            hit = (sums == y) * np.ones_like(sums)
+            return np.sum(hit * size_dot) / np.sum(hit)
+        elif axis is None and x.ndim == 2 and ord == 2:
+            u, _, vt = np.linalg.svd(x, full_matrices=False)
+            return np.real(np.conj(u[:, 0]) @ x_dot @ np.conj(vt[0]))
+        elif ord is None or ord == 2 or ord == "fro":
+            return np.sum(np.real(np.conj(x) * x_dot), axis=axis, keepdims=keepdims) / (y + (y == 0))
+        elif ord == 1:
+            return np.sum(size_dot, axis=axis, keepdims=keepdims)
+        elif ord == np.inf or ord == -np.inf:
+            if ord == np.inf:
+                extreme = np.max(size, axis=axis, keepdims=True)
+            else:
+                extreme = np.min(size, axis=axis, keepdims=True)
+            hit = (size == extreme) * np.ones_like(size)
+            share = hit / np.sum(hit, axis=axis, keepdims=True)
+            return np.sum(share * size_dot, axis=axis, keepdims=keepdims)
+        else:
+            power = size ** (ord - 1) * size_dot
+            return np.sum(power, axis=axis, keepdims=keepdims) / (y + (y == 0)) ** (ord - 1)
 
     def adjoint(
         x: Any,
@@ -203,18 +170,24 @@ class norm:
         else:
             g = np.expand_dims(y_bar, axis)
             total = np.expand_dims(y, axis)
-        if axis is None and x.ndim == 2 and (ord == 1 or ord == np.inf):
-            sums = np.sum(np.abs(x), axis=0 if ord == 1 else 1, keepdims=True)
-            hit = (sums == y) * np.ones_like(sums)
-            x_bar += g / np.sum(hit) * hit * np.sign(x)
-        elif axis is None and x.ndim == 2 and ord == 2:
-            x_bar += g * np.outer(np.linalg.svd(x)[0][:, 0], np.linalg.svd(x)[2][0])
-        elif ord is None or ord == 2 or ord == "fro":
-            x_bar += g / (total + (total == 0)) * x
-        elif ord == 1:
-            x_bar += g * np.sign(x)
-        elif ord == np.inf:
-            hit = (np.abs(x) == total) * np.sign(x)
-            x_bar += g / np.sum(np.abs(hit), axis=axis, keepdims=True) * hit
+        size = np.abs(x)
+        if np.iscomplexobj(x):
+            unit = np.conj(x) / (size + (size == 0))
         else:
-            x_bar += g / (total + (total == 0)) ** (ord - 1) * (np.sign(x) * np.abs(x) ** (ord - 1))
+            unit = np.sign(x)
+        if axis is None and x.ndim == 2 and (ord == 1 or ord == np.inf):
+            sums = np.sum(size, axis=0 if ord == 1 else 1, keepdims=True)
+            hit = (sums == y) * np.ones_like(sums)
+            x_bar += g / np.sum(hit) * hit * unit
+        elif axis is None and x.ndim == 2 and ord == 2:
+            u, _, vt = np.linalg.svd(x, full_matrices=False)
+            x_bar += g * np.outer(np.conj(u[:, 0]), np.conj(vt[0]))
+        elif ord is None or ord == 2 or ord == "fro":
+            x_bar += g / (total + (total == 0)) * np.conj(x)
+        elif ord == 1:
+            x_bar += g * unit
+        elif ord == np.inf or ord == -np.inf:
+            hit = (size == total) * np.ones_like(size)
+            x_bar += g / np.sum(hit, axis=axis, keepdims=True) * hit * unit
+        else:
+            x_bar += g / (total + (total == 0)) ** (ord - 1) * (size ** (ord - 1) * unit)

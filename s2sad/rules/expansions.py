@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import cmath
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from s2sad import runtime
 from s2sad.rules.registry import expands
 
 
@@ -67,25 +66,3 @@ def hypot(*coordinates: Any) -> Any:
     for coordinate in coordinates[1:]:
         total = math.hypot(total, coordinate)
     return total
-
-
-@expands(np.linalg.multi_dot)
-def multi_dot(arrays: Any) -> Any:
-    """Return the product of the arrays, from the left."""
-    total = arrays[0]
-    for array in arrays[1:]:
-        total = total @ array
-    return total
-
-
-class SignAndLog(NamedTuple):
-    """The result of `np.linalg.slogdet`."""
-
-    sign: Any
-    logabsdet: Any
-
-
-@expands(np.linalg.slogdet)
-def slogdet(a: Any) -> SignAndLog:
-    """Return the sign of the determinant and the logarithm of its size."""
-    return SignAndLog(runtime.sign_of_det(a), runtime.log_of_det(a))

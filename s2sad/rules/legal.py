@@ -20,7 +20,7 @@ from s2sad import runtime
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Const, Expr, Index, Pack, Slice, Var
 from s2sad.ir.types import Array, Dim, Scalar, Static, Struct, Type, rank
-from s2sad.rules import subscripts
+from s2sad.rules import legal_linalg, subscripts
 
 Rewrite = Callable[[Apply], Expr | None]
 
@@ -226,41 +226,12 @@ def _inner(call: Apply) -> Expr | None:
             return None
 
 
-def _vdot(call: Apply) -> Expr | None:
-    a, b = call.args
-    same = rank(a.type) == rank(b.type) > 1
-    return _apply(runtime.vdot_flat, (a, b), call.type) if same else None
-
-
 def _batched(helper: Any) -> Rewrite:
     def rewrite(call: Apply) -> Expr | None:
         batch = all(rank(x.type) == 3 for x in call.args)
         return _apply(helper, call.args, call.type) if batch else None
 
     return rewrite
-
-
-def _norm(call: Apply) -> Expr | None:
-    static = dict(call.static)
-    order, axis, keepdims = static.get("ord"), static.get("axis"), static.get("keepdims", False)
-    x = call.args[0]
-    if axis is None:
-        flat = (order is None and rank(x.type) > 2) or order == "fro"
-        return _apply(runtime.norm_all, (x,), call.type) if flat and not keepdims else None
-    if not isinstance(axis, int) or rank(x.type) == 1:
-        return None
-    axis %= rank(x.type)
-    kind = _without(x.type, axis)
-    size = _apply(np.absolute, (x,), x.type)
-    if order is None or order == 2:
-        result = _apply(runtime.norm_axis, (x,), kind, axis=axis)
-    elif order == 1:
-        result = _apply(np.sum, (size,), kind, axis=axis)
-    elif order == math.inf:
-        result = _apply(runtime.max_axis, (size,), kind, axis=axis)
-    else:
-        return None
-    return _apply(np.expand_dims, (result,), call.type, axis=axis) if keepdims else result
 
 
 def _einsum(call: Apply) -> Expr | None:
@@ -520,6 +491,7 @@ def _dist(call: Apply) -> Expr | None:
 
 
 _REWRITES: dict[Any, Rewrite] = {
+    **legal_linalg.REWRITES,
     **dict.fromkeys(_ALONG, _reduce),
     **dict.fromkeys(_JOINS, _join),
     **dict.fromkeys((np.matmul, operator.matmul, np.dot), _matmul),
@@ -534,17 +506,13 @@ _REWRITES: dict[Any, Rewrite] = {
     np.swapaxes: _swapaxes,
     np.moveaxis: _moveaxis,
     np.inner: _inner,
-    np.vdot: _vdot,
     np.linalg.solve: _batched(runtime.solve_batch),
     np.linalg.inv: _batched(runtime.inv_batch),
     np.linalg.det: _batched(runtime.det_batch),
-    np.linalg.norm: _norm,
     ops.astype: _astype,
     np.einsum: _einsum,
     np.tensordot: _tensordot,
     np.polyval: _renamed(runtime.polyval),
-    runtime.log_of_det: _batched(runtime.log_of_det_batch),
-    runtime.sign_of_det: _batched(runtime.sign_of_det_batch),
     np.expand_dims: _expand_dims,
     np.squeeze: _squeeze,
     np.clip: _clip,

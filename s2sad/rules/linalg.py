@@ -158,24 +158,26 @@ class outer:
 
 @rule(np.vdot)
 class vdot:
-    """The sum of the products of two arrays, flattened; real only, as `vdot` conjugates `a`."""
+    """The sum of the products of two arrays, flattened, the first one conjugated."""
 
     samples = (
         case(values(3), values(3, seed=1)),
         case(values(2, 3), values(2, 3, seed=1)),
         case(values(2, 3), values(6, seed=1)),
+        case(complex_values(2, 3), complex_values(2, 3, seed=1)),
     )
+    complex = True
 
     def tangent(a: Any, b: Any, y: Any, a_dot: Any, b_dot: Any) -> Any:
         return np.vdot(a_dot, b) + np.vdot(a, b_dot)
 
     def adjoint(a: Any, b: Any, y: Any, y_bar: Any, a_bar: Any, b_bar: Any) -> None:
         if a.ndim == 1 and b.ndim == 1:
-            a_bar += y_bar * b
-            b_bar += y_bar * a
+            a_bar += np.conj(y_bar * b)
+            b_bar += y_bar * np.conj(a)
         else:
-            a_bar += y_bar * np.reshape(b, a.shape)
-            b_bar += y_bar * np.reshape(a, b.shape)
+            a_bar += np.conj(y_bar * np.reshape(b, a.shape))
+            b_bar += y_bar * np.conj(np.reshape(a, b.shape))
 
 
 @rule(np.trace)

@@ -60,6 +60,9 @@ class Structured:
         samples: `(args, kwargs)` pairs, on which the tests run the rule.
         complex: whether the rule also holds for complex arguments.
         only: the values allowed for a static keyword; any other has no rule.
+        results: nouns for the results of a function that has several: `y` and `y_bar` are then
+            tuples, in `y_bar` None for a result that carries no cotangent, and the tangent returns
+            one value for each result that is no integer.
 
     A static keyword that the two functions do not name has no rule either. An optional
     argument that was not given is None, and has no bar.
@@ -71,6 +74,7 @@ class Structured:
     samples: tuple[tuple[tuple[Any, ...], dict[str, Any]], ...] = ()
     complex: bool = False
     only: tuple[tuple[str, tuple[Any, ...]], ...] = ()
+    results: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +89,12 @@ class Expansion:
     body: Fn
     counts: tuple[int, ...]
     names: frozenset[str]
+    when: Callable[[Settings], bool] | None = None
 
+
+Settings = dict[str, Any]
+"""What is known of a call beforehand: settings by parameter name, of the operands, `ndim` their
+ranks and `complex` whether they are."""
 
 Rule = Elementwise | Structured | Constant
 
@@ -109,8 +118,8 @@ MATH_NAMES = {
 }
 
 _TABLES = (
-    "elementwise", "constants", "reductions", "scans", "linalg", "decompositions", "shaping",
-    "diagonals", "joining", "contractions", "polynomials", "helpers", "expansions",
+    "elementwise", "constants", "reductions", "scans", "linalg", "decompositions", "factors", "spectral", "shaping",
+    "diagonals", "joining", "contractions", "polynomials", "helpers", "expansions", "products",
 )  # fmt: skip
 _loaded: list[bool] = []
 
@@ -178,6 +187,7 @@ def rule(fn: Fn, *more: Fn) -> Callable[[type], Structured]:
             tuple(body.get("samples", ())),
             body.get("complex", False),
             tuple(body.get("only", ())),
+            tuple(body.get("results", ())),
         )
         for each in (fn, *more):
             REGISTRY[each] = made
@@ -193,26 +203,31 @@ def constant(*fns: Fn) -> None:
 
 
 def expands(
-    fn: Fn, counts: tuple[int, ...] = (), names: tuple[str, ...] = ()
-) -> Callable[[Fn], Fn]:
+    fn: Fn, counts: tuple[int, ...] = (), names: tuple[str, ...] = (),
+    when: Callable[[Settings], bool] | None = None,
+) -> Callable[[Fn], Fn]:  # fmt: skip
     """Register the decorated function as the meaning of `fn` (see `rules/expansions.py`).
 
     A call of `fn` that has one of these counts of positional arguments, no other keyword than
-    these and no argument that is None is left as it is.
+    these and no argument that is None is left as it is. `when`, if given, decides alone.
     """
 
     def register(body: Fn) -> Fn:
-        EXPANSIONS[fn] = Expansion(body, counts, frozenset(names))
+        EXPANSIONS[fn] = Expansion(body, counts, frozenset(names), when)
         return body
 
     return register
 
 
-def expansion(fn: Any, count: int, names: set[str], has_none: bool) -> Fn | None:
+def expansion(fn: Any, count: int, names: set[str], has_none: bool, known: Settings) -> Fn | None:
     """Return the function to lower in place of `fn` for such a call, or None."""
     _load()
     found = EXPANSIONS.get(fn)
-    if found is None or (count in found.counts and names <= found.names and not has_none):
+    if found is None:
+        return None
+    if found.when is not None:
+        return found.body if found.when(known) else None
+    if count in found.counts and names <= found.names and not has_none:
         return None
     return found.body
 

@@ -1,18 +1,15 @@
 """What the emitted code may call: small functions that run in CPython and under Numba alike."""
 
 from s2sad.runtime.broadcast import sum_to_shape, unbroadcast
+from s2sad.runtime.decompositions import real_eig, real_eigvals
 from s2sad.runtime.indexing import add_at, add_at_any
 from s2sad.runtime.linalg import (
     det_batch,
     inv_batch,
-    log_of_det,
-    log_of_det_batch,
     matmul_batch,
     norm_all,
-    norm_axis,
-    sign_of_det,
-    sign_of_det_batch,
     solve_batch,
+    squared_size,
     vdot_flat,
 )
 from s2sad.runtime.reductions import (
@@ -69,8 +66,6 @@ __all__ = [
     "flip_axis",
     "inv_batch",
     "inverse_axes",
-    "log_of_det",
-    "log_of_det_batch",
     "matmul_batch",
     "max_axis",
     "mean_axis",
@@ -78,7 +73,6 @@ __all__ = [
     "nanmean_axis",
     "nansum_axis",
     "norm_all",
-    "norm_axis",
     "pad_before",
     "pad_like",
     "pad_matrix",
@@ -88,6 +82,8 @@ __all__ = [
     "prod_axis",
     "product_of_others",
     "put_diagonal",
+    "real_eig",
+    "real_eigvals",
     "roll_axis",
     "scan",
     "scan_back",
@@ -95,9 +91,8 @@ __all__ = [
     "scatter_along",
     "shift",
     "shift_back",
-    "sign_of_det",
-    "sign_of_det_batch",
     "solve_batch",
+    "squared_size",
     "std_all",
     "std_axis",
     "sum_to_shape",

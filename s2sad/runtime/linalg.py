@@ -21,19 +21,19 @@ def matmul_batch(a: Any, b: Any) -> Any:
     return out
 
 
-def norm_axis(x: Any, axis: int) -> Any:
-    """Return `np.linalg.norm(x, axis=axis)`."""
-    return np.sqrt(np.sum(x * x, axis))
+def squared_size(x: Any) -> Any:
+    """Return the squares of the sizes of the elements."""
+    return np.real(x) ** 2 + np.imag(x) ** 2 if np.iscomplexobj(x) else x * x
 
 
 def norm_all(x: Any) -> Any:
-    """Return the root of the sum of squares of every element."""
-    return np.sqrt(np.sum(x * x))
+    """Return the root of the sum of squares of the sizes of every element."""
+    return np.sqrt(np.sum(squared_size(x)))
 
 
 def vdot_flat(a: Any, b: Any) -> Any:
-    """Return the sum of `a * b` over two real arrays of one shape."""
-    return np.sum(a * b)
+    """Return `np.vdot(a, b)` of two arrays of any rank."""
+    return np.sum(np.conj(np.ravel(np.ascontiguousarray(a))) * np.ravel(np.ascontiguousarray(b)))
 
 
 def solve_batch(a: Any, b: Any) -> Any:
@@ -57,30 +57,4 @@ def det_batch(a: Any) -> Any:
     out = np.empty(a.shape[0], a.dtype)
     for k in range(a.shape[0]):
         out[k] = np.linalg.det(np.ascontiguousarray(a[k]))
-    return out
-
-
-def log_of_det(a: Any) -> Any:
-    """Return the logarithm of the size of the determinant, `np.linalg.slogdet(a)[1]`."""
-    return np.linalg.slogdet(a)[1]
-
-
-def sign_of_det(a: Any) -> Any:
-    """Return the sign of the determinant, `np.linalg.slogdet(a)[0]`."""
-    return np.linalg.slogdet(a)[0]
-
-
-def log_of_det_batch(a: Any) -> Any:
-    """Return `log_of_det` of each matrix of a three-dimensional real array."""
-    out = np.empty(a.shape[0], a.dtype)
-    for k in range(a.shape[0]):
-        out[k] = np.linalg.slogdet(np.ascontiguousarray(a[k]))[1]
-    return out
-
-
-def sign_of_det_batch(a: Any) -> Any:
-    """Return `sign_of_det` of each matrix of a three-dimensional real array."""
-    out = np.empty(a.shape[0], a.dtype)
-    for k in range(a.shape[0]):
-        out[k] = np.linalg.slogdet(np.ascontiguousarray(a[k]))[0]
     return out

@@ -444,11 +444,14 @@ class _Adjoint:
             return self._clear_targets(stmt, ct)
         results = tuple(
             t.name in self.active and any(on[i] for i in origin)
-            for t, origin in zip(stmt.targets, flow.results, strict=True)
+            for t, origin in zip(stmt.targets, flow.origins(stmt.targets, stmt.args), strict=True)
         )
         written = [i for i in flow.writes if on[i]]
         if not any(results) and not written:
             return self._clear_targets(stmt, ct)
+        if stmt.fn is not None:
+            ct.push_results(stmt, tuple(self.bar(t) if r else None for t, r in zip(stmt.targets, results, strict=True)))
+            return [*ct.code, *self._clear_targets(stmt, self._cotangents(stmt.span))]
         name = self.callee_adjoint(stmt.callee, on, results)
         args: list[Expr] = list(stmt.args)
         args += [self.bar(t) for t, active in zip(stmt.targets, results, strict=True) if active]
@@ -634,6 +637,8 @@ class _Adjoint:
     def _reverse_call(self, stmt: CallStmt, restore: list[Stmt]) -> list[Stmt]:
         """The callee's adjoint overwrites what the callee writes: put it back before and after."""
         code = self.adjoint_code.get(id(stmt), [])
+        if stmt.fn is not None:  # its adjoint reads the results
+            return [*code, *restore]
         if not code or not restore:
             return [*restore, *code]
         again: list[Stmt] = []

@@ -20,7 +20,7 @@ from s2sad.frontend.lowerer import Contribution
 from s2sad.frontend.operators import build
 from s2sad.frontend.values import BarV, StaticV, StructV, V, literal, pack
 from s2sad.ir import ops
-from s2sad.ir.nodes import Apply, Assign, Const, Expr, For, If, Index, Pack, Slice, Stmt, Store, Var
+from s2sad.ir.nodes import Apply, Assign, CallStmt, Const, Expr, For, If, Index, Pack, Slice, Stmt, Store, Var
 from s2sad.ir.types import Array, Dim, ListOf, Scalar, Type, is_complex, is_inexact, not_one
 from s2sad.ir.views import is_advanced
 from s2sad.ir.walk import subexpressions
@@ -374,8 +374,29 @@ class Cotangents:
         for name, arg in zip(operands, expr.args, strict=False):
             if f"{name}_bar" in bars:
                 env[f"{name}_bar"] = _bar_value(arg, ())
-        for name in bars:
+        self._run_adjoint(rule, expr, env)
+
+    def push_results(self, call: CallStmt, bars: tuple[Expr | None, ...]) -> None:
+        """Push the cotangents of a library function with several results; None where there is none."""
+        expr = Apply(call.fn, call.args, call.targets[0].type, call.static)  # type: ignore[arg-type]
+        rule = rule_for(expr, self.span)
+        assert isinstance(rule, Structured)
+        operands = rule_parameters(rule.adjoint)
+        env: dict[str, Any] = {}
+        for name, arg in zip(operands, call.args, strict=False):
+            env[name] = operand_value(self.value(arg, 2))
+            env[f"{name}_bar"] = _bar_value(arg, ())
+        places = tuple(range(len(bars)))
+        env["y"] = StructV("tuple", places, tuple(V(target) for target in call.targets))
+        env["y_bar"] = StructV("tuple", places, tuple(StaticV(None) if bar is None else V(bar) for bar in bars))
+        self._run_adjoint(rule, expr, env)
+
+    def _run_adjoint(self, rule: Structured, expr: Apply, env: dict[str, Any]) -> None:
+        """Write the statements of a structured rule, pushing what it adds to the bars in `env`."""
+        names = rule_parameters(rule.adjoint)
+        for name in names[names.index("y") + 2 :]:
             env.setdefault(name, BarV(None))
+        env = {name: value for name, value in env.items() if name in names}
         env = bind_rule(rule.adjoint, expr, env, self.span)
         for item in run_adjoint(rule, env, self.namer, self.span):
             if isinstance(item, Contribution):

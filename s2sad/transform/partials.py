@@ -145,6 +145,7 @@ def bind_rule(fn: Callable[..., Any], expr: Apply, values: dict[str, Value], spa
             f"`{getattr(expr.fn, '__name__', expr.fn)}` with {len(expr.args)} operands has no derivative rule",
             span, missing_rule_help(expr.fn),
         )  # fmt: skip
+    _refuse_settings(rule, expr, span)
     for name in names[: names.index("y")]:
         env.setdefault(name, StaticV(None))
     for parameter in inspect.signature(fn).parameters.values():
@@ -154,6 +155,24 @@ def bind_rule(fn: Callable[..., Any], expr: Apply, values: dict[str, Value], spa
         elif parameter.name not in env and parameter.default is not parameter.empty:
             env[parameter.name] = _static_value(parameter.default)
     return env
+
+
+_WITHOUT_MEANING = frozenset({"dtype", "order", "optimize", "casting", "kind", "stable", "subok", "copy"})
+
+
+def _refuse_settings(rule: Any, expr: Apply, span: Span) -> None:
+    """A setting that the rule does not know, or not with this value, would be silently wrong."""
+    if not isinstance(rule, Structured):
+        return
+    known = inspect.signature(rule.tangent).parameters
+    allowed = dict(rule.only)
+    for name, value in expr.static:
+        unknown = name not in known and name not in _WITHOUT_MEANING
+        if unknown or (name in allowed and not any(value is a or value == a for a in allowed[name])):
+            raise MissingRuleError(
+                f"`{getattr(expr.fn, '__name__', expr.fn)}` with `{name}={value!r}` has no derivative rule", span,
+                missing_rule_help(expr.fn),
+            )  # fmt: skip
 
 
 def _static_value(value: Any) -> Value:
@@ -187,8 +206,10 @@ def run_adjoint(rule: Structured, env: dict[str, Value], namer: Namer, span: Spa
     return [_at(stmt, span) for stmt in lw.block]
 
 
-def run_tangent(rule: Structured, env: dict[str, Value], namer: Namer, span: Span) -> tuple[list[Stmt], Expr | None]:
-    """Lower a structured tangent; return its statements and the tangent of the result, None if zero."""
+def run_tangent(
+    rule: Structured, env: dict[str, Value], namer: Namer, span: Span
+) -> tuple[list[Stmt], tuple[Expr, ...]]:
+    """Lower a structured tangent; return its statements and the tangents of the results, none if zero."""
     from s2sad.ir.nodes import Return
 
     lw = _rule_lowerer(rule.tangent, env, namer)
@@ -196,14 +217,14 @@ def run_tangent(rule: Structured, env: dict[str, Value], namer: Namer, span: Spa
     namer.taken |= lw.names
     *before, last = lw.block
     assert isinstance(last, Return), f"the tangent of {rule.tangent.__qualname__} does not end in one return"
-    return [_at(stmt, span) for stmt in before], last.values[0] if last.values else None
+    return [_at(stmt, span) for stmt in before], last.values
 
 
 def _rule_lowerer(fn: Callable[..., Any], env: dict[str, Value], namer: Namer) -> Lowerer:
     source = _rule_source(fn)
     missing = [n for n in parameter_names(source.node) if n not in env]
     assert not missing, f"rule {fn.__qualname__} lacks {missing}"
-    return Lowerer(Context(), source, dict(env), [], namer.taken, rename={})
+    return Lowerer(Context(), source, dict(env), [], namer.taken, rename={}, in_rule=True)
 
 
 def _at(stmt: Any, span: Span) -> Any:

@@ -233,7 +233,7 @@ class Deriver:
             return
         self.finished[name] = self.functions[name]
         for stmt in statements(self.functions[name].body):
-            if isinstance(stmt, CallStmt):
+            if isinstance(stmt, CallStmt) and stmt.fn is None:
                 self._collect(stmt.callee, order)
         order[name] = self.functions[name]
 
@@ -304,7 +304,7 @@ def _changed_names(body: tuple[Stmt, ...]) -> set[str]:
             root = root_of(stmt.place)
             if root is not None:
                 changed.add(root.name)
-        if isinstance(stmt, CallStmt):
+        if isinstance(stmt, CallStmt) and stmt.fn is None:
             for arg in stmt.args:
                 root = root_of(arg)
                 if root is not None and isinstance(root.type, Array):

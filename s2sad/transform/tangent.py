@@ -197,6 +197,8 @@ class _Tangent:
         on = tuple(is_inexact(a.type) and bool(sources(a) & self.varied) for a in stmt.args)
         if not any(on):
             return [stmt, *self._zero_targets(stmt)]
+        if stmt.fn is not None:
+            return self._library(stmt)
         name = self.callee_tangent(stmt.callee, on)
         ex = self._writer(stmt.span)
         dots: list[Expr] = []
@@ -212,6 +214,14 @@ class _Tangent:
                 unused = Var(self.namer.fresh(f"{t.name}_dot"), t.type) if t.name not in self.varied else None
                 dot_targets.append(self.dot(t) if unused is None else unused)
         return [*ex.code, CallStmt((*targets, *dot_targets), name, (*stmt.args, *dots), stmt.span)]
+
+    def _library(self, stmt: CallStmt) -> list[Stmt]:
+        """The tangents of a library function with several results follow it: they read them."""
+        ex = self._writer(stmt.span)
+        results, after = ex.results(stmt)
+        dots = [self.dot(t) for t in stmt.targets if is_inexact(t.type)]
+        bindings = [Assign(dot, result, stmt.span) for dot, result in zip(dots, results, strict=True)]
+        return [*ex.code, stmt, *after, *bindings]
 
     def _zero_targets(self, stmt: CallStmt) -> list[Stmt]:
         zeros: list[Stmt] = []
@@ -376,9 +386,27 @@ class _Expression(Cotangents):
                 env[f"{name}_dot"] = self._dot_value(arg)
         for name in dots:
             env.setdefault(name, ZeroV())
-        statements, result = run_tangent(rule, bind_rule(rule.tangent, expr, env, self.span), self.namer, self.span)
+        statements, results = run_tangent(rule, bind_rule(rule.tangent, expr, env, self.span), self.namer, self.span)
         self.code.extend(statements)
-        return result
+        return results[0] if results else None
+
+    def results(self, call: CallStmt) -> tuple[tuple[Expr, ...], list[Stmt]]:
+        """Return the tangents of a call with several results, and the statements that they need after it."""
+        expr = Apply(call.fn, call.args, call.targets[0].type, call.static)  # type: ignore[arg-type]
+        rule = rule_for(expr, self.span)
+        assert isinstance(rule, Structured)
+        names = rule_parameters(rule.tangent)
+        env: dict[str, Any] = {}
+        for name, arg in zip(names, call.args, strict=False):
+            env[name] = operand_value(self.value(arg, 2))
+            if f"{name}_dot" in names:
+                env[f"{name}_dot"] = self._dot_value(arg)
+        results = tuple(V(target) for target in call.targets)
+        env["y"] = StructV("tuple", tuple(range(len(results))), results)
+        for name in names[names.index("y") + 1 :]:
+            env.setdefault(name, ZeroV())
+        statements, dots = run_tangent(rule, bind_rule(rule.tangent, expr, env, self.span), self.namer, self.span)
+        return dots, statements
 
     def _dot_value(self, arg: Expr) -> Any:
         if isinstance(arg, Pack):

@@ -10,7 +10,6 @@ import numba
 import numpy as np
 import pytest
 
-from s2sad import runtime
 from s2sad.backends.numba_cpu import jitted
 from s2sad.emit.names import Names
 from s2sad.emit.printer import print_expr
@@ -135,9 +134,6 @@ CASES: list[tuple[Any, tuple[Any, ...], dict[str, Any]]] = [
     (np.tensordot, (M, values(3, 4, seed=1)), {}),
     (np.linalg.matrix_power, (S,), {"n": 3}),
     (np.linalg.pinv, (M,), {}),
-    (runtime.log_of_det, (S,), {}),
-    (runtime.log_of_det, (definite(2, 3, 3),), {}),
-    (runtime.sign_of_det, (definite(2, 3, 3),), {}),
     (np.convolve, (V, values(3)), {"mode": "same"}),
     (np.correlate, (V, values(3)), {"mode": "valid"}),
     (np.correlate, (values(3), V), {"mode": "full"}),

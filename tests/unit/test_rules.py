@@ -108,9 +108,11 @@ def test_structured_rule(fn: Any, rule: Structured, k: int) -> None:
     step = 1e-5
     low, high = shifted(-step), shifted(step)
     if isinstance(y, tuple):
-        expected = tuple((h - lo) / (2 * step) for h, lo in zip(high, low, strict=True))
+        pairs = zip(high, low, strict=True)
+        expected = tuple((h - lo) / (2 * step) for h, lo in pairs if np.asarray(h).dtype.kind in "fc")
         for got, want in zip(y_dot, expected, strict=True):
-            np.testing.assert_allclose(got, want, rtol=1e-6, atol=1e-8)
+            assert np.shape(got) == np.shape(want)
+            np.testing.assert_allclose(got, want, rtol=1e-6, atol=1e-7)
     else:
         assert np.shape(y_dot) == np.shape(y)
         np.testing.assert_allclose(y_dot, (high - low) / (2 * step), rtol=1e-6, atol=1e-7)
@@ -130,7 +132,11 @@ def test_structured_rule(fn: Any, rule: Structured, k: int) -> None:
             np.conj(contribution), inner(np.conj(y_bar), np.conj(y_dot))
         ) or np.allclose(contribution, inner(np.conj(y_bar), next(iter(dots.values()))))
     else:
-        np.testing.assert_allclose(inner(y_bar, y_dot), contribution, rtol=1e-11, atol=1e-12)
+        if isinstance(y, tuple):
+            y_bar = tuple(b for b, item in zip(y_bar, y, strict=True) if np.asarray(item).dtype.kind in "fc")
+        # an adjoint that conjugates is one of the real part of the pairing
+        paired = np.real(inner(y_bar, y_dot))
+        np.testing.assert_allclose(paired, np.real(contribution), rtol=1e-11, atol=1e-11)
 
 
 @pytest.mark.parametrize(
@@ -157,7 +163,11 @@ def test_structured_rule_keeps_single_precision(fn: Any, rule: Structured, k: in
     y = fn(*args, **static)
     tangents = inspect.signature(rule.tangent).parameters
     dots = [v for n, v in zip(names, given, strict=True) if f"{n}_dot" in tangents]
-    assert np.result_type(rule.tangent(*given, y, *dots, **static)) == np.result_type(y)
+    y_dot = rule.tangent(*given, y, *dots, **static)
+    if not isinstance(y, tuple):
+        y, y_dot = (y,), (y_dot,)
+    kept = [item for item in y if np.asarray(item).dtype.kind in "fc"]
+    assert [np.result_type(d) for d in y_dot] == [np.result_type(item) for item in kept]
 
 
 def partials_of(fn: Any, rule: Elementwise, args: list[Any], y: Any, complexes: bool) -> list[Any]:
