@@ -46,7 +46,7 @@ STATIC_NAMES: frozenset[str] = frozenset({
     "initial_static", "offset", "axis1", "axis2", "norm", "decimals", "copy", "full_matrices",
     "UPLO", "casting", "axisa", "axisb", "axisc", "nan", "posinf", "neginf", "optimize", "lower",
     "kind", "side", "source", "destination", "pad_width", "constant_values", "stable", "return_index",
-    "endpoint", "num", "subok", "like", "device", "rcond", "hermitian", "compute_uv",
+    "endpoint", "num", "subok", "like", "device", "rcond", "hermitian", "compute_uv", "trans",
 })  # fmt: skip
 
 

@@ -284,11 +284,19 @@ def _compare_two(lw: Lowerer, op: str, left: Value, right: Value, node: Any) -> 
             return op == "NotEq"
     if isinstance(left, StructV) and isinstance(right, StructV) and op in ("Eq", "NotEq"):
         return _compare_structs(lw, op, left, right, node)
-    if isinstance(left, V) and isinstance(right, V) and isinstance(left.expr, Const) and isinstance(right.expr, Const):
-        return bool(fn(left.expr.value, right.expr.value))
+    numbers = [_number_of(value) for value in (left, right)]
+    if None not in numbers:
+        return bool(fn(*numbers))
     result = apply(lw, fn, (as_expr(lw, left, node), as_expr(lw, right, node)), {}, node).expr
     known = getattr(result.type, "value", None)
     return known if isinstance(known, bool) else result
+
+
+def _number_of(value: Value) -> Any:
+    """Return the number that a value is at transform time, or None."""
+    if isinstance(value, StaticV):
+        return value.value if isinstance(value.value, int | float) else None
+    return value.expr.value if isinstance(value, V) and isinstance(value.expr, Const) else None
 
 
 def _compare_structs(lw: Lowerer, op: str, left: StructV, right: StructV, node: Any) -> Expr | bool:

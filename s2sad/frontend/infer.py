@@ -27,6 +27,8 @@ from s2sad.ir.types import Array, Dim, ListOf, Scalar, Static, Struct, Sym, Type
 # Far apart, so that adding or taking a small constant never lands on another one.
 # The second time in falling order: the smaller of two lengths is then not the same one both times.
 _LENGTHS = ((11, 29, 47, 67, 83, 101, 127, 149), (97, 79, 61, 43, 31, 13, 113, 137))
+# Many lengths at once are closer together, as an array may have them all.
+_CLOSE = ((11, 13, 17, 19, 23, 29, 31, 37), (31, 29, 23, 19, 17, 13, 11, 37))
 
 OPERATORS: frozenset[Any] = frozenset({
     operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod,
@@ -260,7 +262,7 @@ def _sampled(
     merge = merge or _merge
     for merged in (*_mergings(names), None):
         results: list[tuple[Any, dict[int, Dim]]] = []
-        for lengths in _LENGTHS:
+        for lengths in _LENGTHS if len(names) < 4 else _CLOSE:
             sizes = _assign(names, lengths, merged)
             samples = [_sample_tree(arg, kind, sizes, lengths[-1]) for arg, kind in zip(args, types, strict=True)]
             try:

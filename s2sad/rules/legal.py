@@ -49,6 +49,8 @@ _JOINS = (np.concatenate, np.stack, np.hstack, np.vstack, np.column_stack)
 def legal(call: Apply) -> Expr:
     """Return an expression of the same value and type that Numba compiles, where one is known."""
     rewrite = _REWRITES.get(call.fn)
+    if (getattr(call.fn, "__module__", None) or "").startswith("scipy.linalg"):
+        rewrite = legal_linalg.legal_scipy
     if rewrite is None:
         return call
     return rewrite(call) or call

@@ -20,6 +20,19 @@ Rewrite = Callable[[Apply], Expr | None]
 _INT = Scalar("int64", weak=True)
 
 
+def legal_scipy(call: Apply) -> Expr | None:
+    """Return a call of SciPy in the form of a helper, or None."""
+    name = getattr(call.fn, "__name__", "")
+    static = dict(call.static)
+    if name == "expm" and rank(call.type) == 2:
+        return Apply(helpers.expm, call.args, call.type)
+    if name == "solve_triangular":
+        settings = (_flag(bool(static.get(s, False))) for s in ("trans", "lower", "unit_diagonal"))
+        fn = helpers.solve_triangular if rank(call.type) == 2 else helpers.solve_triangular_vector
+        return Apply(fn, (*call.args, *settings), call.type)
+    return None
+
+
 def legal_call(call: CallStmt) -> CallStmt:
     """Return a call with several results in a form that Numba compiles, where one is known."""
     static = dict(call.static)
@@ -101,18 +114,20 @@ def _trace(call: Apply) -> Expr | None:
 
 def _norm(call: Apply) -> Expr | None:
     static = dict(call.static)
-    order, axis, keepdims = static.get("ord"), static.get("axis"), static.get("keepdims", False)
+    order: Any = static.get("ord")
+    axis, keepdims = static.get("axis"), static.get("keepdims", False)
     x = call.args[0]
     if not isinstance(x.type, Array):
         return None
-    euclidean = order is None or order == "fro" or (order == 2 and (rank(x.type) == 1 or axis is not None))
+    euclidean: bool = order in (None, "fro") or (order == 2 and (rank(x.type) == 1 or axis is not None))
     if axis is None and not keepdims:
-        return _norm_of_all(call, x, order, euclidean)
+        flat = euclidean and (rank(x.type) > 2 or order == "fro")
+        return Apply(runtime.norm_all, (x,), call.type) if flat else None
     size = Apply(np.absolute, (x,), _real(x.type))
     if euclidean:
         total: Expr = Apply(np.sum, (Apply(runtime.squared_size, (x,), _real(x.type)),), call.type, _axes(static))
         return Apply(np.sqrt, (_rewritten(total),), call.type)
-    if not isinstance(axis, int) or order is None:
+    if not isinstance(axis, int) or not isinstance(order, int | float):
         return None
     if order == 1:
         return _rewritten(Apply(np.sum, (size,), call.type, _axes(static)))
@@ -121,13 +136,6 @@ def _norm(call: Apply) -> Expr | None:
     power = Apply(np.power, (size, Const(order, Scalar("float64", weak=True))), size.type)
     total = _rewritten(Apply(np.sum, (power,), call.type, _axes(static)))
     return Apply(np.power, (total, Const(1.0 / order, Scalar("float64", weak=True))), call.type)
-
-
-def _norm_of_all(call: Apply, x: Expr, order: Any, euclidean: bool) -> Expr | None:
-    """A norm of the whole array: of a vector, of a matrix, or of every element."""
-    if euclidean and (rank(x.type) > 2 or order == "fro"):
-        return Apply(runtime.norm_all, (x,), call.type)
-    return None
 
 
 def _axes(static: dict[str, Any]) -> tuple[tuple[str, Any], ...]:

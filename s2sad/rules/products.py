@@ -19,7 +19,7 @@ from s2sad.rules.registry import Settings, expands
 def _takes_singular_values(known: Settings) -> bool:
     """Say whether a norm is one of a matrix, and not one that the rule of `np.linalg.norm` has."""
     order, axis = known.get("ord"), known.get("axis")
-    if order == "nuc" or (order == 0 and order is not None):
+    if order in ("nuc", 0):
         return True
     if isinstance(axis, tuple):
         return len(axis) == 2 and order not in (None, "fro")
@@ -43,13 +43,17 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
         return np.expand_dims(value, axes) if keepdims else value
     size = np.abs(x)
     if ord == 1 or ord == -1:
-        sums, other = np.sum(size, axis=axes[0], keepdims=True), axes[1]
+        sums = np.sum(size, axis=axes[0], keepdims=True)
     else:
-        sums, other = np.sum(size, axis=axes[1], keepdims=True), axes[0]
-    if ord == 1 or ord == np.inf:
-        value = np.max(sums, axis=other, keepdims=True)
+        sums = np.sum(size, axis=axes[1], keepdims=True)
+    if ord == 1:
+        value = np.max(sums, axis=axes[1], keepdims=True)
+    elif ord == -1:
+        value = np.min(sums, axis=axes[1], keepdims=True)
+    elif ord == np.inf:
+        value = np.max(sums, axis=axes[0], keepdims=True)
     else:
-        value = np.min(sums, axis=other, keepdims=True)
+        value = np.min(sums, axis=axes[0], keepdims=True)
     return value if keepdims else np.squeeze(value, axis=axes)
 
 
@@ -157,14 +161,14 @@ def matrix_power(a: Any, n: int) -> Any:
     return half @ half if n % 2 == 0 else half @ half @ a
 
 
-def ones(count: int) -> tuple[int, ...]:
-    """Return the lengths of axes that are put in front."""
-    return (1,) * count
+def missing(count: int, other: int) -> tuple[int, ...]:
+    """Return the lengths of the axes that an array of `count` axes lacks beside one of `other`."""
+    return (1,) * max(other - count, 0)
 
 
-def every_other(count: int, first: int) -> tuple[int, ...]:
-    """Return `count` axes, every second one from `first`."""
-    return tuple(range(first, 2 * count, 2))
+def every_other(m: int, n: int, first: int) -> tuple[int, ...]:
+    """Return every second axis from `first`, for arrays of `m` and `n` axes spread over twice as many."""
+    return tuple(range(first, 2 * max(m, n), 2))
 
 
 @expands(np.kron, when=lambda known: known["ndim"] not in ([1, 1], [2, 2]))
@@ -172,10 +176,10 @@ def kron(a: Any, b: Any) -> Any:
     """Return the Kronecker product of arrays of any rank, the smaller one's first axes of length 1."""
     if a.ndim == 0 or b.ndim == 0:
         return a * b
-    n = max(a.ndim, b.ndim)
-    left = np.reshape(a, (*ones(n - a.ndim), *a.shape))
-    right = np.reshape(b, (*ones(n - b.ndim), *b.shape))
-    spread = np.expand_dims(left, every_other(n, 1)) * np.expand_dims(right, every_other(n, 0))
+    left = np.reshape(a, (*missing(a.ndim, b.ndim), *a.shape))
+    right = np.reshape(b, (*missing(b.ndim, a.ndim), *b.shape))
+    beside = np.expand_dims(left, every_other(a.ndim, b.ndim, 1))
+    spread = beside * np.expand_dims(right, every_other(a.ndim, b.ndim, 0))
     return np.reshape(spread, tuple(p * q for p, q in zip(left.shape, right.shape)))
 
 

@@ -222,6 +222,7 @@ def expands(
 def expansion(fn: Any, count: int, names: set[str], has_none: bool, known: Settings) -> Fn | None:
     """Return the function to lower in place of `fn` for such a call, or None."""
     _load()
+    _load_extra(fn)
     found = EXPANSIONS.get(fn)
     if found is None:
         return None
@@ -235,6 +236,7 @@ def expansion(fn: Any, count: int, names: set[str], has_none: bool, known: Setti
 def find(fn: Any) -> Rule | None:
     """Return the rule of `fn`, or None."""
     _load()
+    _load_extra(fn)
     try:
         return REGISTRY.get(fn)
     except TypeError:  # unhashable: surely no library function
@@ -253,6 +255,12 @@ def resolve(name: str, primal: Fn) -> Any:
         if found is not None:
             return found
     return getattr(np, name)
+
+
+def _load_extra(fn: Any) -> None:
+    """Load the rules of an optional library when a function of it is met."""
+    if (getattr(fn, "__module__", None) or "").startswith("scipy.linalg"):
+        importlib.import_module("s2sad.rules.scipy_linalg")
 
 
 def _load() -> None:

@@ -37,7 +37,7 @@ class eigh:
     only = (("UPLO", ("L", "U")),)
     complex = True
 
-    def tangent(a: Any, y: Any, a_dot: Any, *, UPLO: str = "L") -> Any:
+    def tangent(a: Any, y: Any, a_dot: Any, *, UPLO: Any = "L") -> Any:
         w, v = y
         if np.iscomplexobj(a):
             full = 0.5 * (a_dot + np.conj(np.matrix_transpose(a_dot)))
@@ -51,7 +51,7 @@ class eigh:
         w_dot = np.real(np.sum(rotated * eye, axis=-1))
         return w_dot, v @ (rotated * ((1.0 - eye) / gaps))
 
-    def adjoint(a: Any, y: Any, y_bar: Any, a_bar: Any, *, UPLO: str = "L") -> None:
+    def adjoint(a: Any, y: Any, y_bar: Any, a_bar: Any, *, UPLO: Any = "L") -> None:
         w, v = y
         w_bar, v_bar = y_bar
         if v_bar is None:
@@ -84,7 +84,7 @@ class eigvalsh:
     only = (("UPLO", ("L", "U")),)
     complex = True
 
-    def tangent(a: Any, y: Any, a_dot: Any, *, UPLO: str = "L") -> Any:
+    def tangent(a: Any, y: Any, a_dot: Any, *, UPLO: Any = "L") -> Any:
         v = np.linalg.eigh(a, UPLO=UPLO)[1]
         if np.iscomplexobj(a):
             full = 0.5 * (a_dot + np.conj(np.matrix_transpose(a_dot)))
@@ -94,7 +94,7 @@ class eigvalsh:
             full = np.triu(a_dot) + np.matrix_transpose(np.triu(a_dot, k=1))
         return np.real(np.sum(np.conj(v) * (full @ v), axis=-2))
 
-    def adjoint(a: Any, y: Any, y_bar: Any, a_bar: Any, *, UPLO: str = "L") -> None:
+    def adjoint(a: Any, y: Any, y_bar: Any, a_bar: Any, *, UPLO: Any = "L") -> None:
         v = np.linalg.eigh(a, UPLO=UPLO)[1]
         full = np.conj(v) * y_bar[..., None, :] @ np.matrix_transpose(v)
         if np.iscomplexobj(a):
@@ -180,7 +180,7 @@ class svd:
                 u_inner = np.matrix_transpose(u) @ u_bar
                 u_mixed = mixing * u_inner
                 inner = (u_mixed + np.conj(np.matrix_transpose(u_mixed))) * row
-            else:
+            elif right_bar is not None:
                 vt_bar = right_bar[..., :k, :] if full_matrices else right_bar
                 v_inner = vt_bar @ np.matrix_transpose(vt)
                 v_mixed = mixing * np.matrix_transpose(v_inner)

@@ -157,3 +157,51 @@ def power_batch(a: Any, n: int) -> Any:
     for k in range(a.shape[0]):
         out[k] = np.linalg.matrix_power(np.ascontiguousarray(a[k]), n)
     return out
+
+
+def solve_triangular(a: Any, b: Any, trans: bool, lower: bool, unit: bool) -> Any:
+    """Return `scipy.linalg.solve_triangular(a, b, trans, lower, unit)` for a matrix `b`."""
+    n = a.shape[0]
+    x = np.empty(b.shape, (a[:0, 0] * b[:0, 0]).dtype)
+    x[:] = b
+    for step in range(n):
+        i = step if lower != trans else n - 1 - step
+        for k in range(step):
+            j = k if lower != trans else n - 1 - k
+            x[i] -= (a[j, i] if trans else a[i, j]) * x[j]
+        if not unit:
+            x[i] /= a[i, i]
+    return x
+
+
+def solve_triangular_vector(a: Any, b: Any, trans: bool, lower: bool, unit: bool) -> Any:
+    """Return `scipy.linalg.solve_triangular(a, b, trans, lower, unit)` for a vector `b`."""
+    return solve_triangular(a, np.ascontiguousarray(b).reshape((-1, 1)), trans, lower, unit)[:, 0].copy()
+
+
+# Higham 2005, "The scaling and squaring method for the matrix exponential revisited", section 2.
+PADE = (
+    64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796428800.0, 129060195264000.0,
+    10559470521600.0, 670442572800.0, 33522128640.0, 1323241920.0, 40840800.0, 960960.0, 16380.0, 182.0, 1.0,
+)  # fmt: skip
+
+
+def expm(a: Any) -> Any:
+    """Return the exponential of a matrix, `scipy.linalg.expm(a)`."""
+    size = np.max(np.sum(np.abs(a), 0))
+    squarings = 0
+    if size > 5.371920351148152:
+        squarings = int(np.ceil(np.log2(size / 5.371920351148152)))
+    scaled = np.ascontiguousarray(a) * (np.ones_like(a[0, 0]) * 0.5**squarings)
+    eye = np.eye(a.shape[0]).astype(a.dtype)
+    second = scaled @ scaled
+    fourth = second @ second
+    sixth = fourth @ second
+    top = sixth @ (PADE[13] * sixth + PADE[11] * fourth + PADE[9] * second)
+    odd = scaled @ (top + PADE[7] * sixth + PADE[5] * fourth + PADE[3] * second + PADE[1] * eye)
+    top = sixth @ (PADE[12] * sixth + PADE[10] * fourth + PADE[8] * second)
+    even = top + PADE[6] * sixth + PADE[4] * fourth + PADE[2] * second + PADE[0] * eye
+    out = np.linalg.solve(even - odd, even + odd)
+    for _ in range(squarings):
+        out = out @ out
+    return out.astype(a.dtype)

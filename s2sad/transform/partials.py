@@ -157,7 +157,9 @@ def bind_rule(fn: Callable[..., Any], expr: Apply, values: dict[str, Value], spa
     return env
 
 
-_WITHOUT_MEANING = frozenset({"dtype", "order", "optimize", "casting", "kind", "stable", "subok", "copy"})
+_WITHOUT_MEANING = frozenset({
+    "dtype", "order", "optimize", "casting", "kind", "stable", "subok", "copy", "check_finite", "overwrite_b",
+})  # fmt: skip
 
 
 def _refuse_settings(rule: Any, expr: Apply, span: Span) -> None:

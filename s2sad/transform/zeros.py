@@ -125,7 +125,7 @@ class _Zeros:
             return stmt, after
         assert isinstance(place, Var)
         value = negative(value) if stmt.op == "-" else value
-        if view_base(value) is not None:
+        if view_base(value) is not None or _is_diagonal(value):
             value = build(np.copy, value)
         return Assign(place, value, stmt.span), after
 
@@ -136,6 +136,14 @@ class _Zeros:
             if head <= end:
                 return replace(stmt, body=body), head
             head = head & end
+
+
+def _is_diagonal(value: Expr) -> bool:
+    """`np.diag` of a matrix is a view that cannot be written."""
+    if not (isinstance(value, Apply) and value.fn is np.diag):
+        return False
+    kind = value.args[0].type
+    return isinstance(kind, Array) and len(kind.dims) == 2
 
 
 def _is_zero(value: Expr) -> bool:

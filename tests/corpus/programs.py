@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 THEMES = ("loops", "control", "mutation", "aliases", "containers", "calls", "elementwise", "reductions",
-          "numpy_style", "layouts", "physics", "learning", "numerics", "field")
+          "numpy_style", "layouts", "physics", "learning", "numerics", "field", "decompositions")
 
 
 @dataclass(frozen=True, slots=True)
