@@ -22,7 +22,7 @@ def eigh(a: Any, UPLO: str = "L") -> Any:
         if (j > i) == (UPLO == "L") and i != j:
             a[i, j] = a[j, i]
     v = as_dual(np.eye(n))
-    for _ in range(12):
+    for _ in range(7):
         for p, q in itertools.combinations(range(n), 2):
             gap = a[q, q] - a[p, p]
             length = np.sqrt(gap * gap + 4.0 * a[p, q] * a[p, q])

@@ -143,6 +143,8 @@ def call_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
         return call_user(lw, fn, args, kwargs, node)
     body = _expansion(fn, args, kwargs)
     if body is not None:
+        names = _parameters(fn) or ()
+        args = [_settled(names[i] if i < len(names) else "", a) for i, a in enumerate(args)]
         return call_user(lw, body, args, {name: _settled(name, v) for name, v in kwargs.items()}, node)
     return library_call(lw, fn, args, kwargs, node)
 

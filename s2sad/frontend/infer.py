@@ -26,7 +26,7 @@ from s2sad.ir.types import Array, Dim, ListOf, Scalar, Static, Struct, Sym, Type
 
 # Far apart, so that adding or taking a small constant never lands on another one.
 # The second time in falling order: the smaller of two lengths is then not the same one both times.
-_LENGTHS = ((11, 29, 47, 67, 83, 101, 127, 149), (97, 79, 61, 43, 31, 13, 113, 137))
+_LENGTHS = ((11, 29, 47, 67, 83, 101, 127, 149), (43, 31, 19, 13, 59, 71, 79, 97))
 # Many lengths at once are closer together, as an array may have them all.
 _CLOSE = ((11, 13, 17, 19, 23, 29, 31, 37), (31, 29, 23, 19, 17, 13, 11, 37))
 
