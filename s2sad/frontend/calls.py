@@ -46,7 +46,7 @@ STATIC_NAMES: frozenset[str] = frozenset({
     "initial_static", "offset", "axis1", "axis2", "norm", "decimals", "copy", "full_matrices",
     "UPLO", "casting", "axisa", "axisb", "axisc", "nan", "posinf", "neginf", "optimize", "lower",
     "kind", "side", "source", "destination", "pad_width", "constant_values", "stable", "return_index",
-    "endpoint", "num", "subok", "like", "device", "rcond", "hermitian", "compute_uv", "trans",
+    "endpoint", "num", "subok", "like", "device", "hermitian", "compute_uv", "trans",
 })  # fmt: skip
 
 
@@ -179,7 +179,7 @@ def _expansion(fn: Any, args: list[Value], kwargs: dict[str, Value]) -> Any:
         return None
     missing = any(isinstance(a, StaticV) and a.value is None for a in [*args, *kwargs.values()])
     named = {**dict(zip(_parameters(fn) or (), args, strict=False)), **kwargs}
-    known = {name: number for name, v in named.items() if (number := known_value(v)) is not _UNKNOWN}
+    known = {name: number for name, v in named.items() if (number := known_value(v)) is not UNKNOWN}
     ranks = [_rank(a) for a in args]
     complexes = [isinstance(a, V) and is_complex(a.expr.type) for a in args]
     return expansion(fn, len(args), set(kwargs), missing, {**known, "ndim": ranks, "complex": complexes})
@@ -432,7 +432,7 @@ def _add_static(lw: Lowerer, fn: Any, static: dict[str, Any], name: str, value: 
     if known is None and name == "axis" and fn in (np.concatenate, np.sort, np.argsort, np.append):
         static[name] = known
         return
-    if known is None and name in ("axis", "out", "initial", "dtype", "order", "ord", "where", "rcond"):
+    if known is None and name in ("axis", "out", "initial", "dtype", "order", "ord", "where"):
         return
     if name in ("copy", "subok", "like", "device") or (name == "keepdims" and known is False):
         return

@@ -12,10 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from s2sad.rules.registry import rule
+from s2sad import runtime
+from s2sad.rules.registry import constant, rule
 from s2sad.rules.sample import case, complex_values, definite, values
 
 _SPD = definite(3, 3) @ definite(3, 3).T
+constant(runtime.rank_bound, runtime.precision)
+
 _HPD = _SPD + 1j * (values(3, 3) - values(3, 3).T)
 
 
@@ -171,12 +174,12 @@ class pinv:
         case(definite(3, 3)),
         case(values(2, 4, 3)),
         case(complex_values(4, 2)),
-        case(values(4, 2), rcond=1e-10),
+        case(values(4, 2), 1e-10),
     )
     only = (("hermitian", (False,)),)
     complex = True
 
-    def tangent(a: Any, y: Any, a_dot: Any, *, rcond: Any = None, hermitian: bool = False) -> Any:
+    def tangent(a: Any, rcond: Any, y: Any, a_dot: Any, *, hermitian: bool = False) -> Any:
         yh = np.conj(np.matrix_transpose(y))
         ah_dot = np.conj(np.matrix_transpose(a_dot))
         beside = np.eye(a.shape[-2], dtype=a.dtype) - a @ y
@@ -184,7 +187,7 @@ class pinv:
         return y @ yh @ ah_dot @ beside + below @ ah_dot @ yh @ y - y @ a_dot @ y
 
     def adjoint(
-        a: Any, y: Any, y_bar: Any, a_bar: Any, *, rcond: Any = None, hermitian: bool = False
+        a: Any, rcond: Any, y: Any, y_bar: Any, a_bar: Any, *, hermitian: bool = False
     ) -> None:
         yt = np.matrix_transpose(y)
         yc = np.conj(y)
@@ -204,16 +207,18 @@ class lstsq:
         case(values(5, 3), values(5, seed=1)),
         case(values(5, 3), values(5, 2, seed=1)),
         case(values(3, 5) + np.eye(3, 5), values(3, seed=1)),
+        case(values(5, 3), values(5, seed=1), 1e-10),
         case(complex_values(5, 3), complex_values(5, seed=1)),
     )
     results = ("solution", "residuals", "matrix_rank", "singular")
     complex = True
 
     def tangent(
-        a: Any, b: Any, y: Any, a_dot: Any, b_dot: Any, *, rcond: Any = None
+        a: Any, b: Any, rcond: Any, y: Any, a_dot: Any, b_dot: Any
     ) -> Any:
         x, residuals = y[0], y[1]
-        inverse = np.linalg.pinv(a)
+        bound = runtime.rank_bound(a) if rcond is None else rcond
+        inverse = np.linalg.pinv(a, bound)
         inverse_h = np.conj(np.matrix_transpose(inverse))
         gap = b - a @ x
         change = b_dot - a_dot @ x
@@ -226,13 +231,14 @@ class lstsq:
         return x_dot, np.real(lost * np.ones_like(residuals)), np.real(s_dot)
 
     def adjoint(
-        a: Any, b: Any, y: Any, y_bar: Any, a_bar: Any, b_bar: Any, *, rcond: Any = None
+        a: Any, b: Any, rcond: Any, y: Any, y_bar: Any, a_bar: Any, b_bar: Any
     ) -> None:
         x = y[0]
         x_bar, residuals_bar, _, s_bar = y_bar
         gap = b - a @ x
         if x_bar is not None:
-            inverse = np.linalg.pinv(a)
+            bound = runtime.rank_bound(a) if rcond is None else rcond
+            inverse = np.linalg.pinv(a, bound)
             inverse_h = np.conj(np.matrix_transpose(inverse))
             right_bar = np.matrix_transpose(inverse) @ x_bar
             twice = inverse @ np.conj(right_bar)

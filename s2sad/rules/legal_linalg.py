@@ -49,7 +49,8 @@ def legal_call(call: CallStmt) -> CallStmt:
     if call.fn is np.linalg.slogdet:
         return replace(call, fn=helpers.slogdet_batch) if batch else call
     if call.fn is np.linalg.lstsq:
-        return call if "rcond" in static else replace(call, fn=helpers.lstsq_default)
+        given = len(call.args) > 2 and not (isinstance(call.args[2], Const) and call.args[2].value is None)
+        return call if given else replace(call, fn=helpers.lstsq_default, args=call.args[:2])
     return call
 
 
@@ -76,7 +77,7 @@ def _batched(helper: Any, *settings: tuple[str, Any]) -> Rewrite:
     """A helper for three-dimensional arrays, which takes these settings by position."""
 
     def rewrite(call: Apply) -> Expr | None:
-        if rank(call.args[0].type) != 3:
+        if rank(call.args[0].type) != 3 or len(call.args) > 1:
             return None
         static = dict(call.static)
         values = tuple(_number(static.get(name, default)) for name, default in settings)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from s2sad import runtime
 from s2sad.rules.registry import expands, rule
 from s2sad.rules.sample import case, complex_values, definite, values
 
@@ -155,7 +156,7 @@ def lstsq(
     check_finite: bool = True,
 ) -> Any:
     """Return the solution, the residuals, the rank and the singular values."""
-    return np.linalg.lstsq(a, b, rcond=cond)
+    return np.linalg.lstsq(a, b, runtime.precision(a) if cond is None else cond)
 
 
 @expands(scipy.linalg.cholesky)

@@ -1,7 +1,7 @@
 """What the emitted code may call: small functions that run in CPython and under Numba alike."""
 
 from s2sad.runtime.broadcast import sum_to_shape, unbroadcast
-from s2sad.runtime.decompositions import real_eig, real_eigvals
+from s2sad.runtime.decompositions import precision, rank_bound, real_eig, real_eigvals
 from s2sad.runtime.indexing import add_at, add_at_any
 from s2sad.runtime.linalg import (
     det_batch,
@@ -79,9 +79,11 @@ __all__ = [
     "pad_vector",
     "polygamma",
     "polyval",
+    "precision",
     "prod_axis",
     "product_of_others",
     "put_diagonal",
+    "rank_bound",
     "real_eig",
     "real_eigvals",
     "roll_axis",

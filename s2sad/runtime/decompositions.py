@@ -118,10 +118,19 @@ def pinv_batch(a: Any) -> Any:
     return out
 
 
+def precision(a: Any) -> Any:
+    """Return the distance from 1 to the next number of the kind of `a`."""
+    return np.finfo(np.abs(a[:0]).dtype).eps
+
+
+def rank_bound(a: Any) -> Any:
+    """Return how small beside the largest one a singular value counts as zero for `np.linalg.lstsq`."""
+    return precision(a) * max(a.shape[0], a.shape[1])
+
+
 def lstsq_default(a: Any, b: Any) -> Any:
     """Return `np.linalg.lstsq(a, b)` with NumPy's own bound on small singular values."""
-    bound = np.finfo(np.abs(a[:0]).dtype).eps * max(a.shape[0], a.shape[1])
-    return np.linalg.lstsq(a, b, bound)
+    return np.linalg.lstsq(a, b, rank_bound(a))
 
 
 def tril_batch(a: Any, k: int) -> Any:

@@ -19,7 +19,7 @@ from s2sad.ir.nodes import Apply, Const, Expr, Pack, Var
 from s2sad.ir.typeof import typeof
 from s2sad.ir.types import Static, Struct
 from s2sad.rules.legal import legal
-from s2sad.rules.sample import definite, values
+from s2sad.rules.sample import complex_values, definite, values
 
 V, M, S, C = values(4), values(3, 4), definite(3, 3), values(2, 3, 4)
 ONE = values(1, 3, 1)
@@ -134,6 +134,15 @@ CASES: list[tuple[Any, tuple[Any, ...], dict[str, Any]]] = [
     (np.tensordot, (M, values(3, 4, seed=1)), {}),
     (np.linalg.matrix_power, (S,), {"n": 3}),
     (np.linalg.pinv, (M,), {}),
+    (np.linalg.eigvalsh, (S,), {"UPLO": "U"}),
+    (np.linalg.svdvals, (M,), {}),
+    (np.linalg.norm, (complex_values(3, 4),), {"axis": 1}),
+    (np.linalg.norm, (M,), {"ord": 3, "axis": 1}),
+    (np.linalg.norm, (C,), {"axis": (0, 2)}),
+    (np.vdot, (complex_values(3), complex_values(3, seed=1)), {}),
+    (np.vdot, (complex_values(2, 3), complex_values(2, 3, seed=1)), {}),
+    (np.tril, (C,), {"k": -1}),
+    (np.trace, (definite(2, 3, 3),), {"axis1": -2, "axis2": -1}),
     (np.convolve, (V, values(3)), {"mode": "same"}),
     (np.correlate, (V, values(3)), {"mode": "valid"}),
     (np.correlate, (values(3), V), {"mode": "full"}),

@@ -11,6 +11,7 @@ import scipy.special
 from s2sad import runtime
 from s2sad.backends.numba_cpu import jitted
 from s2sad.rules.sample import definite, values
+from s2sad.runtime import decompositions
 
 CUBE = values(2, 3, 4)
 LAYOUTS = [CUBE, CUBE.transpose(2, 0, 1), CUBE[:, ::2], CUBE[0], CUBE.astype(np.float32)]
@@ -22,7 +23,6 @@ ALONG = {
     runtime.min_axis: np.min,
     runtime.prod_axis: np.prod,
     runtime.cumprod_axis: np.cumprod,
-    runtime.norm_axis: np.linalg.norm,
     runtime.flip_axis: np.flip,
 }
 
@@ -125,15 +125,51 @@ def test_nan_is_left_out() -> None:
         same(got, np.nanmean(x, axis=-1))
 
 
-def test_determinants() -> None:
+def test_decompositions_of_batches() -> None:
+    """In CPython, where they must equal NumPy's own; compiled they run in `test_linalg.py`."""
     a = definite(2, 3, 3)
-    for helper, place in ((runtime.sign_of_det, 0), (runtime.log_of_det, 1)):
-        for got in both(helper, a[0]):
-            same(got, np.linalg.slogdet(a[0])[place])
-        same(helper(a), np.linalg.slogdet(a)[place])
-    for helper, place in ((runtime.sign_of_det_batch, 0), (runtime.log_of_det_batch, 1)):
-        for got in both(helper, a):
-            same(got, np.linalg.slogdet(a)[place])
+    spd = a @ np.swapaxes(a, 1, 2)
+    tall = values(2, 4, 3)
+    for got, expected in (
+        (decompositions.eigh_batch(spd), np.linalg.eigh(spd)),
+        (decompositions.qr_batch(tall), np.linalg.qr(tall)),
+        (decompositions.svd_batch(tall, False), np.linalg.svd(tall, full_matrices=False)),
+        (decompositions.svd_batch(tall, True), np.linalg.svd(tall)),
+        (decompositions.slogdet_batch(a), np.linalg.slogdet(a)),
+        (decompositions.lstsq_default(tall[0], tall[1, :, 0]), np.linalg.lstsq(tall[0], tall[1, :, 0])),
+    ):
+        for one, other in zip(got, expected, strict=True):
+            same(one, other)
+    same(decompositions.eigvalsh_batch(spd), np.linalg.eigvalsh(spd))
+    same(decompositions.svdvals_batch(tall), np.linalg.svdvals(tall))
+    same(decompositions.cholesky_batch(spd), np.linalg.cholesky(spd))
+    same(decompositions.pinv_batch(tall), np.linalg.pinv(tall))
+    same(decompositions.power_batch(a, 3), np.linalg.matrix_power(a, 3))
+
+
+def test_triangles_and_traces_of_batches() -> None:
+    a = values(2, 3, 4)
+    for k in (-4, -1, 0, 2, 5):
+        same(decompositions.tril_batch(a, k), np.tril(a, k))
+        same(decompositions.triu_batch(a, k), np.triu(a, k))
+        same(decompositions.trace_batch(a, k), np.trace(a, k, 1, 2))
+
+
+def test_triangular_systems_and_exponentials() -> None:
+    a, b = definite(4, 4), values(4, 2)
+    for trans in (False, True):
+        for lower in (False, True):
+            for unit in (False, True):
+                triangle = np.tril(a) if lower else np.triu(a)
+                matrix = triangle - np.diag(np.diag(a)) + np.eye(4) if unit else triangle
+                expected = np.linalg.solve(matrix.T if trans else matrix, b)
+                same(decompositions.solve_triangular(a, b, trans, lower, unit), expected)
+                got = decompositions.solve_triangular_vector(a, b[:, 0], trans, lower, unit)
+                same(got, expected[:, 0])
+    w, v = np.linalg.eigh(a + a.T)
+    for scale in (0.01, 0.5, 3.0):
+        exact = (v * np.exp(scale * w)) @ v.T
+        np.testing.assert_allclose(decompositions.expm(scale * (a + a.T)), exact, rtol=1e-11, atol=1e-11)
 
 
 def test_scatter_is_the_transpose_of_take() -> None:
