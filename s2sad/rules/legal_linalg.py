@@ -38,8 +38,9 @@ def legal_call(call: CallStmt) -> CallStmt:
     static = dict(call.static)
     batch = any(rank(arg.type) > 2 for arg in call.args[:1])
     if call.fn is np.linalg.eigh:
-        args = (_mirrored(call.args[0]),) if static.get("UPLO") == "U" else call.args
-        return replace(call, fn=helpers.eigh_batch if batch else np.linalg.eigh, args=args, static=())
+        if static.get("UPLO") == "U":  # of the mirrored matrix the vectors could have other signs
+            return call
+        return replace(call, fn=helpers.eigh_batch if batch else np.linalg.eigh, static=())
     if call.fn is np.linalg.svd:
         full = bool(static.get("full_matrices", True))
         fn = helpers.svd_batch if batch else np.linalg.svd
