@@ -143,7 +143,7 @@ def call_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
         return call_user(lw, fn, args, kwargs, node)
     body = _expansion(fn, args, kwargs)
     if body is not None:
-        names = _parameters(fn) or ()
+        names = parameters_of(fn) or ()
         args = [_settled(names[i] if i < len(names) else "", a) for i, a in enumerate(args)]
         return call_user(lw, body, args, {name: _settled(name, v) for name, v in kwargs.items()}, node)
     return library_call(lw, fn, args, kwargs, node)
@@ -178,7 +178,7 @@ def _expansion(fn: Any, args: list[Value], kwargs: dict[str, Value]) -> Any:
     if not _hashable(fn):
         return None
     missing = any(isinstance(a, StaticV) and a.value is None for a in [*args, *kwargs.values()])
-    named = {**dict(zip(_parameters(fn) or (), args, strict=False)), **kwargs}
+    named = {**dict(zip(parameters_of(fn) or (), args, strict=False)), **kwargs}
     known = {name: number for name, v in named.items() if (number := known_value(v)) is not UNKNOWN}
     ranks = [_rank(a) for a in args]
     complexes = [isinstance(a, V) and is_complex(a.expr.type) for a in args]
