@@ -1,0 +1,40 @@
+"""What a benchmark is: a program as a user writes it, and its adjoint as an expert writes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from numba import njit
+
+compiled = njit(error_model="numpy")
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One program to differentiate.
+
+    Attributes:
+        name: what the tables call it, with its style where there are two.
+        primal: the program; a Numba function, or plain NumPy where Numba cannot compile it.
+        hand: the derivative written by hand, of the primal's arguments, with s2sad's structure.
+        arguments: makes the arguments for one of `sizes`.
+        sizes: sizes by name; "tiny" is for tests, "full" for measuring.
+        wrt: the arguments that are differentiated.
+        derivative: "grad", "jacfwd", "hvp", or another key of `derivatives.DERIVATIVES`.
+        tuned: the same derivative with every trick that Numba allows, if that is worth having.
+        value: what to time as the primal where `primal` is one item of a batch.
+        peers: the name of the problem as the peers know it; several styles may share it.
+    """
+
+    name: str
+    primal: Callable[..., Any]
+    hand: Callable[..., Any]
+    arguments: Callable[..., tuple[Any, ...]]
+    sizes: dict[str, tuple[int, ...]]
+    wrt: int | tuple[int, ...] = 0
+    derivative: str = "grad"
+    tuned: Callable[..., Any] | None = None
+    peers: str = ""
+    value: Callable[..., Any] | None = None

@@ -1,0 +1,40 @@
+"""Time functions beside each other: interleaved, so that a busy machine treats them alike."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+
+def interleaved(functions: Sequence[Callable[..., Any]], arguments: Sequence[tuple[Any, ...]],
+                rounds: int, budget: float) -> np.ndarray:
+    """Return seconds a call, of shape (rounds, number of functions): the least of each round's samples.
+
+    Args:
+        functions: what to time; each is warmed up by one call.
+        arguments: the arguments of each.
+        rounds: how often all of them take their turn.
+        budget: seconds that one function may take in all, about.
+    """
+    calls, samples = [], []
+    for function, args in zip(functions, arguments, strict=True):
+        function(*args)
+        start = time.perf_counter()
+        function(*args)
+        once = time.perf_counter() - start
+        calls.append(max(1, int(2e-4 / once)))
+        samples.append(int(np.clip(budget / rounds / (once * calls[-1]), 1, 50)))
+    seconds = np.empty((rounds, len(functions)))
+    for turn in range(rounds):
+        for which, (function, args) in enumerate(zip(functions, arguments, strict=True)):
+            best = np.inf
+            for _ in range(samples[which]):
+                start = time.perf_counter()
+                for _ in range(calls[which]):
+                    function(*args)
+                best = min(best, time.perf_counter() - start)
+            seconds[turn, which] = best / calls[which]
+    return seconds
