@@ -29,10 +29,11 @@ def log_sum_exp_hand(x):
     largest = x[0]
     for i in range(x.size):
         largest = max(largest, x[i])
-    total = 0.0
     bar = np.empty(x.size)
     for i in range(x.size):
         bar[i] = math.exp(x[i] - largest)
+    total = 0.0
+    for i in range(x.size):
         total += bar[i]
     scale = 1.0 / total
     for i in range(x.size):
