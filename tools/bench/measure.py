@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
+import gc
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -38,3 +41,28 @@ def interleaved(functions: Sequence[Callable[..., Any]], arguments: Sequence[tup
                 best = min(best, time.perf_counter() - start)
             seconds[turn, which] = best / calls[which]
     return seconds
+
+
+def peak(run: Callable[[], Any]) -> int | None:
+    """Return the bytes by which a second call of `run` raises the process's peak, or None where unknown.
+
+    Linux keeps the peak, and resets it when asked; results are counted, the arguments are not.
+    """
+    run()
+    gc.collect()
+    try:
+        ctypes.CDLL(None).malloc_trim(0)
+        Path("/proc/self/clear_refs").write_text("5")
+        before = _status("VmRSS")
+        run()
+        return max(0, _status("VmHWM") - before)
+    except (OSError, AttributeError):
+        return None
+
+
+def _status(field: str) -> int:
+    """Return a number of `/proc/self/status`, in bytes."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(field + ":"):
+            return 1024 * int(line.split()[1])
+    raise OSError(f"no {field}")

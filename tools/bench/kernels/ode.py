@@ -52,67 +52,98 @@ def slope_of(x, forcing, slope):
 
 
 @compiled
+def pulled_at(x, k_bar, z, a, i, b, c):
+    """Return entry `i` of a transposed slope; z, a, b, c are i - 2, i - 1, i + 1, i + 2 in the ring."""
+    return x[z] * k_bar[a] + (x[c] - x[a]) * k_bar[b] - x[b] * k_bar[c] - k_bar[i]
+
+
+@compiled
 def slope_pullback(x, k_bar, out):
     """Write the transposed slope of `advection` at `x`, times `k_bar`: a gather."""
     n = x.size
-    for i in (0, 1, n - 2, n - 1):
-        a, z, b, c = (i - 1) % n, (i - 2) % n, (i + 1) % n, (i + 2) % n
-        out[i] = x[z] * k_bar[a] + (x[c] - x[a]) * k_bar[b] - x[b] * k_bar[c] - k_bar[i]
+    out[0] = pulled_at(x, k_bar, n - 2, n - 1, 0, 1, 2)
+    out[1] = pulled_at(x, k_bar, n - 1, 0, 1, 2, 3)
     for i in range(2, n - 2):
-        out[i] = x[i - 2] * k_bar[i - 1] + (x[i + 2] - x[i - 1]) * k_bar[i + 1] - x[i + 1] * k_bar[i + 2] - k_bar[i]
+        out[i] = pulled_at(x, k_bar, i - 2, i - 1, i, i + 1, i + 2)
+    out[n - 2] = pulled_at(x, k_bar, n - 4, n - 3, n - 2, n - 1, 0)
+    out[n - 1] = pulled_at(x, k_bar, n - 3, n - 2, n - 1, 0, 1)
+
+
+H = 0.01
+
+
+@compiled
+def stages_of(x, forcing, k, x2, x3, x4):
+    """Write the three states between a step's start and its end."""
+    slope_of(x, forcing, k)
+    move(x, 0.5 * H, k, x2)
+    slope_of(x2, forcing, k)
+    move(x, 0.5 * H, k, x3)
+    slope_of(x3, forcing, k)
+    move(x, H, k, x4)
+
+
+@compiled
+def step_of(x, forcing, k, total, middle, after):
+    """Write the state after one step."""
+    n = x.size
+    slope_of(x, forcing, k)
+    for i in range(n):
+        total[i] = k[i]
+        middle[i] = x[i] + 0.5 * H * k[i]
+    slope_of(middle, forcing, k)
+    for i in range(n):
+        total[i] += 2.0 * k[i]
+        middle[i] = x[i] + 0.5 * H * k[i]
+    slope_of(middle, forcing, k)
+    for i in range(n):
+        total[i] += 2.0 * k[i]
+        middle[i] = x[i] + H * k[i]
+    slope_of(middle, forcing, k)
+    for i in range(n):
+        after[i] = x[i] + H / 6.0 * (total[i] + k[i])
+
+
+@compiled
+def pull_back(x, x2, x3, x4, x_bar, forcing_bar, k_bar, pulled, total):
+    """Take the cotangent of a step's result to that of its start; the last three are room to work in."""
+    n = x.size
+    for i in range(n):
+        k_bar[i] = H / 6.0 * x_bar[i]
+        forcing_bar[i] += k_bar[i]
+    slope_pullback(x4, k_bar, pulled)
+    for i in range(n):
+        k_bar[i] = H / 3.0 * x_bar[i] + H * pulled[i]
+        total[i] = x_bar[i] + pulled[i]
+        forcing_bar[i] += k_bar[i]
+    slope_pullback(x3, k_bar, pulled)
+    for i in range(n):
+        k_bar[i] = H / 3.0 * x_bar[i] + 0.5 * H * pulled[i]
+        total[i] += pulled[i]
+        forcing_bar[i] += k_bar[i]
+    slope_pullback(x2, k_bar, pulled)
+    for i in range(n):
+        k_bar[i] = H / 6.0 * x_bar[i] + 0.5 * H * pulled[i]
+        total[i] += pulled[i]
+        forcing_bar[i] += k_bar[i]
+    slope_pullback(x, k_bar, pulled)
+    for i in range(n):
+        x_bar[i] = total[i] + pulled[i]
 
 
 @compiled
 def runge_kutta_hand(x0, forcing, steps):
     n = x0.size
-    h = 0.01
-    x_tape = np.empty((steps + 1, n))
-    x_tape[0] = x0
-    k1, k2, k3, k4 = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
-    x2, x3, x4 = np.empty(n), np.empty(n), np.empty(n)
+    tape = np.empty((steps + 1, n))
+    tape[0] = x0
+    k, x2, x3, x4 = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+    pulled, total = np.empty(n), np.empty(n)
     for t in range(steps):
-        x, after = x_tape[t], x_tape[t + 1]
-        slope_of(x, forcing, k1)
-        move(x, 0.5 * h, k1, x2)
-        slope_of(x2, forcing, k2)
-        move(x, 0.5 * h, k2, x3)
-        slope_of(x3, forcing, k3)
-        move(x, h, k3, x4)
-        slope_of(x4, forcing, k4)
-        for i in range(n):
-            after[i] = x[i] + h / 6.0 * (k1[i] + 2.0 * k2[i] + 2.0 * k3[i] + k4[i])
-    x_bar = 2.0 * x_tape[steps]
-    forcing_bar = np.zeros(n)
-    k_bar, pulled, total = np.empty(n), np.empty(n), np.empty(n)
+        step_of(tape[t], forcing, k, total, x2, tape[t + 1])
+    x_bar, forcing_bar = 2.0 * tape[steps], np.zeros(n)
     for t in range(steps - 1, -1, -1):
-        x = x_tape[t]
-        slope_of(x, forcing, k1)
-        move(x, 0.5 * h, k1, x2)
-        slope_of(x2, forcing, k2)
-        move(x, 0.5 * h, k2, x3)
-        slope_of(x3, forcing, k3)
-        move(x, h, k3, x4)
-        for i in range(n):
-            k_bar[i] = h / 6.0 * x_bar[i]
-            forcing_bar[i] += k_bar[i]
-        slope_pullback(x4, k_bar, pulled)
-        for i in range(n):
-            k_bar[i] = h / 3.0 * x_bar[i] + h * pulled[i]
-            total[i] = x_bar[i] + pulled[i]
-            forcing_bar[i] += k_bar[i]
-        slope_pullback(x3, k_bar, pulled)
-        for i in range(n):
-            k_bar[i] = h / 3.0 * x_bar[i] + 0.5 * h * pulled[i]
-            total[i] += pulled[i]
-            forcing_bar[i] += k_bar[i]
-        slope_pullback(x2, k_bar, pulled)
-        for i in range(n):
-            k_bar[i] = h / 6.0 * x_bar[i] + 0.5 * h * pulled[i]
-            total[i] += pulled[i]
-            forcing_bar[i] += k_bar[i]
-        slope_pullback(x, k_bar, pulled)
-        for i in range(n):
-            x_bar[i] = total[i] + pulled[i]
+        stages_of(tape[t], forcing, k, x2, x3, x4)
+        pull_back(tape[t], x2, x3, x4, x_bar, forcing_bar, k, pulled, total)
     return x_bar, forcing_bar
 
 

@@ -1,0 +1,56 @@
+"""Who runs against whom: primal, adjoints by hand, s2sad, and the peers that are installed."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tools.bench.derivatives import derivative, difference, primal_arguments
+from tools.bench.kernels import find
+from tools.bench.measure import interleaved
+from tools.bench.peers.peer import find as find_peer
+from tools.bench.tuning import levers, tuned
+
+Run = Callable[[], Any]
+
+
+def own(request: dict[str, Any]) -> dict[str, Run]:
+    """Return the primal, the derivative by hand and s2sad's, ready to run at the wanted size."""
+    kernel = find(request["kernel"])
+    args = kernel.arguments(*kernel.sizes[request["size"]])
+    primal, hand, ours = kernel.value or kernel.primal, kernel.hand, derivative(kernel)
+    of_primal = primal_arguments(kernel, args)
+    return {"primal": lambda: primal(*of_primal), "hand": lambda: hand(*args), "s2sad": lambda: ours(*args)}
+
+
+def contest(request: dict[str, Any]) -> dict[str, Any]:
+    """Return seconds by contestant and round, and each derivative's distance from the one by hand."""
+    kernel = find(request["kernel"])
+    args = kernel.arguments(*kernel.sizes[request["size"]])
+    of_primal = primal_arguments(kernel, args)
+    primal, ours = kernel.value or kernel.primal, derivative(kernel)
+    fast = tuned(kernel.tuned or kernel.hand)
+    with levers():
+        fast(*args)
+    entries: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
+        "primal": (primal, of_primal), "hand": (kernel.hand, args), "tuned": (fast, args), "s2sad": (ours, args),
+    }
+    expected = kernel.hand(*args)
+    errors = {"s2sad": difference(ours(*args), expected), "tuned": difference(fast(*args), expected)}
+    failed: dict[str, str] = {}
+    for name in request["peers"]:
+        peer = find_peer(name)
+        try:
+            for form, run in peer.derivatives(kernel, args).items():
+                label = f"{name} ({form})" if form else name
+                errors[label] = difference(importlib.import_module(peer.module).to_numpy(run()), expected)
+                entries[label] = (run, ())
+        except Exception as error:  # a peer's failure is a result, whatever it raises
+            failed[name] = f"{type(error).__name__}: {str(error)[:200]}"
+    functions, arguments = zip(*entries.values(), strict=True)
+    seconds = interleaved(functions, arguments, request["rounds"], request["budget"])
+    return {"seconds": {name: list(np.round(column, 10)) for name, column in zip(entries, seconds.T, strict=True)},
+            "errors": errors, "failed": failed}
