@@ -4,11 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import FunctionType, ModuleType
 from typing import Any
 
 from numba import njit
+from numba.core.dispatcher import Dispatcher
 
 compiled = njit(error_model="numpy")
+
+
+def remade(function: Any, make: Callable[[FunctionType], Any], names: dict[Any, Any] | None = None) -> Any:
+    """Return a Numba function and all that it calls, each made anew from its Python by `make`.
+
+    `names` replaces other globals: a module by another, say.
+    """
+    return _remade(function, make, names or {}, {})
+
+
+def _remade(function: Any, make: Callable[[FunctionType], Any], names: dict[Any, Any], made: dict[Any, Any]) -> Any:
+    if function in made:
+        return made[function]
+    plain = getattr(function, "py_func", function)
+    scope = dict(plain.__globals__)
+    copy = FunctionType(plain.__code__, scope, plain.__name__, plain.__defaults__)
+    result = made[function] = make(copy)
+    for name in plain.__code__.co_names:
+        value = scope.get(name)
+        if isinstance(value, Dispatcher):
+            scope[name] = _remade(value, make, names, made)
+        elif isinstance(value, ModuleType) and value in names:
+            scope[name] = names[value]
+    return result
+
+
+def interpreted(function: Any) -> Any:
+    """Return a Numba function as plain Python, what it calls included."""
+    return remade(function, lambda plain: plain)
 
 
 @dataclass(frozen=True)

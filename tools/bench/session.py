@@ -18,6 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from tools.bench import scaling
 from tools.bench.kernel import Kernel
+from tools.bench.kernels import family
 from tools.bench.machine import machine, versions
 from tools.bench.peers.peer import Peer, find
 
@@ -104,7 +105,7 @@ def _measure(plan: Plan, kernel: Kernel, peers: list[Peer]) -> dict[str, Any]:
 
 def _first_calls(plan: Plan, kernel: Kernel, peers: list[Peer], cache: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield seconds to a first derivative: ours cold and then warm, by hand, and JAX's."""
-    request = {"task": "first", "kernel": kernel.name, "family": kernel.primal.__module__}
+    request = {"task": "first", "kernel": kernel.name, "family": family(kernel)}
     yield "s2sad, cold", _ask(plan, {**request, "by": "s2sad"}, cache)
     yield "s2sad, warm", _ask(plan, {**request, "by": "s2sad"}, cache)
     yield "hand", _ask(plan, {**request, "by": "hand"}, cache)

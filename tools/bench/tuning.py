@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from types import FunctionType, ModuleType
+from types import ModuleType
 from typing import Any
 
 import llvmlite.binding
@@ -24,6 +24,8 @@ from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.dispatcher import Dispatcher
 from numba.extending import intrinsic
 from numba.np import arrayobj
+
+from tools.bench.kernel import remade
 
 FUNCTIONS = {"exp": 1, "log": 1, "sin": 1, "cos": 1, "tan": 1, "tanh": 1, "sinh": 1, "cosh": 1, "atan": 1, "erf": 1,
              "pow": 2, "atan2": 2}
@@ -43,24 +45,7 @@ def tuned(dispatcher: Dispatcher) -> Dispatcher:
 
     The result compiles inside `levers()` only as it should: call it there once for each type.
     """
-    return _copy(dispatcher, {}, _vector_math())
-
-
-def _copy(dispatcher: Dispatcher, made: dict[Dispatcher, Dispatcher], maths: Any) -> Dispatcher:
-    if dispatcher in made:
-        return made[dispatcher]
-    function = dispatcher.py_func
-    scope = dict(function.__globals__)
-    copy = FunctionType(function.__code__, scope, function.__name__, function.__defaults__)
-    result = njit(error_model="numpy", pipeline_class=NoAlias)(copy)
-    made[dispatcher] = result
-    for name in function.__code__.co_names:
-        value = scope.get(name)
-        if isinstance(value, Dispatcher):
-            scope[name] = _copy(value, made, maths)
-        elif value is math:
-            scope[name] = maths
-    return result
+    return remade(dispatcher, njit(error_model="numpy", pipeline_class=NoAlias), {math: _vector_math()})
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from tools.bench.kernels import (
     adaptive,
     dense,
     elementwise,
+    examples,
     learning,
     mixture,
     ode,
@@ -14,8 +15,13 @@ from tools.bench.kernels import (
     vision,
 )
 
-FAMILIES = (small, mixture, vision, recurrent, ode, adaptive, learning, elementwise, dense, stencils)
+FAMILIES = (small, mixture, vision, recurrent, ode, adaptive, learning, elementwise, dense, stencils, examples)
 KERNELS = tuple(kernel for family in FAMILIES for kernel in family.KERNELS)
+
+
+def family(kernel: Kernel) -> str:
+    """Return the module that has the kernel, so that it can be imported alone."""
+    return next(family.__name__ for family in FAMILIES if kernel in family.KERNELS)
 
 
 def find(name: str) -> Kernel:
