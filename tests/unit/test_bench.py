@@ -101,6 +101,12 @@ def test_command(tmp_path):
         assert "tangent-ad is not installed" in done.output
     assert "| trace of a product |" in (tmp_path / "performance.md").read_text()
 
+    kernel["name"] = "another"  # figures that are there already are kept, and shown without measuring
+    figures.write_text(json.dumps(results))
+    done = CliRunner().invoke(bench, ["--from", str(figures), "--docs", str(tmp_path)], catch_exceptions=False)
+    assert done.exit_code == 0
+    assert "| another |" in (tmp_path / "performance.md").read_text()
+
 
 def test_command_names_what_it_does_not_know():
     done = CliRunner().invoke(bench, ["--kernels", "no such kernel"])

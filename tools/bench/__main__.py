@@ -26,15 +26,17 @@ NAMES = [peer.name for peer in PEERS]
 @click.option("--budget", default=0.6, help="Seconds for each function, about.", show_default=True)
 @click.option("--timeout", default=300.0, help="Seconds after which one measurement is given up.", show_default=True)
 @click.option("--threads", default=1, help="Processors to run on, and threads of the libraries.", show_default=True)
+@click.option("--pin/--no-pin", default=True, help="Stay on the same processors, the last ones.", show_default=True)
 @click.option("--size", default="full", type=click.Choice(["full", "tiny"]), help="Size of the problems.")
 @click.option("--scaling/--no-scaling", default=None, help="Cost by number of ODE steps; on if all is measured.")
 @click.option("--json", "json_path", type=click.Path(path_type=Path), help="Write the figures here.")
-@click.option("--from", "source", type=click.Path(path_type=Path, exists=True), help="Read figures, measure nothing.")
+@click.option("--from", "source", type=click.Path(path_type=Path, exists=True),
+              help="Figures to begin with; measures only what --kernels names.")
 @click.option("--plot", type=click.Path(path_type=Path, file_okay=False), help="Write the charts into this folder.")
 @click.option("--docs", type=click.Path(path_type=Path, file_okay=False), help="Write performance.md and charts there.")
 @click.option("--list", "listing", is_flag=True, help="Name the kernels and leave.")
-def bench(kernels: str, peers: str, quick: bool, rounds: int, budget: float, timeout: float, threads: int, size: str,
-          scaling: bool | None, json_path: Path | None, source: Path | None, plot: Path | None, docs: Path | None,
+def bench(kernels: str, peers: str, quick: bool, rounds: int, budget: float, timeout: float, threads: int, pin: bool,
+          size: str, scaling: bool | None, json_path: Path | None, source: Path | None, plot: Path | None, docs: Path | None,
           listing: bool) -> None:
     """Measure s2sad's derivatives against their primals, adjoints by hand, and other tools."""
     # Libraries read these when they are first imported, here and in the workers.
@@ -54,21 +56,21 @@ def bench(kernels: str, peers: str, quick: bool, rounds: int, budget: float, tim
         return
     if not chosen:
         raise click.UsageError(f"no kernel's name has {kernels!r} in it; --list names them")
-    if source is not None:
-        results = json.loads(source.read_text())
-    else:
+    results = json.loads(source.read_text()) if source is not None else None
+    if results is None or kernels or scaling:
         wanted = [name.strip() for name in peers.split(",") if name.strip()]
         for name in wanted:
             if name not in NAMES:
                 raise click.UsageError(f"no peer is called {name!r}; there are {', '.join(NAMES)}")
         if scaling is None:
             scaling = not quick and not kernels
-        plan = Plan(chosen, wanted, size, 3 if quick else rounds, 0.1 if quick else budget, timeout, threads,
-                    thorough=not quick, scaling=scaling)
-        results = run(plan, console)
+        plan = Plan(chosen if results is None or kernels else [], wanted, size, 3 if quick else rounds,
+                    0.1 if quick else budget, timeout, threads, pin=pin, thorough=not quick, scaling=scaling)
+        for results in run(plan, console, results):
+            if json_path is not None:  # after each kernel, so that what was measured is kept whatever follows
+                json_path.write_text(json.dumps(results, indent=1) + "\n")
+    assert results is not None
     print_table(results, console)
-    if json_path is not None:
-        json_path.write_text(json.dumps(results, indent=1) + "\n")
     if plot is not None:
         write_charts(results, plot)
     if docs is not None:

@@ -51,6 +51,6 @@ def contest(request: dict[str, Any]) -> dict[str, Any]:
         except Exception as error:  # a peer's failure is a result, whatever it raises
             failed[name] = f"{type(error).__name__}: {str(error)[:200]}"
     functions, arguments = zip(*entries.values(), strict=True)
-    seconds = interleaved(functions, arguments, request["rounds"], request["budget"])
+    seconds = interleaved(functions, arguments, request["rounds"], request["budget"], request["threads"])
     return {"seconds": {name: list(np.round(column, 10)) for name, column in zip(entries, seconds.T, strict=True)},
             "errors": errors, "failed": failed}

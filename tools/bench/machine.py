@@ -22,7 +22,7 @@ def machine(threads: int) -> str:
         flags = next((line for line in lines if line.startswith(("flags", "features"))), "")
     vectors = next((name for flag, name in VECTORS if flag in flags.split()), "")
     kind = " with ".join(filter(None, (platform.machine(), vectors)))
-    return f"{kind}, {platform.system()}, {os.cpu_count()} processors, pinned to {threads}"
+    return f"{kind}, {platform.system()}, {os.cpu_count()} processors, of which {threads} used"
 
 
 def versions(peers: Iterable[Peer]) -> dict[str, str]:

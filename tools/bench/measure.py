@@ -13,21 +13,25 @@ import numpy as np
 
 
 def interleaved(functions: Sequence[Callable[..., Any]], arguments: Sequence[tuple[Any, ...]],
-                rounds: int, budget: float) -> np.ndarray:
+                rounds: int, budget: float, threads: int = 1) -> np.ndarray:
     """Return seconds a call, of shape (rounds, number of functions): the least of each round's samples.
+
+    On one thread the seconds are the processor's, so that waiting for others on a busy machine does not count.
 
     Args:
         functions: what to time; each is warmed up by one call.
         arguments: the arguments of each.
         rounds: how often all of them take their turn.
         budget: seconds that one function may take in all, about.
+        threads: how many the process may use.
     """
+    clock = time.process_time if threads == 1 else time.perf_counter
     calls, samples = [], []
     for function, args in zip(functions, arguments, strict=True):
         function(*args)
-        start = time.perf_counter()
+        start = clock()
         function(*args)
-        once = time.perf_counter() - start
+        once = clock() - start
         calls.append(max(1, int(2e-4 / once)))
         samples.append(int(np.clip(budget / rounds / (once * calls[-1]), 1, 50)))
     seconds = np.empty((rounds, len(functions)))
@@ -35,10 +39,10 @@ def interleaved(functions: Sequence[Callable[..., Any]], arguments: Sequence[tup
         for which, (function, args) in enumerate(zip(functions, arguments, strict=True)):
             best = np.inf
             for _ in range(samples[which]):
-                start = time.perf_counter()
+                start = clock()
                 for _ in range(calls[which]):
                     function(*args)
-                best = min(best, time.perf_counter() - start)
+                best = min(best, clock() - start)
             seconds[turn, which] = best / calls[which]
     return seconds
 

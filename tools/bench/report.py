@@ -137,11 +137,12 @@ def page(results: dict[str, Any]) -> str:
 OPENING = """# How fast
 
 This page is written by `python -m tools.bench --docs docs`; the same command measures your
-machine. Everything is in double precision, on one processor: {machine}. {versions}.
+machine. Everything is in double precision. {machine}. {versions}.
 
 Every kernel is measured in a process of its own, all functions in turn, {rounds} times; a figure
-is the median of the rounds' least times, a ratio the median of the rounds' ratios. The quartiles
-say how quiet the machine was. Each derivative is compared with the one by hand, and that one with
+is the median of the rounds' least times, a ratio the median of the rounds' ratios. Times are the
+processor's, which leaves out waiting for other programs, but not their use of caches and memory:
+the quartiles say how quiet the machine was. Each derivative is compared with the one by hand, and that one with
 finite differences, by the tests.
 """
 
@@ -165,8 +166,8 @@ def _first_and_memory(results: dict[str, Any]) -> list[str]:
         return []
     heading = ["kernel", *(f"{label}, s" for label in labels), *(f"{name}, MB" for name in names)]
     return ["## First call and memory\n",
-            "Seconds from importing NumPy to the first derivative, in a new process: with an empty cache, with a\n"
-            "full one, compiling the adjoint by hand, and in JAX. Memory is the peak of one call above what was\n"
+            "Processor seconds of a new process up to its first derivative, imports included: with an empty cache,\n"
+            "with a full one, compiling the adjoint by hand, and in JAX. Memory is the peak of one call above what was\n"
             "there before, results included.\n", markdown(heading, rows)]
 
 

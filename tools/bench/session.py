@@ -36,7 +36,8 @@ class Plan:
         rounds: how often all contestants take their turn.
         budget: seconds for one contestant, about.
         timeout: seconds after which a process is given up.
-        threads: processors to be pinned to.
+        threads: processors to run on.
+        pin: keep to the same processors.
         thorough: measure first calls and memory too.
         scaling: measure how cost grows with the steps of an integrator.
     """
@@ -48,20 +49,23 @@ class Plan:
     budget: float
     timeout: float
     threads: int
+    pin: bool
     thorough: bool
     scaling: bool
 
 
-def run(plan: Plan, console: Console) -> dict[str, Any]:
-    """Return the figures, as JSON can hold them."""
+def run(plan: Plan, console: Console, known: dict[str, Any] | None = None) -> Iterator[dict[str, Any]]:
+    """Yield the figures so far, as JSON can hold them, after each measurement; `known` are those to begin with."""
     peers = [find(name) for name in plan.peers]
     present = [peer for peer in peers if peer.installed()]
     for peer in peers:
         if peer not in present:
             console.print(f"[yellow]skipped:[/yellow] {peer.name} is not installed "
                           '(`pip install "s2sad\\[bench]"` brings JAX, PyTorch and autograd)')
-    results: dict[str, Any] = {"machine": machine(plan.threads), "versions": versions(present), "kernels": [],
-                               "rounds": plan.rounds, "size": plan.size, "scaling": []}
+    results = known or {"kernels": [], "scaling": []}
+    results |= {"machine": machine(plan.threads), "versions": versions(present), "rounds": plan.rounds,
+                "size": plan.size}
+    by_name = {kernel["name"]: kernel for kernel in results["kernels"]}
     sizes = scaling.STEPS if plan.scaling else ()
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
                TimeRemainingColumn())
@@ -69,8 +73,12 @@ def run(plan: Plan, console: Console) -> dict[str, Any]:
         task = progress.add_task("", total=len(plan.kernels) + len(sizes))
         for kernel in plan.kernels:
             progress.update(task, description=kernel.name)
-            results["kernels"].append(_measure(plan, kernel, present))
+            by_name[kernel.name] = _measure(plan, kernel, present)
+            results["kernels"] = list(by_name.values())
             progress.advance(task)
+            yield results
+        if sizes:
+            results["scaling"] = []
         for steps in sizes:
             progress.update(task, description=f"{steps} steps")
             answer = _ask(plan, {"task": "scaling", "steps": steps})
@@ -78,7 +86,7 @@ def run(plan: Plan, console: Console) -> dict[str, Any]:
                 answer["seconds"] = _summary(answer["seconds"])
             results["scaling"].append(answer)
             progress.advance(task)
-    return results
+            yield results
 
 
 def _measure(plan: Plan, kernel: Kernel, peers: list[Peer]) -> dict[str, Any]:
@@ -115,7 +123,7 @@ def _first_calls(plan: Plan, kernel: Kernel, peers: list[Peer], cache: str) -> I
 
 def _ask(plan: Plan, request: dict[str, Any], cache: str | None = None) -> dict[str, Any]:
     """Return a worker's answer, or an `error` that says how it failed."""
-    request = {"rounds": plan.rounds, "budget": plan.budget, "threads": plan.threads, **request}
+    request = {"rounds": plan.rounds, "budget": plan.budget, "threads": plan.threads, "pin": plan.pin, **request}
     environment = dict(os.environ)
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, (str(ROOT), environment.get("PYTHONPATH"))))
     environment["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"

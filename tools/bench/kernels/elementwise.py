@@ -127,22 +127,21 @@ def black_scholes(spot, strike, years, volatility, rate):
     return total
 
 
+BLOCK = 512  # the sum over a block is apart from the loop that computes it, which has no order to keep
+
+
 @compiled
-def black_scholes_hand(spot, strike, years, volatility, rate):
-    """Differentiate as a careful person does who does not know the Greeks' closed forms."""
-    n = spot.size
-    spot_bar, years_bar, volatility_bar = np.empty(n), np.empty(n), np.empty(n)
-    rate_bar = 0.0
-    density = 1.0 / math.sqrt(2.0 * math.pi)
-    for i in range(n):
+def price_pullback(spot, strike, years, volatility, rate, spot_bar, years_bar, volatility_bar, rates):
+    """Write the derivatives of each option's price."""
+    density, half_root = 1.0 / math.sqrt(2.0 * math.pi), 1.0 / math.sqrt(2.0)
+    for i in range(spot.size):
         root = math.sqrt(years[i])
         spread = volatility[i] * root
-        ratio = math.log(spot[i] / strike[i])
-        drift = rate + 0.5 * volatility[i] ** 2
-        d1 = (ratio + drift * years[i]) / spread
+        drift = rate + 0.5 * volatility[i] * volatility[i]
+        d1 = (math.log(spot[i] / strike[i]) + drift * years[i]) / spread
         d2 = d1 - spread
         paid = strike[i] * math.exp(-rate * years[i])
-        n1, n2 = 0.5 * (1.0 + math.erf(d1 / math.sqrt(2.0))), 0.5 * (1.0 + math.erf(d2 / math.sqrt(2.0)))
+        n1, n2 = 0.5 * (1.0 + math.erf(d1 * half_root)), 0.5 * (1.0 + math.erf(d2 * half_root))
         d2_bar = -paid * density * math.exp(-0.5 * d2 * d2)
         d1_bar = spot[i] * density * math.exp(-0.5 * d1 * d1) + d2_bar
         spread_bar = -d2_bar - d1_bar * d1 / spread
@@ -150,7 +149,22 @@ def black_scholes_hand(spot, strike, years, volatility, rate):
         spot_bar[i] = n1 + scaled_bar / spot[i]
         volatility_bar[i] = spread_bar * root + scaled_bar * years[i] * volatility[i]
         years_bar[i] = paid * n2 * rate + scaled_bar * drift + spread_bar * volatility[i] * 0.5 / root
-        rate_bar += paid * n2 * years[i] + scaled_bar * years[i]
+        rates[i] = paid * n2 * years[i] + scaled_bar * years[i]
+
+
+@compiled
+def black_scholes_hand(spot, strike, years, volatility, rate):
+    """Differentiate as a careful person does who does not know the Greeks' closed forms."""
+    n = spot.size
+    spot_bar, years_bar, volatility_bar = np.empty(n), np.empty(n), np.empty(n)
+    rate_bar = 0.0
+    rates = np.empty(BLOCK)
+    for start in range(0, n, BLOCK):
+        stop = min(start + BLOCK, n)
+        price_pullback(spot[start:stop], strike[start:stop], years[start:stop], volatility[start:stop], rate,
+                       spot_bar[start:stop], years_bar[start:stop], volatility_bar[start:stop], rates)
+        for i in range(stop - start):
+            rate_bar += rates[i]
     return spot_bar, years_bar, volatility_bar, rate_bar
 
 

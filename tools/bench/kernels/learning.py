@@ -32,23 +32,29 @@ def k_means_arrays(centres, points):
 
 
 @compiled
-def nearest_centre(centres, points, i):
-    nearest, at = math.inf, 0
-    for k in range(centres.shape[0]):
-        square = 0.0
-        for j in range(points.shape[1]):
-            jump = points[i, j] - centres[k, j]
-            square += jump * jump
-        if square < nearest:
-            nearest, at = square, k
+def nearest_centre(columns, point, squares):
+    """Return which centre is nearest; `columns` are the centres transposed, so that distances grow side by side."""
+    d, count = columns.shape
+    for k in range(count):
+        squares[k] = 0.0
+    for j in range(d):
+        here = point[j]
+        for k in range(count):
+            jump = here - columns[j, k]
+            squares[k] += jump * jump
+    at = 0
+    for k in range(1, count):
+        if squares[k] < squares[at]:
+            at = k
     return at
 
 
 @compiled
 def k_means_hand(centres, points):
     bar = np.zeros(centres.shape)
+    columns, squares = centres.T.copy(), np.empty(centres.shape[0])
     for i in range(points.shape[0]):
-        at = nearest_centre(centres, points, i)
+        at = nearest_centre(columns, points[i], squares)
         for j in range(points.shape[1]):
             bar[at, j] += 2.0 * (centres[at, j] - points[i, j])
     return bar
@@ -57,8 +63,9 @@ def k_means_hand(centres, points):
 @compiled
 def k_means_hvp(centres, points, direction):
     counts = np.zeros(centres.shape[0])
+    columns, squares = centres.T.copy(), np.empty(centres.shape[0])
     for i in range(points.shape[0]):
-        counts[nearest_centre(centres, points, i)] += 2.0
+        counts[nearest_centre(columns, points[i], squares)] += 2.0
     out = np.empty(centres.shape)
     for k in range(centres.shape[0]):
         for j in range(centres.shape[1]):
@@ -102,25 +109,30 @@ def softmax_loops(x, weights):
 
 
 @compiled
+def softmax_row(row, weight, out):
+    largest = row[0]
+    for j in range(row.size):
+        largest = max(largest, row[j])
+    for j in range(row.size):
+        out[j] = math.exp(row[j] - largest)
+    norm = mean = 0.0
+    for j in range(row.size):
+        norm += out[j]
+        mean += out[j] * weight[j]
+    scale = 1.0 / norm
+    mean *= scale
+    for j in range(row.size):
+        out[j] *= scale * (weight[j] - mean)
+
+
+@compiled
 def softmax_hand(x, weights):
-    heads, batch, rows, columns = x.shape
+    heads, batch, rows, _ = x.shape
     bar = np.empty(x.shape)
     for a in range(heads):
         for b in range(batch):
             for i in range(rows):
-                row, weight, out = x[a, b, i], weights[a, b, i], bar[a, b, i]
-                largest = row[0]
-                for j in range(columns):
-                    largest = max(largest, row[j])
-                norm = mean = 0.0
-                for j in range(columns):
-                    out[j] = math.exp(row[j] - largest)
-                    norm += out[j]
-                for j in range(columns):
-                    out[j] /= norm
-                    mean += out[j] * weight[j]
-                for j in range(columns):
-                    out[j] *= weight[j] - mean
+                softmax_row(x[a, b, i], weights[a, b, i], bar[a, b, i])
     return bar
 
 

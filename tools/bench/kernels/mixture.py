@@ -72,10 +72,18 @@ def mixture_hand(alphas, means, icf, x, gamma):
         for j in range(d):
             log_diagonals[k] += icf[k, j]
             diagonals[k, j] = math.exp(icf[k, j])
+    # The factors by rows: then both sweeps add multiples of rows, and neither sums along one.
+    rows = np.zeros((count, d, d))
+    for k in range(count):
+        at = d
+        for p in range(d):
+            rows[k, p, p] = diagonals[k, p]
+            for q in range(p + 1, d):
+                rows[k, q, p] = icf[k, at]
+                at += 1
     alphas_bar, means_bar, icf_bar = np.zeros(count), np.zeros((count, d)), np.zeros(icf.shape)
     weight_sums = np.zeros(count)
     centred, scaled = np.empty((count, d)), np.empty((count, d))
-    centred_bar = np.empty(d)
     terms = np.empty(count)
     for i in range(n):
         for k in range(count):
@@ -101,21 +109,18 @@ def mixture_hand(alphas, means, icf, x, gamma):
         for k in range(count):
             weight = terms[k] / sum_exp
             weight_sums[k] += weight
-            c, s, factor, factor_bar = centred[k], scaled[k], icf[k], icf_bar[k]
+            c, s, row, factor_bar = centred[k], scaled[k], rows[k], icf_bar[k]
             for j in range(d):
                 s[j] *= -weight
                 factor_bar[j] += s[j] * c[j] * diagonals[k, j]
-                centred_bar[j] = s[j] * diagonals[k, j]
             at = d
             for p in range(d):
-                cp, cp_bar = c[p], 0.0
+                cp, sp = c[p], s[p]
                 for q in range(p + 1, d):
-                    factor_bar[at] += s[q] * cp
-                    cp_bar += s[q] * factor[at]
-                    at += 1
-                centred_bar[p] += cp_bar
-            for j in range(d):
-                means_bar[k, j] -= centred_bar[j]
+                    factor_bar[at + q - p - 1] += s[q] * cp
+                at += d - p - 1
+                for q in range(p + 1):
+                    means_bar[k, q] -= sp * row[p, q]
     largest = np.max(alphas)
     sum_exp = 0.0
     for k in range(count):

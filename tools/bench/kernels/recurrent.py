@@ -55,36 +55,69 @@ def lstm(main, extra, state, sequence):
 
 
 @compiled
+def layer_forward(weight, bias, below, before, cell, saved, cell_after, after):
+    """Write a layer's state after one step, and into the rows of `saved` its gates and tanh of the cell."""
+    b = before.size
+    for i in range(b):
+        saved[0, i] = 1.0 / (1.0 + math.exp(-(below[i] * weight[i] + bias[i])))
+    for i in range(b):
+        saved[1, i] = 1.0 / (1.0 + math.exp(-(before[i] * weight[b + i] + bias[b + i])))
+    for i in range(b):
+        saved[2, i] = 1.0 / (1.0 + math.exp(-(below[i] * weight[2 * b + i] + bias[2 * b + i])))
+    for i in range(b):
+        saved[3, i] = math.tanh(before[i] * weight[3 * b + i] + bias[3 * b + i])
+    for i in range(b):
+        cell_after[i] = cell[i] * saved[0, i] + saved[1, i] * saved[3, i]
+    for i in range(b):
+        saved[4, i] = math.tanh(cell_after[i])
+        after[i] = saved[2, i] * saved[4, i]
+
+
+@compiled
+def layer_backward(weight, below, before, cell, saved, x_bar, hidden_bar, cell_bar, weight_bar, bias_bar):
+    """Take the cotangents of a layer's state and output, `x_bar`, one step back; `x_bar` becomes the input's."""
+    b = before.size
+    for i in range(b):
+        forget, ingate, outgate, change, squashed = saved[0, i], saved[1, i], saved[2, i], saved[3, i], saved[4, i]
+        after_bar = hidden_bar[i] + x_bar[i]
+        now_bar = cell_bar[i] + after_bar * outgate * (1.0 - squashed * squashed)
+        out_bar = after_bar * squashed * outgate * (1.0 - outgate)
+        forget_bar = now_bar * cell[i] * forget * (1.0 - forget)
+        in_bar = now_bar * change * ingate * (1.0 - ingate)
+        change_bar = now_bar * ingate * (1.0 - change * change)
+        cell_bar[i] = now_bar * forget
+        weight_bar[i] += forget_bar * below[i]
+        weight_bar[b + i] += in_bar * before[i]
+        weight_bar[2 * b + i] += out_bar * below[i]
+        weight_bar[3 * b + i] += change_bar * before[i]
+        bias_bar[i] += forget_bar
+        bias_bar[b + i] += in_bar
+        bias_bar[2 * b + i] += out_bar
+        bias_bar[3 * b + i] += change_bar
+        hidden_bar[i] = in_bar * weight[b + i] + change_bar * weight[3 * b + i]
+        x_bar[i] = forget_bar * weight[i] + out_bar * weight[2 * b + i]
+
+
+@compiled
 def lstm_hand(main, extra, state, sequence):
     steps, b = sequence.shape
     layers = main.shape[0] // 2
     hidden, cell = np.empty((steps, layers, b)), np.empty((steps, layers, b))
-    gates = np.empty((steps, layers, 4, b))
-    shares = np.empty((steps, b))
+    saved = np.empty((steps, layers, 5, b))
+    inputs, shares = np.empty((steps, b)), np.empty((steps, b))
     for layer in range(layers):
         hidden[0, layer], cell[0, layer] = state[2 * layer], state[2 * layer + 1]
-    x = np.empty(b)
     for t in range(steps - 1):
         for i in range(b):
-            x[i] = sequence[t, i] * extra[0, i]
+            inputs[t, i] = sequence[t, i] * extra[0, i]
         for layer in range(layers):
-            weight, bias = main[2 * layer], main[2 * layer + 1]
-            for i in range(b):
-                before = hidden[t, layer, i]
-                forget = 1.0 / (1.0 + math.exp(-(x[i] * weight[i] + bias[i])))
-                ingate = 1.0 / (1.0 + math.exp(-(before * weight[b + i] + bias[b + i])))
-                outgate = 1.0 / (1.0 + math.exp(-(x[i] * weight[2 * b + i] + bias[2 * b + i])))
-                change = math.tanh(before * weight[3 * b + i] + bias[3 * b + i])
-                now = cell[t, layer, i] * forget + ingate * change
-                squashed = math.tanh(now)
-                cell[t + 1, layer, i] = now
-                hidden[t + 1, layer, i] = outgate * squashed
-                gates[t, layer, 0, i], gates[t, layer, 1, i] = forget, ingate
-                gates[t, layer, 2, i], gates[t, layer, 3, i] = outgate, change
-                x[i] = outgate * squashed
+            below = hidden[t + 1, layer - 1] if layer > 0 else inputs[t]
+            layer_forward(main[2 * layer], main[2 * layer + 1], below, hidden[t, layer], cell[t, layer],
+                          saved[t, layer], cell[t + 1, layer], hidden[t + 1, layer])
+        for i in range(b):
+            shares[t, i] = math.exp(hidden[t + 1, layers - 1, i] * extra[1, i] + extra[2, i])
         sum_exp = 2.0
         for i in range(b):
-            shares[t, i] = math.exp(x[i] * extra[1, i] + extra[2, i])
             sum_exp += shares[t, i]
         for i in range(b):
             shares[t, i] /= sum_exp
@@ -103,31 +136,10 @@ def lstm_hand(main, extra, state, sequence):
             extra_bar[2, i] += y_bar
             x_bar[i] = y_bar * extra[1, i]
         for layer in range(layers - 1, -1, -1):
-            weight, weight_bar, bias_bar = main[2 * layer], main_bar[2 * layer], main_bar[2 * layer + 1]
-            hidden_bar, cell_bar = state_bar[2 * layer], state_bar[2 * layer + 1]
-            for i in range(b):
-                forget, ingate = gates[t, layer, 0, i], gates[t, layer, 1, i]
-                outgate, change = gates[t, layer, 2, i], gates[t, layer, 3, i]
-                squashed = math.tanh(cell[t + 1, layer, i])
-                after_bar = hidden_bar[i] + x_bar[i]
-                now_bar = cell_bar[i] + after_bar * outgate * (1.0 - squashed * squashed)
-                out_bar = after_bar * squashed * outgate * (1.0 - outgate)
-                forget_bar = now_bar * cell[t, layer, i] * forget * (1.0 - forget)
-                in_bar = now_bar * change * ingate * (1.0 - ingate)
-                change_bar = now_bar * ingate * (1.0 - change * change)
-                cell_bar[i] = now_bar * forget
-                before = hidden[t, layer, i]
-                below = hidden[t + 1, layer - 1, i] if layer > 0 else sequence[t, i] * extra[0, i]
-                weight_bar[i] += forget_bar * below
-                weight_bar[b + i] += in_bar * before
-                weight_bar[2 * b + i] += out_bar * below
-                weight_bar[3 * b + i] += change_bar * before
-                bias_bar[i] += forget_bar
-                bias_bar[b + i] += in_bar
-                bias_bar[2 * b + i] += out_bar
-                bias_bar[3 * b + i] += change_bar
-                hidden_bar[i] = in_bar * weight[b + i] + change_bar * weight[3 * b + i]
-                x_bar[i] = forget_bar * weight[i] + out_bar * weight[2 * b + i]
+            below = hidden[t + 1, layer - 1] if layer > 0 else inputs[t]
+            layer_backward(main[2 * layer], below, hidden[t, layer], cell[t, layer], saved[t, layer], x_bar,
+                           state_bar[2 * layer], state_bar[2 * layer + 1], main_bar[2 * layer],
+                           main_bar[2 * layer + 1])
         for i in range(b):
             extra_bar[0, i] += x_bar[i] * sequence[t, i]
     return main_bar, extra_bar
