@@ -36,8 +36,8 @@ NAMES = [peer.name for peer in PEERS]
 @click.option("--docs", type=click.Path(path_type=Path, file_okay=False), help="Write performance.md and charts there.")
 @click.option("--list", "listing", is_flag=True, help="Name the kernels and leave.")
 def bench(kernels: str, peers: str, quick: bool, rounds: int, budget: float, timeout: float, threads: int, pin: bool,
-          size: str, scaling: bool | None, json_path: Path | None, source: Path | None, plot: Path | None, docs: Path | None,
-          listing: bool) -> None:
+          size: str, scaling: bool | None, json_path: Path | None, source: Path | None, plot: Path | None,
+          docs: Path | None, listing: bool) -> None:
     """Measure s2sad's derivatives against their primals, adjoints by hand, and other tools."""
     # Libraries read these when they are first imported, here and in the workers.
     for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):

@@ -167,8 +167,8 @@ def _first_and_memory(results: dict[str, Any]) -> list[str]:
     heading = ["kernel", *(f"{label}, s" for label in labels), *(f"{name}, MB" for name in names)]
     return ["## First call and memory\n",
             "Processor seconds of a new process up to its first derivative, imports included: with an empty cache,\n"
-            "with a full one, compiling the adjoint by hand, and in JAX. Memory is the peak of one call above what was\n"
-            "there before, results included.\n", markdown(heading, rows)]
+            "with a full one, compiling the adjoint by hand, and in JAX. Memory is the peak of one call above\n"
+            "what was there before, results included.\n", markdown(heading, rows)]
 
 
 def _megabytes(count: int | None) -> str:

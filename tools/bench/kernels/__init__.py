@@ -13,9 +13,10 @@ from tools.bench.kernels import (
     small,
     stencils,
     vision,
+    weather,
 )
 
-FAMILIES = (small, mixture, vision, recurrent, ode, adaptive, learning, elementwise, dense, stencils, examples)
+FAMILIES = (small, mixture, vision, recurrent, ode, adaptive, learning, elementwise, dense, stencils, weather, examples)
 KERNELS = tuple(kernel for family in FAMILIES for kernel in family.KERNELS)
 
 

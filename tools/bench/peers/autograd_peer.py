@@ -14,7 +14,7 @@ import numpy as np
 from autograd.scipy.special import erf
 
 from tools.bench.kernel import Kernel
-from tools.bench.kernels import elementwise, learning, small, stencils
+from tools.bench.kernels import elementwise, learning, small, weather
 from tools.bench.peers.peer import Run
 
 
@@ -78,7 +78,7 @@ PROGRAMS = {
     "trace": _rebound(small.trace),
     "squared_tanh": _rebound(small.squared_tanh),
     "predict": _rebound(small.predict),
-    "diffuse": _rebound(stencils.diffuse_slices),
+    "diffuse": _rebound(weather.diffuse_slices),
     "arc_distance": _rebound(elementwise.arc_distance_arrays),
     "k_means": _rebound(learning.k_means_arrays),
     "softmax": _rebound(learning.softmax),
