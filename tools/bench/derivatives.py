@@ -22,6 +22,8 @@ def derivative(kernel: Kernel, target: str = "cpu") -> Callable[..., Any]:
             return s2sad.jacfwd(kernel.primal, argnums=kernel.wrt, target=target)
         case "covectors":
             return lambda *args: _covectors(kernel, args[:-1], args[-1], target)
+        case "own loop" if kernel.ours is not None:
+            return kernel.ours(target)
         case "batched jacobian":
             return s2sad.vmap(s2sad.jacrev(kernel.primal, argnums=kernel.wrt, target=target))
     raise ValueError(kernel.derivative)

@@ -56,6 +56,7 @@ class Kernel:
         derivative: "grad", "jacfwd", "hvp", or another key of `derivatives.DERIVATIVES`.
         tuned: the same derivative with every trick that Numba allows, if that is worth having.
         value: what to time as the primal where `primal` is one item of a batch.
+        ours: for "own loop", makes the program that calls s2sad's derivatives, for a target.
         peers: the name of the problem as the peers know it; several styles may share it.
     """
 
@@ -69,3 +70,4 @@ class Kernel:
     tuned: Callable[..., Any] | None = None
     peers: str = ""
     value: Callable[..., Any] | None = None
+    ours: Callable[[str], Callable[..., Any]] | None = None

@@ -9,6 +9,7 @@ import math
 
 import numpy as np
 
+import s2sad
 from tools.bench.kernel import Kernel, compiled
 
 
@@ -112,6 +113,34 @@ def reproject_hand(cameras, points, weights, features):
             by_camera[i, row, 10] = weight * camera[6] * radius * radius * here
             by_weight[i, row] = scale * here + camera[7 + row] - features[i, row]
     return by_camera, by_point, by_weight
+
+
+@compiled
+def error_x(camera, point, weight, feature):
+    return reproject(camera, point, weight, feature)[0]
+
+
+@compiled
+def error_y(camera, point, weight, feature):
+    return reproject(camera, point, weight, feature)[1]
+
+
+def reproject_rows(target):
+    """Return a program that fills the Jacobian itself, calling s2sad's gradients inside compiled code."""
+    slopes_x = s2sad.grad(error_x, argnums=(0, 1, 2), target=target)
+    slopes_y = s2sad.grad(error_y, argnums=(0, 1, 2), target=target)
+
+    def jacobian(cameras, points, weights, features):
+        n = weights.size
+        by_camera, by_point, by_weight = np.empty((n, 2, 11)), np.empty((n, 2, 3)), np.empty((n, 2))
+        for i in range(n):
+            camera, point, weight = slopes_x(cameras[i], points[i], weights[i], features[i])
+            by_camera[i, 0], by_point[i, 0], by_weight[i, 0] = camera, point, weight
+            camera, point, weight = slopes_y(cameras[i], points[i], weights[i], features[i])
+            by_camera[i, 1], by_point[i, 1], by_weight[i, 1] = camera, point, weight
+        return by_camera, by_point, by_weight
+
+    return compiled(jacobian) if target == "cpu" else jacobian
 
 
 def scene(n):
@@ -223,6 +252,9 @@ KERNELS = (
     Kernel("bundle adjustment Jacobian", reproject, reproject_hand, scene,
            {"tiny": (3,), "full": (31_843,)}, wrt=(0, 1, 2), derivative="batched jacobian", peers="reproject",
            value=reproject_all),
+    Kernel("bundle adjustment, own loop", reproject, reproject_hand, scene,
+           {"tiny": (3,), "full": (31_843,)}, wrt=(0, 1, 2), derivative="own loop", peers="reproject",
+           value=reproject_all, ours=reproject_rows),
     Kernel("hand tracking Jacobian", pose, pose_hand, skeleton, {"tiny": (4,), "full": (544,)},
            derivative="jacfwd", peers="pose"),
 )

@@ -53,7 +53,7 @@ def _derivative(kernel: Kernel, primal: Any) -> Any:
             return jax.jacfwd(primal, argnums=kernel.wrt)
         case "covectors":
             return _covectors(primal)
-        case "batched jacobian":
+        case "batched jacobian" | "own loop":
             return jax.vmap(jax.jacrev(primal, argnums=kernel.wrt))
     raise ValueError(kernel.derivative)
 
