@@ -97,6 +97,8 @@ def test_command(tmp_path):
     assert kernel["errors"]["s2sad"] < 1e-12
     assert kernel["seconds"]["s2sad"][0] > 0.0
     assert kernel["ratios"]["differences / gradient"][0] > 0.0
+    assert kernel["lines"][0] == 2  # def, return
+    assert kernel["lines"][1] >= 2
     if not PEERS[3].installed():
         assert "tangent-ad is not installed" in done.output
     assert "| trace of a product |" in (tmp_path / "performance.md").read_text()
@@ -126,7 +128,7 @@ FIGURES = {
          "first": {"s2sad, cold": 1.5, "s2sad, warm": 0.3, "hand": 1.0}, "memory": {"primal": 0, "hand": 8_000_000,
                                                                                     "s2sad": None}},
         {"name": "fast", "seconds": {n: [1e-6, 9e-7, 2e-6] for n in ("primal", "hand", "tuned", "s2sad")},
-         "ratios": {"gradient / primal": [1.0, 1.0, 1.0], "gradient / hand": [2.0, 1.0, 3.0]}},
+         "ratios": {"gradient / primal": [1.0, 1.0, 1.0], "gradient / hand": [2.0, 1.0, 3.0]}, "lines": [10, 30]},
         {"name": "lost", "error": "given up after 300 s"},
     ],
     "scaling": [{"steps": n, "seconds": {"primal": [n * 1e-7] * 3, "s2sad": [n * 3e-7] * 3},
@@ -141,6 +143,7 @@ def test_page():
     assert "Gradient ÷ adjoint by hand: geometric mean 4.00, worst 8.00." in text
     assert "JAX ÷ s2sad: geometric mean 0.50 over 1 kernels, ahead of us on 1." in text
     assert "| slow | 1.50 | 0.30 | 1.00 | – | 0.0 | 8.0 | – |" in text
+    assert "Lines of code written for each line read: geometric mean 3.0." in text
     assert "- lost: given up after 300 s" in text
     assert "| 1 000 | 100 | 3.0, 0.1 MB |" in text
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+import s2sad
 from tools.bench.derivatives import derivative, difference, primal_arguments
+from tools.bench.kernel import Kernel, remade
 from tools.bench.kernels import find
 from tools.bench.measure import interleaved
 from tools.bench.peers.peer import find as find_peer
@@ -53,4 +56,21 @@ def contest(request: dict[str, Any]) -> dict[str, Any]:
     functions, arguments = zip(*entries.values(), strict=True)
     seconds = interleaved(functions, arguments, request["rounds"], request["budget"], request["threads"])
     return {"seconds": {name: list(np.round(column, 10)) for name, column in zip(entries, seconds.T, strict=True)},
-            "errors": errors, "failed": failed}
+            "errors": errors, "failed": failed, "lines": lines(kernel, args)}
+
+
+def lines(kernel: Kernel, args: tuple[Any, ...]) -> list[int]:
+    """Return the lines of code in the program and what it calls, and in the gradient that s2sad writes of it."""
+    if kernel.derivative != "grad":
+        return []
+    function = s2sad.differentiate(argnums=kernel.wrt)(kernel.primal)
+    function.grad(*args)
+    own: list[int] = []
+    remade(kernel.primal, lambda plain: own.append(_count(inspect.getsource(plain))))
+    return [sum(own), _count(function.source("grad"))]
+
+
+def _count(text: str) -> int:
+    """Count what is neither empty, nor a comment, nor a docstring of one line, nor a decorator."""
+    code = (line.strip() for line in text.splitlines())
+    return sum(bool(line) and not line.startswith(("#", '"""', "@", "import")) for line in code)

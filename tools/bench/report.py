@@ -78,6 +78,10 @@ def summary(results: dict[str, Any]) -> list[str]:
         values = sorted(kernel["first"][label] for kernel in results["kernels"] if label in kernel.get("first", {}))
         if values:
             lines.append(f"First gradient, {label}: median {values[len(values) // 2]:.2f} s, worst {values[-1]:.1f} s.")
+    pairs = [kernel["lines"] for kernel in rows if kernel.get("lines")]
+    if pairs:
+        mean = geometric_mean([written / read for read, written in pairs])
+        lines.append(f"Lines of code written for each line read: geometric mean {mean:.1f}.")
     return lines
 
 

@@ -108,7 +108,7 @@ def _measure(plan: Plan, kernel: Kernel, peers: list[Peer]) -> dict[str, Any]:
     ratios |= {f"{name} / gradient": column / ours for name, column in seconds.items()
                if name not in ("primal", "hand", "tuned", "s2sad")}
     return figures | {"seconds": _summary(seconds), "ratios": _summary(ratios),
-                      "errors": answer["errors"], "failed": answer["failed"]}
+                      "errors": answer["errors"], "failed": answer["failed"], "lines": answer["lines"]}
 
 
 def _first_calls(plan: Plan, kernel: Kernel, peers: list[Peer], cache: str) -> Iterator[tuple[str, dict[str, Any]]]:

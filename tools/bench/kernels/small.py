@@ -1,4 +1,4 @@
-"""Calls so small that the way to them counts: a trace, a Hessian-vector product, 128 covectors."""
+"""Calls so small that the way to them counts: two numbers, a trace, a Hessian-vector product, 128 covectors."""
 
 from __future__ import annotations
 
@@ -7,6 +7,20 @@ import math
 import numpy as np
 
 from tools.bench.kernel import Kernel, compiled
+
+
+@compiled
+def scalar(x, y):
+    return x * y + math.sin(x)
+
+
+@compiled
+def scalar_hand(x, y):
+    return y + math.cos(x), x
+
+
+def scalar_arguments():
+    return 1.5, 0.5
 
 
 @compiled
@@ -68,6 +82,8 @@ def predict_arguments(rows, columns, covectors):
 
 
 KERNELS = (
+    Kernel("call with two numbers", scalar, scalar_hand, scalar_arguments, {"tiny": (), "full": ()}, wrt=(0, 1),
+           peers="scalar"),
     Kernel("trace of a product", trace, trace_hand, trace_arguments,
            {"tiny": (3,), "full": (30,)}, wrt=(0, 1), peers="trace"),
     Kernel("Hessian-vector product", squared_tanh, squared_tanh_hvp, squared_tanh_arguments,

@@ -9,6 +9,10 @@ from jax import lax
 from jax.scipy.special import erf, logsumexp
 
 
+def scalar(x, y):
+    return x * y + jnp.sin(x)
+
+
 def trace(x1, x2):
     return jnp.trace(x1 @ x2)
 
