@@ -50,9 +50,12 @@ def contest(request: dict[str, Any]) -> dict[str, Any]:
             for form, run in peer.derivatives(kernel, args).items():
                 label = f"{name} ({form})" if form else name
                 errors[label] = difference(importlib.import_module(peer.module).to_numpy(run()), expected)
-                entries[label] = (run, ())
+                if errors[label] < (1e-3 if name == "differences" else 1e-6):
+                    entries[label] = (run, ())
+                else:  # a wrong gradient's time says nothing
+                    failed[label] = f"its gradient is {errors[label]:.1e} off the one by hand"
         except Exception as error:  # a peer's failure is a result, whatever it raises
-            failed[name] = f"{type(error).__name__}: {str(error)[:200]}"
+            failed[name] = " ".join(f"{type(error).__name__}: {error}".split())[:120]
     functions, arguments = zip(*entries.values(), strict=True)
     seconds = interleaved(functions, arguments, request["rounds"], request["budget"], request["threads"])
     return {"seconds": {name: list(np.round(column, 10)) for name, column in zip(entries, seconds.T, strict=True)},

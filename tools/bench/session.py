@@ -61,7 +61,7 @@ def run(plan: Plan, console: Console, known: dict[str, Any] | None = None) -> It
     for peer in peers:
         if peer not in present:
             console.print(f"[yellow]skipped:[/yellow] {peer.name} is not installed "
-                          '(`pip install "s2sad\\[bench]"` brings JAX, PyTorch and autograd)')
+                          '(`pip install "s2sad\\[bench]"` brings it)')
     results = known or {"kernels": [], "scaling": []}
     results |= {"machine": machine(plan.threads), "versions": versions(present), "rounds": plan.rounds,
                 "size": plan.size}

@@ -49,7 +49,7 @@ PEERS = (
     Peer("JAX", "jax", "jax", "tools.bench.peers.jax_peer"),
     Peer("PyTorch", "torch", "torch", "tools.bench.peers.torch_peer"),
     Peer("autograd", "autograd", "autograd", "tools.bench.peers.autograd_peer"),
-    Peer("tangent-ad", "tangent", "tangent", "tools.bench.peers.tangent_peer"),
+    Peer("tangent-ad", "tangent", "tangent-ad", "tools.bench.peers.tangent_peer"),
     Peer("differences", "numpy", "numpy", "tools.bench.peers.differences"),
 )
 

@@ -6,21 +6,16 @@ from typing import Any
 
 import tangent
 
-from tools.bench.kernel import Kernel
+from tools.bench.kernel import Kernel, interpreted
 from tools.bench.peers.peer import Run
 
 
 def derivatives(kernel: Kernel, args: tuple[Any, ...]) -> dict[str, Run]:
-    """Return tangent's gradient of the kernel's own program, or nothing where tangent refuses it."""
+    """Return tangent's gradient of the kernel's own program; tangent raises where it refuses that."""
     if kernel.derivative != "grad":
         return {}
-    plain = getattr(kernel.primal, "py_func", kernel.primal)
     wrt = kernel.wrt if isinstance(kernel.wrt, tuple) else (kernel.wrt,)
-    try:
-        gradient = tangent.grad(plain, wrt=wrt)
-        gradient(*args)
-    except Exception:
-        return {}
+    gradient = tangent.grad(interpreted(kernel.primal), wrt=wrt)
     return {"": lambda: gradient(*args)}
 
 
