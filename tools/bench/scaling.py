@@ -18,6 +18,13 @@ STEPS = (10, 100, 1_000, 10_000, 100_000, 1_000_000)
 
 
 @compiled
+def run_segment(tape, count, forcing, k, total, middle):
+    """Write `count` states after the first into the rows of `tape`."""
+    for t in range(count):
+        ode.step_of(tape[t], forcing, k, total, middle, tape[t + 1])
+
+
+@compiled
 def gradient_by_segments(x0, forcing, steps):
     """Return the gradient as `ode.runge_kutta_hand` does, in about sqrt(steps) segments: two forward sweeps."""
     n = x0.size
@@ -30,15 +37,13 @@ def gradient_by_segments(x0, forcing, steps):
     for segment in range(count):
         inside = min(length, steps - segment * length)
         tape[0] = starts[segment]
-        for t in range(inside):
-            ode.step_of(tape[t], forcing, k, total, x2, tape[t + 1])
+        run_segment(tape, inside, forcing, k, total, x2)
         starts[segment + 1] = tape[inside]
     x_bar, forcing_bar = 2.0 * starts[count], np.zeros(n)
     for segment in range(count - 1, -1, -1):
         inside = min(length, steps - segment * length)
         tape[0] = starts[segment]
-        for t in range(inside):
-            ode.step_of(tape[t], forcing, k, total, x2, tape[t + 1])
+        run_segment(tape, inside, forcing, k, total, x2)
         for t in range(inside - 1, -1, -1):
             ode.stages_of(tape[t], forcing, k, x2, x3, x4)
             ode.pull_back(tape[t], x2, x3, x4, x_bar, forcing_bar, k, pulled, total)
