@@ -50,7 +50,7 @@ def short(value: float) -> str:
     if not math.isfinite(value):
         return "–"
     digits = max(0, 2 - math.floor(math.log10(value))) if value > 0 else 0
-    return f"{value:,.{min(digits, 2)}f}".replace(",", " ")
+    return f"{value:,.{min(digits, 2 if value >= 0.1 else 4)}f}".replace(",", " ")
 
 
 def spread(ratio: list[float]) -> str:
@@ -88,14 +88,14 @@ def summary(results: dict[str, Any]) -> list[str]:
 def print_table(results: dict[str, Any], console: Console) -> None:
     """Print the table, the peers' apart, and what did not work."""
     peers = present(results)
-    own = len(headings([]))
+    own, wide = len(headings([])), Console(width=max(console.width, 110))
     rows = [cells(kernel, peers) for kernel in measured(results)]
     heading = headings(peers)
-    console.print(_grid("µs a call, medians; ratios with quartiles; worst first", heading[:own],
-                        [row[:own] for row in rows]))
+    wide.print(_grid("µs a call, medians; ratios with quartiles; worst first", heading[:own],
+                     [row[:own] for row in rows]))
     if peers:
-        console.print(_grid("peers, fastest form ÷ s2sad; above 1 we are faster",
-                            ["kernel", *peers], [[row[0], *row[own:]] for row in rows]))
+        wide.print(_grid("peers, fastest form ÷ s2sad; above 1 we are faster",
+                         ["kernel", *peers], [[row[0], *row[own:]] for row in rows]))
     for line in summary(results):
         console.print(line)
     for kernel in results["kernels"]:
