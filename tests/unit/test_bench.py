@@ -70,7 +70,7 @@ def test_vector_exponential_is_within_four_ulp():
         found = fast(x)
     expected = np.exp(x)
     finite = np.isfinite(expected)
-    assert np.all(np.abs(found - expected)[finite] <= 4 * np.spacing(expected[finite]))
+    assert np.all(np.abs(found[finite] - expected[finite]) <= 4 * np.spacing(expected[finite]))
     np.testing.assert_array_equal(found[~finite], expected[~finite])
 
 
