@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import compileall
 import json
 import os
 import subprocess
@@ -62,6 +63,8 @@ def run(plan: Plan, console: Console, known: dict[str, Any] | None = None) -> It
         if peer not in present:
             console.print(f"[yellow]skipped:[/yellow] {peer.name} is not installed "
                           '(`pip install "s2sad\\[bench]"` brings it)')
+    for package in ("s2sad", "tools/bench"):  # as an installation does, so that first calls do not
+        compileall.compile_dir(ROOT / package, quiet=2)
     results = known or {"kernels": [], "scaling": []}
     results |= {"machine": machine(plan.threads), "versions": versions(present), "rounds": plan.rounds,
                 "size": plan.size}
