@@ -151,6 +151,7 @@ def test_page():
     assert "| slow | 1.50 | 0.30 | 1.00 | – | 0.0 | 8.0 | – |" in text
     assert "Lines of code written for each line read: geometric mean 3.0." in text
     assert "- lost: given up after 300 s" in text
+    assert "- not tried this time: call with two numbers; trace of a product;" in text
     assert "| 1 000 | 100 | 3.0, 0.1 MB |" in text
 
 

@@ -8,6 +8,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from tools.bench.kernels import KERNELS
+
 PEERS = ("JAX", "PyTorch", "autograd", "tangent-ad", "differences")
 
 
@@ -142,13 +144,15 @@ def page(results: dict[str, Any]) -> str:
 OPENING = """# How fast
 
 This page is written by `python -m tools.bench --docs docs`; the same command measures your
-machine. Everything is in double precision. {machine}. {versions}.
+machine. Everything is in double precision.
+
+{machine}. {versions}.
 
 Every kernel is measured in a process of its own, all functions in turn, {rounds} times; a figure
 is the median of the rounds' least times, a ratio the median of the rounds' ratios. Times are the
 processor's, which leaves out waiting for other programs, but not their use of caches and memory:
-the quartiles say how quiet the machine was. Each derivative is compared with the one by hand, and that one with
-finite differences, by the tests.
+the quartiles say how quiet the machine was. Each derivative is compared with the one by hand, and
+the tests compare that one with finite differences.
 """
 
 COLUMNS = """Times are µs a call. *hand* is an adjoint by hand under plain `@njit`, *tuned* the same one
@@ -198,4 +202,8 @@ def _scaling(results: dict[str, Any]) -> list[str]:
 
 def _missing(results: dict[str, Any]) -> list[str]:
     lines = [f"- {kernel['name']}: {kernel['error']}" for kernel in results["kernels"] if "error" in kernel]
+    seen = {kernel["name"] for kernel in results["kernels"]}
+    absent = [kernel.name for kernel in KERNELS if kernel.name not in seen]
+    if absent:
+        lines.append(f"- not tried this time: {'; '.join(absent)}")
     return ["## Not measured\n", "\n".join(lines) + "\n"] if lines else []
