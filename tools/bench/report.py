@@ -192,7 +192,7 @@ def _scaling(results: dict[str, Any]) -> list[str]:
     rows = []
     for entry in done:
         primal = entry["seconds"]["primal"][0]
-        rows.append([short(entry["steps"]), short(1e6 * primal),
+        rows.append([f"{entry['steps']:,}".replace(",", " "), short(1e6 * primal),
                      *(f"{entry['seconds'][name][0] / primal:.1f}, {_megabytes(entry['bytes'][name])} MB"
                        for name in names)])
     return ["## Growth with the steps of an integrator\n",
