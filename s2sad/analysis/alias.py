@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from s2sad import runtime
 from s2sad.analysis.liveness import Liveness
 from s2sad.errors import AliasError
+from s2sad.ir import ops
 from s2sad.ir.nodes import (
     Append,
     Apply,
@@ -40,6 +42,8 @@ if TYPE_CHECKING:
     from s2sad.analysis.facts import Facts
 
 _UNSURE = (np.reshape, np.ravel)
+_NO_SHADOW = (np.asarray, np.asanyarray, np.broadcast_to, np.diagonal, ops.unbroadcast, runtime.unbroadcast)
+"""Views that may be copies, or cannot be written: their adjoint is an array of its own."""
 
 
 def is_sure_view(expr: Expr) -> bool:
@@ -52,7 +56,7 @@ def is_sure_view(expr: Expr) -> bool:
         case Apply(fn, (base, *_)):
             if fn in _UNSURE and not (isinstance(base.type, Array) and base.type.layout == "C"):
                 return False
-            return fn is not np.asarray and is_sure_view(base)
+            return fn not in _NO_SHADOW and is_sure_view(base)
         case _:
             return False
 

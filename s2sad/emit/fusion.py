@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from s2sad.analysis.sharing import Apart
+from s2sad.emit.elements import is_view
 from s2sad.errors import NOWHERE, Span
 from s2sad.frontend.values import literal
 from s2sad.ir.nodes import Apply, Assign, Comment, Expr, For, If, Index, Raise, Stmt, Store, Var
 from s2sad.ir.shapes import SHAPES
 from s2sad.ir.types import Array, Dim, Scalar
-from s2sad.ir.views import view_base
+from s2sad.ir.views import is_advanced
 from s2sad.ir.walk import bound, children, exprs_of, map_blocks, map_children, map_exprs, root_of, statements
 
 
@@ -123,7 +124,7 @@ class _Fusion:
         """Say whether a statement may be done before the loops instead of after them."""
         if not isinstance(stmt, Assign) or stmt.target.name in self.named:
             return False
-        if isinstance(stmt.value.type, Array) and view_base(stmt.value) is not None:
+        if isinstance(stmt.value.type, Array) and _is_surely_view(stmt.value):
             return not ({v.name for v in _indices(stmt.value)} & self.scalars)
         for var in _contents(stmt.value):
             if var.name in self.scalars or any(self.apart.may_meet(var.name, _root(p)) for p, _ in self.written):
@@ -148,6 +149,19 @@ class _Fusion:
                 continue
             body = (For(var, literal(0), stop, literal(1), body, span),)
         return [*self.before, *checks, *body]
+
+
+def _is_surely_view(expr: Expr) -> bool:
+    """Say whether an expression only names a part or a turn of an array: nothing is copied, ever."""
+    match expr:
+        case Var():
+            return True
+        case Index(base, index):
+            return not is_advanced(index) and _is_surely_view(base)
+        case Apply(_, (base, *_)):
+            return is_view(expr) and _is_surely_view(base)
+        case _:
+            return False
 
 
 def _root(element: Index) -> str:

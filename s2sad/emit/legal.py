@@ -13,6 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from s2sad.frontend.infer import fresh_dim
+from s2sad.frontend.values import literal
+from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, CallStmt, Const, Effect, Expr, Function, Index, Slice, Stmt, Store
 from s2sad.ir.types import Array, ListOf, Scalar
 from s2sad.ir.walk import map_blocks, map_children, map_exprs, root_of, subexpressions
@@ -80,8 +83,26 @@ def _scatter(stmt: Store) -> Stmt | None:
     fn = {1: add_at_scalar if spread else add_at, 2: add_at_scalar_pairs if spread else add_at_pairs}.get(len(arrays))
     ranks = [len(a.type.dims) for a in arrays if isinstance(a.type, Array)]
     if fn is None or len(arrays) != len(place.index) or any(rank != 1 for rank in ranks):
-        return None
+        added = _scatter_anywhere(place, value)
+        return None if added is None else replace(added, span=stmt.span)
     return Effect(Apply(fn, (place.base, *arrays, value), value.type), stmt.span)
+
+
+def _scatter_anywhere(place: Index, value: Expr) -> Effect | None:
+    """Add through any index: the same index reads the places of the elements, counted through."""
+    from s2sad.frontend.operators import build
+    from s2sad.frontend.values import pack
+    from s2sad.runtime.indexing import add_at_number, add_at_places
+
+    base = place.base
+    if not isinstance(base.type, Array) or not isinstance(place.type, Array):
+        return None
+    sizes = pack("tuple", [build(ops.dim, base, literal(axis)) for axis in range(len(base.type.dims))])
+    counted = Apply(np.arange, (build(ops.size, base),), Array("int64", (fresh_dim(),), "C"))
+    whole = Apply(np.reshape, (counted, sizes), Array("int64", base.type.dims, "C"))
+    places = _expr(Index(whole, place.index, Array("int64", place.type.dims, "C")))
+    fn = add_at_places if isinstance(value.type, Array) else add_at_number
+    return Effect(Apply(fn, (base, places, value), value.type))
 
 
 def _expr(expr: Any) -> Any:
@@ -90,6 +111,8 @@ def _expr(expr: Any) -> Any:
         from s2sad.runtime.indexing import take_masked
 
         return Apply(take_masked, (expr.base, expr.index[0]), expr.type)  # type: ignore[arg-type]
+    if isinstance(expr, Index):
+        return _with_places(expr)
     if not isinstance(expr, Apply):
         return expr
     gathered = _gathered(expr)
@@ -102,10 +125,34 @@ def _expr(expr: Any) -> Any:
     return _helper(expr)
 
 
+def _with_places(expr: Index) -> Index:
+    """A mask of several dimensions that does not stand alone: the places where it is true, an array per axis."""
+    from s2sad.frontend.operators import build
+
+    items: list[Expr | Slice] = []
+    for item in expr.index:
+        if isinstance(item, Slice) or not isinstance(item.type, Array) or item.type.dtype != "bool":
+            items.append(item)
+            continue
+        if len(item.type.dims) < 2:
+            items.append(item)
+            continue
+        places: Expr = Apply(np.flatnonzero, (item,), Array("int64", (fresh_dim(),), "C"))
+        found: list[Expr] = []
+        for axis in range(len(item.type.dims) - 1, 0, -1):
+            size = build(ops.dim, item, literal(axis))
+            found.insert(0, build(operator.mod, places, size))
+            places = build(operator.floordiv, places, size)
+        items += [places, *found]
+    return expr if len(items) == len(expr.index) else replace(expr, index=tuple(items))
+
+
 def _gathered(expr: Apply) -> Apply | None:
     """`np.array(items)` and `np.stack(items)` of a growing list: helpers, as Numba lacks both."""
-    from s2sad.runtime.lists import gather_arrays, gather_scalars
+    from s2sad.runtime.lists import gather_arrays, gather_scalars, join_arrays
 
+    if expr.fn is np.concatenate and isinstance(expr.args[0].type, ListOf):
+        return Apply(join_arrays, (expr.args[0],), expr.type)
     if expr.fn not in (np.array, np.stack) or not isinstance(expr.args[0].type, ListOf):
         return None
     fn = gather_arrays if isinstance(expr.args[0].type.item, Array) else gather_scalars

@@ -14,6 +14,8 @@ import gast
 import numpy as np
 
 from s2sad.errors import MissingRuleError
+from s2sad.frontend.displays import displayed, gathered, joined, makes_array, rows_as_arrays
+from s2sad.frontend.expansion import refuse, write_expansion
 from s2sad.frontend.expressions import as_expr, lower_expr, lower_index, lower_test
 from s2sad.frontend.infer import InferenceError, infer, infer_several
 from s2sad.frontend.iteration import emit_loop, static_items
@@ -40,13 +42,15 @@ from s2sad.frontend.values import (
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Assign, CallStmt, Const, Expr, Index, Pack, Slice, Store, Var
 from s2sad.ir.types import Array, ListOf, Scalar, Static, is_complex
+from s2sad.ir.views import is_advanced
+from s2sad.rules.writing import AT
 
 STATIC_NAMES: frozenset[str] = frozenset({
     "axis", "axes", "keepdims", "ddof", "dtype", "order", "n", "k", "ord", "mode", "indexing",
     "initial_static", "offset", "axis1", "axis2", "norm", "decimals", "copy", "full_matrices",
     "UPLO", "casting", "axisa", "axisb", "axisc", "nan", "posinf", "neginf", "optimize", "lower",
     "kind", "side", "source", "destination", "pad_width", "constant_values", "stable", "return_index",
-    "endpoint", "num", "subok", "like", "device", "hermitian", "compute_uv", "trans",
+    "endpoint", "subok", "like", "device", "hermitian", "compute_uv", "trans", "increasing", "minlength",
 })  # fmt: skip
 
 
@@ -64,7 +68,7 @@ def lower_call(lw: Lowerer, node: Any) -> Value:
                 return lw.fail(part, "only a tuple or list of known length can be starred")
             args.extend(items)
         else:
-            args.append(lower_expr(lw, part))
+            args.append(lower_expr(lw, rows_as_arrays(part, node.func) if makes_array(target) and not args else part))
     kwargs: dict[str, Value] = {}
     for keyword in node.keywords:
         value = lower_expr(lw, keyword.value)
@@ -136,6 +140,8 @@ def call_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
         made = _own_function(lw, fn, args, kwargs, node)
         if made is not None:
             return made
+        if fn.__module__ == "s2sad.rules.subscripts":
+            return StaticV(None)
     own = getattr(type(fn), "__call__", None)
     if isinstance(own, types.FunctionType) and python_callee(own):
         return call_user(lw, types.MethodType(own, fn), args, kwargs, node)
@@ -145,7 +151,9 @@ def call_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
     if body is not None:
         names = parameters_of(fn) or ()
         args = [_settled(names[i] if i < len(names) else "", a) for i, a in enumerate(args)]
-        return call_user(lw, body, args, {name: _settled(name, v) for name, v in kwargs.items()}, node)
+        kwargs = {name: _settled(name, v) for name, v in kwargs.items()}
+        written = write_expansion(lw, body, args, kwargs, node)
+        return call_user(lw, body, args, kwargs, node) if written is None else written
     return library_call(lw, fn, args, kwargs, node)
 
 
@@ -270,7 +278,12 @@ def argument(lw: Lowerer, leaf: Expr, span: Any) -> Expr:
     """Arrays are passed by name or as views; anything computed gets a name first."""
     if isinstance(leaf.type, Array) and isinstance(leaf, Apply | Pack) and getattr(leaf, "fn", None) not in _VIEWABLE:
         return lw.atom(leaf, "argument", span)
-    return leaf
+    return lw.atom(leaf, "argument", span) if _is_gather(leaf) else leaf
+
+
+def _is_gather(leaf: Expr) -> bool:
+    """Say whether an index array or a mask stands in an argument: what it reads is a copy."""
+    return isinstance(leaf, Index) and (is_advanced(leaf.index) or _is_gather(leaf.base))
 
 
 _VIEWABLE = frozenset({ops.transpose})
@@ -299,7 +312,12 @@ def library_call(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Valu
     if fn is np.where and len(args) == 3 and not kwargs and all(_is_scalar(a) for a in args):
         return apply(lw, ops.ifexp, tuple(as_expr(lw, a, node) for a in args), {}, node)
     if fn not in _TAKES_LISTS:
-        args = [_gathered(lw, a, node) for a in args]
+        args = [displayed(lw, fn, gathered(lw, a, node), node) for a in args]
+    elif args and isinstance(args[0], V) and isinstance(args[0].expr.type, ListOf) and fn is not np.array:
+        return joined(lw, fn, args[0], {**dict(zip(("axis",), args[1:], strict=False)), **kwargs}, node)
+    elif fn not in (np.array, np.block) and args and isinstance(args[0], StructV):
+        parts = tuple(displayed(lw, fn, item, node) for item in args[0].items)
+        args = [StructV(args[0].kind, args[0].keys, parts), *args[1:]]
     dynamic, static = split_arguments(lw, fn, args, kwargs, node)
     nouns = several_results(fn)
     if nouns:
@@ -350,15 +368,6 @@ _TAKES_LISTS: frozenset[Any] = frozenset({
 })  # fmt: skip
 
 
-def _gathered(lw: Lowerer, value: Value, node: Any) -> Value:
-    """A list passed where NumPy wants an array is gathered into one first."""
-    if isinstance(value, V) and isinstance(value.expr.type, ListOf):
-        fn = np.stack if isinstance(value.expr.type.item, Array) else np.array
-        kind = infer(fn, (value.expr,), {})
-        return V(lw.atom(Apply(fn, (value.expr,), kind), "gathered", lw.span(node)))
-    return value
-
-
 def _untypable(lw: Lowerer, fn: Any, reason: str, node: Any) -> Value:
     from s2sad.rules import find
 
@@ -396,6 +405,7 @@ def parameters_of(fn: Any) -> tuple[str, ...] | None:
 
 _KNOWN_PARAMETERS: dict[Any, tuple[str, ...]] = {
     np.concatenate: ("arrays", "axis"), np.dot: ("a", "b"), np.where: ("condition", "x", "y"),
+    np.bincount: ("x", "weights", "minlength"), np.copyto: ("dst", "src", "casting", "where"),
     np.zeros: ("shape", "dtype"), np.empty: ("shape", "dtype"), np.array: ("object", "dtype"),
     np.asarray: ("a", "dtype"), np.arange: ("start", "stop", "step", "dtype"),
     np.inner: ("a", "b"), np.vdot: ("a", "b"), np.empty_like: ("prototype", "dtype"),
@@ -412,7 +422,7 @@ def split_arguments(
     static: dict[str, Any] = {}
     for position, value in enumerate(args):
         name = names[position] if names is not None and position < len(names) else ""
-        if name in STATIC_NAMES and not (fn is np.linspace and name != "num"):
+        if name in STATIC_NAMES:
             _add_static(lw, fn, static, name, value, node)
         else:
             dynamic.append(as_expr(lw, value, node))
@@ -426,6 +436,9 @@ def split_arguments(
 
 def _add_static(lw: Lowerer, fn: Any, static: dict[str, Any], name: str, value: Value, node: Any) -> None:
     known = known_value(value)
+    if known is UNKNOWN and not _ruled(fn):
+        named = getattr(fn, "__name__", fn)
+        lw.fail(node, f"`{named}` has no derivative rule", missing_rule_help(fn), MissingRuleError)
     if known is UNKNOWN:
         lw.fail(node, f"`{name}` of `{getattr(fn, '__name__', fn)}` must be known at transform time",
                 "Write it as a constant, or make it a default argument.")  # fmt: skip
@@ -441,6 +454,12 @@ def _add_static(lw: Lowerer, fn: Any, static: dict[str, Any], name: str, value: 
         known = kinds.get(known, known)
         known = np.dtype(known).type
     static[name] = known
+
+
+def _ruled(fn: Any) -> bool:
+    from s2sad.rules import find
+
+    return find(fn) is not None
 
 
 UNKNOWN = object()
@@ -478,6 +497,8 @@ def _ufunc_method(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
         assert isinstance(place, V)
         lw.emit(Store(place.expr, "+", value, lw.span(node), accumulate=True))
         return StaticV(None)
+    if name == "at" and owner in AT and not (isinstance(args[1], StructV) and args[1].kind == "tuple"):
+        return call_function(lw, AT[owner], args, kwargs, node)
     if name == "reduce":
         known = {np.add: np.sum, np.multiply: np.prod, np.maximum: np.max, np.minimum: np.min}.get(owner)
         if known is not None:
@@ -508,6 +529,18 @@ def _iterator(kind: str) -> Any:
         start = kwargs.get("start") or (args[1] if kind == "enumerate" and len(args) > 1 else None)
         parts = tuple(args[:1]) if kind != "zip" else tuple(args)
         return IterV(kind, parts, None if start is None else as_expr(lw, start, node))
+
+    return lower
+
+
+def _ndindex(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    shape = args[0].items if len(args) == 1 and isinstance(args[0], StructV) else tuple(args)
+    return IterV("ndindex", tuple(shape))
+
+
+def _unread(name: str, way_out: str) -> Any:
+    def lower(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+        return lw.fail(node, f"`{name}` is not supported in a differentiated function", way_out)
 
     return lower
 
@@ -656,14 +689,6 @@ def _conjugate(fn: Any) -> Any:
     return lower
 
 
-def _matrix_transpose(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
-    """`x.T` of a matrix, the last two axes exchanged otherwise."""
-    x = as_expr(lw, args[0], node)
-    if isinstance(x.type, Array) and len(x.type.dims) == 2:
-        return V(build(ops.transpose, x))
-    return call_function(lw, np.swapaxes, [V(x), const(-1), const(-2)], {}, node)
-
-
 def _divmod(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
     pair = (as_expr(lw, args[0], node), as_expr(lw, args[1], node))
     parts = tuple(apply(lw, fn, pair, {}, node) for fn in (operator.floordiv, operator.mod))
@@ -716,13 +741,6 @@ def _size(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -
     return attribute(lw, args[0], "size", node)
 
 
-def _copyto(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
-    target = as_expr(lw, args[0], node)
-    whole = Index(target, (Slice(None, None, None),), target.type)
-    lw.emit(Store(whole, "", as_expr(lw, args[1], node), lw.span(node)))
-    return StaticV(None)
-
-
 def _bool(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
     if isinstance(args[0], V):
         return V(build(operator.ne, args[0].expr, literal(0)))
@@ -771,6 +789,10 @@ _SPECIAL: dict[Any, Any] = {
     builtins.enumerate: _iterator("enumerate"),
     builtins.zip: _iterator("zip"),
     builtins.reversed: _iterator("reversed"),
+    np.ndindex: _ndindex,
+    np.ndenumerate: _iterator("ndenumerate"),
+    np.vectorize: _unread("vectorize", "Write the loop, or call the function with the whole array."),
+    np.nditer: _unread("nditer", "Loop over np.ndindex(x.shape), or over x.flat."),
     builtins.len: _len,
     builtins.sum: _sum,
     builtins.max: _extreme(builtins.max, np.max),
@@ -792,12 +814,10 @@ _SPECIAL: dict[Any, Any] = {
     builtins.any: _logical(any, False),
     builtins.bool: _bool,
     builtins.slice: _slice,
+    ops.refuse: refuse,
     np.shape: _shape,
     np.ndim: _ndim,
     np.size: _size,
-    np.copyto: _copyto,
-    np.matrix_transpose: _matrix_transpose,
-    np.linalg.matrix_transpose: _matrix_transpose,
     np.iscomplexobj: _iscomplexobj,
     np.conj: _conjugate(np.conj),
     np.real: _conjugate(np.real),

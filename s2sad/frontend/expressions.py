@@ -430,12 +430,16 @@ def _call(lw: Lowerer, node: Any) -> Value:
 
 
 def _subscript(lw: Lowerer, node: Any) -> Value:
+    from s2sad.frontend.grids import is_maker, make
+
     base = lower_expr(lw, node.value)
     match base:
         case ZeroV():
             return base
         case StructV():
             return _struct_item(lw, base, node)
+        case StaticV(obj) if is_maker(obj):
+            return make(lw, obj, node)
         case StaticV(obj):
             key = lower_expr(lw, node.slice)
             known = key.value if isinstance(key, StaticV) else getattr(getattr(key, "expr", None), "value", None)

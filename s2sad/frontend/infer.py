@@ -97,6 +97,9 @@ def _special(fn: Any, args: tuple[Expr, ...], static: dict[str, Any]) -> Type | 
         return Array(kind.dtype, tuple(reversed(kind.dims)), kind.layout if len(kind.dims) < 2 else flip)
     if fn in (ops.both, ops.either, operator.not_, operator.is_, operator.is_not):
         return Scalar("bool", weak=True)
+    if fn is np.squeeze and "axis" not in static and isinstance(kinds[0], Array):
+        if any(isinstance(d, Sym) and not not_one(d) for d in kinds[0].dims):
+            raise InferenceError("which axes have length one is not known here; name the axis")
     if fn in (np.reshape,):
         return _reshape(args)
     if getattr(fn, "__module__", None) == "math" and any(isinstance(k, Array) and k.dims for k in kinds):
@@ -339,6 +342,8 @@ def _merge(results: list[tuple[Any, dict[int, Dim]]], known: bool = True) -> Typ
         raise InferenceError("functions with several results are unpacked, not nested")
     if not isinstance(first, np.ndarray):
         return Scalar(_scalar_name(first), not isinstance(first, np.generic))
+    if first.ndim == 0:
+        return Scalar(first.dtype.name)
     dims: list[Dim] = []
     for a, b in zip(first.shape, second.shape, strict=True):
         if a in back and back[a] == other.get(b):

@@ -39,9 +39,11 @@ def _with_self(fn: Any, args: list[Value]) -> list[Value]:
     return [StaticV(plain.__self__), *args] if hasattr(plain, "__self__") else args
 
 
-def inline_call(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value | None:
+def inline_call(
+    lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value], node: Any, source: Source | None = None
+) -> Value | None:
     """Write a helper into its caller, if its one `return` comes last; None where that cannot be."""
-    source = source_of(fn)
+    source = source or source_of(fn)
     body = _body(source.node)
     if not _straight(body) or hasattr(fn, "s2sad_kind") or any(
         isinstance(n, gast.Call) and _calls(n, source, fn) for s in body for n in gast.walk(s)

@@ -203,6 +203,19 @@ def _indexable(lw: Lowerer, iterable: Value, node: Any) -> tuple[Expr, Callable[
                     length = Apply(min, (length, other), INT)
             keys = tuple(range(len(parts)))
             return length, lambda i: StructV("tuple", keys, tuple(item(i) for _, item in found))
+        case IterV("ndindex", parts):
+            sizes = [as_expr(lw, part, node) for part in parts]
+            return _product(sizes), lambda i: _places(i, sizes)
+        case IterV("ndenumerate", (V(expr),)) if isinstance(expr.type, Array):
+            base = lw.atom(expr, "items", lw.span(node))
+            sizes = [build(ops.dim, base, literal(axis)) for axis in range(len(expr.type.dims))]
+
+            def placed(i: Expr) -> Value:
+                place = _places(i, sizes)
+                index = [as_expr(lw, item, node) for item in place.items]
+                return StructV("tuple", (0, 1), (place, lower_index(lw, V(base), index, node)))
+
+            return _product(sizes), placed
         case IterV("reversed", (part,)):
             length, item = _indexable(lw, part, node)
             last = build(_operator("sub"), length, literal(1))
@@ -210,6 +223,22 @@ def _indexable(lw: Lowerer, iterable: Value, node: Any) -> tuple[Expr, Callable[
         case _:
             return lw.fail(node, "this cannot be looped over in a differentiated function",
                            "Loop over a range, an array, a list, or zip/enumerate/reversed of them.")  # fmt: skip
+
+
+def _product(sizes: list[Expr]) -> Expr:
+    total = sizes[0]
+    for size in sizes[1:]:
+        total = build(_operator("mul"), total, size)
+    return total
+
+
+def _places(i: Expr, sizes: list[Expr]) -> StructV:
+    """Return the index along each axis of the i-th element, counted through in C order."""
+    places: list[Value] = []
+    for size in sizes[:0:-1]:
+        places.insert(0, V(build(_operator("mod"), i, size)))
+        i = build(_operator("floordiv"), i, size)
+    return StructV("tuple", tuple(range(len(sizes))), (V(i), *places))
 
 
 def _operator(name: str) -> Any:

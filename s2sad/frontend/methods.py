@@ -17,10 +17,9 @@ from s2sad.ir.types import Array, ListOf, Scalar
 _AS_FUNCTIONS: dict[str, Any] = {
     name: getattr(np, name)
     for name in (
-        "sum", "prod", "mean", "std", "var", "max", "min", "argmax", "argmin", "dot", "copy", "ravel",
+        "sum", "prod", "mean", "std", "var", "max", "min", "argmax", "argmin", "dot", "copy",
         "cumsum", "cumprod", "clip", "conj", "conjugate", "diagonal", "trace", "take", "repeat",
         "squeeze", "swapaxes", "all", "any", "argsort", "nonzero", "round", "ptp", "searchsorted",
-        "compress", "partition",
     )
 }  # fmt: skip
 
@@ -75,10 +74,17 @@ def _array_attribute(lw: Lowerer, owner: V, kind: Array | Scalar, name: str, nod
             return apply(lw, np.swapaxes, (expr, literal(-1), literal(-2)), {}, node)
         case "T" | "mT":
             return owner if len(dims) < 2 else apply(lw, ops.transpose, (expr,), {}, node)
+        case "mT":
+            return apply(lw, np.swapaxes, (expr,), {"axis1": -1, "axis2": -2}, node)
         case "real" | "imag":
             return apply(lw, getattr(np, name), (expr,), {}, node)
         case "flat":
-            return lw.fail(node, "`.flat` is not supported", "Use `x.ravel()`.")
+            if len(dims) == 1:
+                return owner
+            if kind.__class__ is Scalar or getattr(kind, "layout", "A") != "C":
+                lw.fail(node, "`.flat` of an array that is not in C order is not supported",
+                        "Use `x.ravel()` to read it.")  # fmt: skip
+            return apply(lw, np.reshape, (expr, literal(-1)), {}, node)
         case _ if hasattr(np.ndarray, name) or hasattr(float, name):
             return MethodV(owner, name)
         case _:
@@ -167,8 +173,20 @@ def _array_method(lw: Lowerer, owner: V, name: str, args: list[Value], kwargs: d
             axes = args[0] if len(args) == 1 else StructV("tuple", tuple(range(len(args))), tuple(args))
             return call_function(lw, np.transpose, [owner, axes], kwargs, node)
         case "flatten":
-            flat = call_function(lw, np.ravel, [owner], {}, node)
+            named = dict(zip(("order",), args, strict=False)) | kwargs
+            flat = call_function(lw, np.ravel, [owner], named, node)
             return call_function(lw, np.copy, [flat], {}, node)
+        case "ravel":
+            return call_function(lw, np.ravel, [owner], dict(zip(("order",), args, strict=False)) | kwargs, node)
+        case "compress":
+            return call_function(lw, np.compress, [args[0], owner, *args[1:]], kwargs, node)
+        case "sort" | "partition":
+            whole = Index(expr, (Slice(None, None, None),), expr.type)
+            ordered = call_function(lw, getattr(np, name), [owner, *args], kwargs, node)
+            lw.emit(Store(whole, "", as_expr(lw, ordered, node), lw.span(node)))
+            return StaticV(None)
+        case "put":
+            return call_function(lw, np.put, [owner, *args], kwargs, node)
         case "astype":
             return _astype(lw, owner, args[0], node)
         case "item" | "__float__":
@@ -179,7 +197,7 @@ def _array_method(lw: Lowerer, owner: V, name: str, args: list[Value], kwargs: d
             whole = Index(expr, (Slice(None, None, None),), expr.type)
             lw.emit(Store(whole, "", as_expr(lw, args[0], node), lw.span(node)))
             return StaticV(None)
-        case "is_integer" | "view" | "byteswap" | "setflags" | "resize" | "sort" | "put":
+        case "is_integer" | "view" | "byteswap" | "setflags" | "resize":
             return lw.fail(node, f"the array method `{name}` is not supported", "Use a NumPy function instead.")
         case _:
             return lw.fail(node, f"the array method `{name}` is not supported")

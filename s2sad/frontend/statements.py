@@ -53,6 +53,7 @@ from s2sad.ir.nodes import (
     While,
 )
 from s2sad.ir.types import Array, ListOf, Scalar
+from s2sad.ir.views import VIEWS
 from s2sad.ir.walk import reads
 
 RULE_OUTSIDE = (
@@ -276,13 +277,15 @@ def _store_item(lw: Lowerer, target: Any, value: Value, node: Any, op: str = "")
             _store_struct(lw, target, base, value, node, op)
             return
         case BarV(slot):
-            index = _index_items(lw, target.slice, node)
+            index = tuple(_index_items(lw, target.slice, node))
             if slot is not None and isinstance(slot.type, Array):
-                index = expand_index(lw, slot.type, index, node)
-            added = Contribution(slot, tuple(index), as_expr(lw, value, node))
+                index = tuple(expand_index(lw, slot.type, list(index), node))
+            added = Contribution(slot, index, as_expr(lw, value, node))
             lw.block.append(added)  # type: ignore[arg-type]
             return
         case V(expr) if isinstance(expr.type, Array | ListOf):
+            if isinstance(expr, Apply) and expr.fn in VIEWS and expr.fn is not ops.transpose:
+                expr = lw.atom(expr, "view", span)
             index = _index_items(lw, target.slice, node)
             place = lower_index(lw, V(expr), index, target)
             assert isinstance(place, V)

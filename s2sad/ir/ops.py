@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -79,3 +79,8 @@ def stop_gradient(x: Any) -> Any:
 def astype(x: Any, *, dtype: Any) -> Any:
     """`x.astype(dtype)`."""
     return np.asarray(x).astype(dtype)
+
+
+def refuse(what: str, way_out: str) -> NoReturn:
+    """Raise at transform time, at the user's call: for the code that library functions are read as."""
+    raise TypeError(f"{what}. {way_out}")

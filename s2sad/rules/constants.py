@@ -35,8 +35,8 @@ constant(  # truth values
 constant(  # integers
     operator.and_, operator.or_, operator.xor, operator.invert, operator.lshift, operator.rshift,
     np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.invert, np.left_shift, np.right_shift,
-    np.argmax, np.argmin, np.argsort, np.searchsorted, np.nonzero, np.flatnonzero, np.argwhere,
-    np.count_nonzero, np.bincount, np.unravel_index, np.ravel_multi_index, np.lexsort,
+    np.argmax, np.argmin, np.argsort, np.searchsorted, np.flatnonzero, np.argwhere,
+    np.count_nonzero, np.lexsort,
     np.gcd, np.lcm, math.gcd, math.lcm, math.factorial, math.comb, math.perm, math.isqrt,
     builtins.int, builtins.len, builtins.range, builtins.ord, builtins.hash,
     np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64, np.bool_,
@@ -46,7 +46,7 @@ constant(  # shapes
     ops.dim, ops.size, ops.length, ops.shape,
 )  # fmt: skip
 constant(  # fresh values
-    np.zeros, np.ones, np.empty, np.eye, np.identity, np.arange, np.linspace, np.logspace,
-    np.zeros_like, np.ones_like, np.empty_like, np.tri, np.indices, np.tril_indices,
-    np.triu_indices, np.diag_indices, ops.new_list, ops.zeros_like_list, builtins.print,
+    np.zeros, np.ones, np.empty, np.eye, np.identity,
+    np.zeros_like, np.ones_like, np.empty_like, np.tri, np.indices, 
+    ops.new_list, ops.zeros_like_list, builtins.print,
 )  # fmt: skip

@@ -21,8 +21,7 @@ _WITH_ZEROS = _MATRIX * (_MATRIX > -1.0)
 
 constant(runtime.any_axis, runtime.all_axis, runtime.argsort_axis)
 constant(zero_scalars, zero_arrays)
-constant(runtime.inverse_axes, runtime.pad_before)
-
+constant(runtime.inverse_axes, runtime.pad_before, runtime.insertion_order, runtime.places_besides)
 
 constant(ops.stop_gradient)
 

@@ -125,6 +125,18 @@ def _ptp(call: Apply) -> Expr | None:
     return _apply(np.subtract, (top, low), call.type)
 
 
+def _roll(call: Apply) -> Expr | None:
+    axis = dict(call.static).get("axis")
+    x, shift = call.args
+    if axis is None:
+        return None
+    axes = (axis,) if isinstance(axis, int) else axis
+    shifts = shift.items if isinstance(shift, Pack) else (shift,) * len(axes)
+    for k, each in zip(axes, shifts, strict=True):
+        x = _apply(runtime.roll_axis, (x, each), call.type, axis=k)
+    return x
+
+
 def _positional_axis(helper: Any) -> Rewrite:
     def rewrite(call: Apply) -> Expr | None:
         axis = dict(call.static).get("axis")
@@ -387,6 +399,12 @@ def _join(call: Apply) -> Expr | None:
         return None
     static = dict(call.static)
     parts = items.items
+    ranks = {rank(x.type) for x in parts}
+    if call.fn is np.vstack and len(ranks) > 1:
+        parts = tuple(_expand(x, 0) if rank(x.type) == 1 else x for x in parts)
+    if call.fn is np.hstack and ranks == {0, 1}:
+        line = Array(call.type.dtype, (1,), "C")  # type: ignore[union-attr]
+        parts = tuple(_apply(np.full, (_ones(1), x), line) if rank(x.type) == 0 else x for x in parts)
     if call.fn is np.concatenate and static.get("axis", 0) is None:
         del static["axis"]
         parts = tuple(_apply(np.ravel, (x,), x.type) for x in parts)
@@ -401,7 +419,16 @@ def _array(call: Apply) -> Expr | None:
         return _apply(np.copy, (x,), call.type)
     if isinstance(x, Pack) and x.items and all(isinstance(i.type, Array) for i in x.items):
         return _apply(np.stack, (Pack("tuple", x.items, x.type),), call.type)
+    if isinstance(x, Pack) and isinstance(call.type, Array) and _holds_arrays(x):
+        below = Array(call.type.dtype, call.type.dims[1:], "C")
+        rows = tuple(_array(Apply(np.array, (item,), below)) for item in x.items)
+        if all(row is not None for row in rows):
+            return _apply(np.stack, (Pack("tuple", rows, x.type),), call.type)  # type: ignore[arg-type]
     return None
+
+
+def _holds_arrays(x: Expr) -> bool:
+    return isinstance(x.type, Array) or (isinstance(x, Pack) and any(_holds_arrays(item) for item in x.items))
 
 
 def _clip(call: Apply) -> Expr | None:
@@ -421,10 +448,84 @@ def _tile(call: Apply) -> Expr | None:
     if rank(x.type) == 1 and len(counts) == 1:
         return _apply(runtime.tile_vector, (x, counts[0]), call.type)
     if rank(x.type) > 2 or len(counts) > 2:
-        return None
+        return _tile_axes(x, counts, call.type)
     matrix = x if rank(x.type) == 2 else _expand(x, 0)
     both = counts if len(counts) == 2 else (_int(1), *counts)
     return _apply(runtime.tile_matrix, (matrix, *both), call.type)
+
+
+def _tile_axes(x: Expr, counts: tuple[Expr, ...], kind: Type) -> Expr:
+    """Tile one axis after the other, by a gather of its places again and again."""
+    while rank(x.type) < len(counts):
+        x = _expand(x, 0)
+    first = rank(x.type) - len(counts)
+    for k, count in enumerate(counts):
+        if getattr(count.type, "value", None) != 1:
+            x = _apply(runtime.tile_axis, (x, count), kind, axis=first + k)
+    return x
+
+
+def _rot90(call: Apply) -> Expr | None:
+    static = dict(call.static)
+    if "axes" not in static:
+        return None
+    x = call.args[0]
+    first, second = static["axes"]
+    turns = static.get("k", 1) % 4
+    if turns == 2:
+        return _flipped(_flipped(x, first), second)
+    if turns == 3:
+        return _flipped(_swapped(x, first, second), second)
+    return _swapped(_flipped(x, second), first, second) if turns else _apply(np.copy, (x,), call.type)
+
+
+def _flipped(x: Expr, axis: int) -> Expr:
+    return _apply(runtime.flip_axis, (x,), x.type, axis=axis)
+
+
+def _swapped(x: Expr, first: int, second: int) -> Expr:
+    assert isinstance(x.type, Array)
+    dims = list(x.type.dims)
+    dims[first], dims[second] = dims[second], dims[first]
+    return _apply(np.swapaxes, (x, _int(first), _int(second)), Array(x.type.dtype, tuple(dims)))
+
+
+def _filled(call: Apply) -> Expr | None:
+    """`np.full(shape, array)` and `np.full_like(x, array)`: Numba fills with numbers only."""
+    where, value = call.args
+    if rank(value.type) == 0:
+        return None
+    shape = where if call.fn is np.full else _apply(ops.shape, (where,), where.type)
+    if not isinstance(shape, Pack) and isinstance(shape.type, Scalar):
+        shape = Pack("tuple", (shape,), Struct("tuple", (0,), (shape.type,)))
+    return _apply(np.copy, (_apply(np.broadcast_to, (value, shape), call.type),), call.type)
+
+
+def _linspace(call: Apply) -> Expr | None:
+    static = dict(call.static)
+    start, stop, *count = call.args
+    endpoint = static.get("endpoint", True)
+    if static.get("axis", 0) != 0 or static.keys() - {"endpoint", "axis"} or not isinstance(call.type, Array):
+        return None
+    if endpoint and rank(call.type) == 1:
+        return _apply(np.linspace, call.args, call.type)
+    n = count[0] if count else _int(50)
+    line = Array("float64", call.type.dims[:1], "C")
+    zero, one = (Const(x, Scalar("float64", weak=True)) for x in (0.0, 1.0))
+    weights: Expr = _apply(np.linspace, (zero, one, n), line)
+    if not endpoint:
+        weights = _apply(operator.truediv, (_apply(np.arange, (n,), line), n), line)
+    for _ in range(rank(call.type) - 1):
+        weights = _expand(weights, rank(weights.type))
+    gap = _apply(operator.sub, (stop, start), stop.type if rank(stop.type) else start.type)
+    return _apply(operator.add, (start, _apply(operator.mul, (weights, gap), call.type)), call.type)
+
+
+def _atleast(call: Apply) -> Expr | None:
+    x, n = call.args[0], 1 if call.fn is np.atleast_1d else 2
+    if rank(x.type) >= n:
+        return x
+    return _apply(np.full, (_ones(n), x), call.type) if rank(x.type) == 0 else None
 
 
 def _repeat(call: Apply) -> Expr | None:
@@ -445,9 +546,14 @@ def _pad(call: Apply) -> Expr | None:
     x, value = call.args[0], static.get("constant_values", 0.0)
     if static.get("mode", "constant") != "constant" or "pad_width" not in static:
         return None
-    if rank(x.type) not in (1, 2) or not isinstance(value, int | float):
+    if not isinstance(value, int | float) or not isinstance(x.type, Array):
         return None
     pairs = np.broadcast_to(np.asarray(static["pad_width"]), (rank(x.type), 2))
+    filler = Const(float(value), Scalar("float64", weak=True))
+    if rank(x.type) > 2:
+        for axis, (before, after) in enumerate(pairs):
+            x = _apply(runtime.pad_axis, (x, _int(int(before)), _int(int(after)), filler), call.type, axis=axis)
+        return x
     widths = tuple(_int(int(k)) for k in pairs.ravel())
     helper = runtime.pad_vector if rank(x.type) == 1 else runtime.pad_matrix
     return _apply(helper, (x, *widths, Const(value, Scalar("float64", weak=True))), call.type)
@@ -503,7 +609,7 @@ _REWRITES: dict[Any, Rewrite] = {
     np.ptp: _ptp,
     np.argsort: _argsort,
     np.cumprod: _positional_axis(runtime.cumprod_axis),
-    np.roll: _positional_axis(runtime.roll_axis),
+    np.roll: _roll,
     np.flip: _positional_axis(runtime.flip_axis),
     np.swapaxes: _swapaxes,
     np.moveaxis: _moveaxis,
@@ -521,6 +627,12 @@ _REWRITES: dict[Any, Rewrite] = {
     np.tile: _tile,
     np.repeat: _repeat,
     np.pad: _pad,
+    np.rot90: _rot90,
+    np.linspace: _linspace,
+    np.full: _filled,
+    np.full_like: _filled,
+    np.atleast_1d: _atleast,
+    np.atleast_2d: _atleast,
     np.diagonal: _diagonal,
     np.fix: _renamed(np.trunc),
     math.cbrt: _renamed(np.cbrt),

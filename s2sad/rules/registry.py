@@ -119,7 +119,8 @@ MATH_NAMES = {
 
 _TABLES = (
     "elementwise", "constants", "reductions", "scans", "linalg", "decompositions", "factors", "spectral", "shaping",
-    "diagonals", "joining", "contractions", "polynomials", "helpers", "expansions", "products",
+    "diagonals", "joining", "contractions", "polynomials", "helpers", "expansions", "products", "rearranging",
+    "places", "writing", "creation",
 )  # fmt: skip
 _loaded: list[bool] = []
 
@@ -217,6 +218,12 @@ def expands(
         return body
 
     return register
+
+
+def meaning(body: Fn) -> Fn:
+    """Register a function of ours that is always read as its own code."""
+    EXPANSIONS[body] = Expansion(body, (), frozenset())
+    return body
 
 
 def expansion(fn: Any, count: int, names: set[str], has_none: bool, known: Settings) -> Fn | None:

@@ -239,14 +239,19 @@ class take:
 class roll:
     """Undone by rolling back."""
 
-    samples = (case(_VECTOR, 1), case(_MATRIX, -2), case(_MATRIX, 1, axis=0))
+    samples = (
+        case(_VECTOR, 1), case(_MATRIX, -2), case(_MATRIX, 1, axis=0), case(_MATRIX, (1, -2), axis=(0, 1)),
+    )  # fmt: skip
     complex = True
 
     def tangent(a: Any, shift: Any, y: Any, a_dot: Any, *, axis: Any = None) -> Any:
         return np.roll(a_dot, shift, axis=axis)
 
     def adjoint(a: Any, shift: Any, y: Any, y_bar: Any, a_bar: Any, *, axis: Any = None) -> None:
-        a_bar += np.roll(y_bar, -shift, axis=axis)
+        if isinstance(shift, tuple):
+            a_bar += np.roll(y_bar, tuple([-each for each in shift]), axis=axis)
+        else:
+            a_bar += np.roll(y_bar, -shift, axis=axis)
 
 
 @rule(np.flip)
@@ -351,3 +356,26 @@ class pad:
             array_bar += y_bar[start[0] : start[0] + rows, start[1] : start[1] + columns]
         else:
             array_bar += runtime.unpad(y_bar, array, start)
+
+
+@rule(np.partition)
+class partition:
+    """Both the values and the partition have places in the sorted order, which match them up."""
+
+    samples = (case(values(6), 2), case(_MATRIX, 1), case(_MATRIX, 1, axis=0), case(_CUBE, 1, axis=1))
+
+    def tangent(a: Any, kth: Any, y: Any, a_dot: Any, *, axis: Any = -1) -> Any:
+        if a.ndim == 1:
+            return a_dot[np.argsort(a)][np.argsort(np.argsort(y))]
+        else:
+            ordered = np.take_along_axis(a_dot, np.argsort(a, axis=axis), axis=axis)
+            places = np.argsort(np.argsort(y, axis=axis), axis=axis)
+            return np.take_along_axis(ordered, places, axis=axis)
+
+    def adjoint(a: Any, kth: Any, y: Any, y_bar: Any, a_bar: Any, *, axis: Any = -1) -> None:
+        if a.ndim == 1:
+            a_bar += y_bar[np.argsort(y)][np.argsort(np.argsort(a))]
+        else:
+            ordered = np.take_along_axis(y_bar, np.argsort(y, axis=axis), axis=axis)
+            places = np.argsort(np.argsort(a, axis=axis), axis=axis)
+            a_bar += np.take_along_axis(ordered, places, axis=axis)

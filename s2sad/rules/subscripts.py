@@ -1,8 +1,13 @@
-"""Letters and axes of `einsum` and `tensordot`: computed at transform time, never emitted."""
+"""What rules compute at transform time and never emit: letters and axes of products, counts, widths.
+
+A call of such a function with something that is not known then gives None.
+"""
 
 from __future__ import annotations
 
 from typing import Any
+
+import numpy as np
 
 from s2sad.runtime import inverse_axes
 
@@ -117,3 +122,14 @@ def in_order(order: tuple[int, ...]) -> bool:
 def smaller_powers(n: int) -> tuple[tuple[int, int], ...]:
     """Return the pairs of positive powers that add up to `n - 1`."""
     return tuple((k, n - 1 - k) for k in range(1, n - 1))
+
+
+def counting(n: int) -> Any:
+    """Return the numbers below `n`."""
+    return tuple(range(n))
+
+
+def pad_widths(pad_width: Any, ndim: int) -> tuple[tuple[int, int], ...] | None:
+    """Return how many elements `np.pad(x, pad_width)` puts before and after each axis."""
+    pairs = np.broadcast_to(np.asarray(pad_width), (ndim, 2))
+    return tuple((int(before), int(after)) for before, after in pairs)

@@ -2,7 +2,7 @@
 
 from s2sad.runtime.broadcast import sum_to_shape, unbroadcast
 from s2sad.runtime.decompositions import precision, rank_bound, real_eig, real_eigvals
-from s2sad.runtime.indexing import add_at, add_at_any
+from s2sad.runtime.indexing import add_at, add_at_any, insertion_order, places_besides
 from s2sad.runtime.linalg import (
     det_batch,
     inv_batch,
@@ -37,6 +37,7 @@ from s2sad.runtime.shaping import (
     embed,
     flip_axis,
     inverse_axes,
+    pad_axis,
     pad_before,
     pad_like,
     pad_matrix,
@@ -45,6 +46,7 @@ from s2sad.runtime.shaping import (
     roll_axis,
     scatter,
     scatter_along,
+    tile_axis,
     tile_like,
     tile_matrix,
     tile_vector,
@@ -64,6 +66,7 @@ __all__ = [
     "digamma",
     "embed",
     "flip_axis",
+    "insertion_order",
     "inv_batch",
     "inverse_axes",
     "matmul_batch",
@@ -73,10 +76,12 @@ __all__ = [
     "nanmean_axis",
     "nansum_axis",
     "norm_all",
+    "pad_axis",
     "pad_before",
     "pad_like",
     "pad_matrix",
     "pad_vector",
+    "places_besides",
     "polygamma",
     "polyval",
     "precision",
@@ -98,6 +103,7 @@ __all__ = [
     "std_all",
     "std_axis",
     "sum_to_shape",
+    "tile_axis",
     "tile_like",
     "tile_matrix",
     "tile_vector",

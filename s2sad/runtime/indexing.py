@@ -18,32 +18,46 @@ def add_at_any(x_bar: Any, index: Any, g: Any) -> None:
     np.add.at(x_bar, index, g)
 
 
-def last_of_each(index: Any) -> Any:
-    """Return 1.0 where an index occurs for the last time in a vector of indices, else 0.0."""
-    mask = np.zeros(index.shape[0])
-    for k in range(index.shape[0]):
-        last = True
-        for later in range(k + 1, index.shape[0]):
-            if index[later] == index[k]:
-                last = False
-                break
-        if last:
+def last_of_each(places: Any) -> Any:
+    """Return 1.0 where a number below the largest occurs for the last time, else 0.0, in the shape of `places`."""
+    flat = np.ravel(places)
+    mask = np.zeros(flat.size)
+    if flat.size == 0:
+        return mask.reshape(places.shape)
+    last = np.zeros(np.max(flat) + 1, np.int64)
+    for k in range(flat.size):
+        last[flat[k]] = k
+    for k in range(flat.size):
+        if last[flat[k]] == k:
             mask[k] = 1.0
-    return mask
+    return mask.reshape(places.shape)
 
 
-def last_of_pairs(rows: Any, columns: Any) -> Any:
-    """Return 1.0 where a pair of indices occurs for the last time, else 0.0."""
-    mask = np.zeros(rows.shape[0])
-    for k in range(rows.shape[0]):
-        last = True
-        for later in range(k + 1, rows.shape[0]):
-            if rows[later] == rows[k] and columns[later] == columns[k]:
-                last = False
-                break
-        if last:
-            mask[k] = 1.0
-    return mask
+def insertion_order(places: Any, size: int) -> Any:
+    """Return where each element of `np.insert(a, places, values)` stands in `a` followed by `values`."""
+    count = places.size
+    order = np.argsort(places + (places < 0) * size, kind="mergesort")
+    result = np.empty(size + count, np.int64)
+    taken = np.zeros(size + count, np.bool_)
+    for k in range(count):
+        place = places[order[k]]
+        at = (place + size if place < 0 else place) + k
+        result[at] = size + order[k]
+        taken[at] = True
+    source = 0
+    for k in range(size + count):
+        if not taken[k]:
+            result[k] = source
+            source += 1
+    return result
+
+
+def places_besides(places: Any, size: int) -> Any:
+    """Return the numbers below `size` that are not among `places`."""
+    left = np.ones(size, np.bool_)
+    for place in places:
+        left[place] = False
+    return np.flatnonzero(left)
 
 
 def add_at_scalar(x_bar: Any, index: Any, g: Any) -> None:
@@ -62,6 +76,19 @@ def add_at_scalar_pairs(x_bar: Any, rows: Any, columns: Any, g: Any) -> None:
     """Add the number `g` to `x_bar[rows[k], columns[k]]` for each k."""
     for k in range(rows.size):
         x_bar[rows[k], columns[k]] += g
+
+
+def add_at_places(x_bar: Any, places: Any, g: Any) -> None:
+    """Add `g` to the elements of `x_bar` that are counted through in C order."""
+    spread = np.broadcast_to(g, places.shape)
+    for at, place in np.ndenumerate(places):
+        x_bar.flat[place] += spread[at]
+
+
+def add_at_number(x_bar: Any, places: Any, g: Any) -> None:
+    """Add the number `g` to the elements of `x_bar` that are counted through in C order."""
+    for _, place in np.ndenumerate(places):
+        x_bar.flat[place] += g
 
 
 def take_masked(x: Any, mask: Any) -> Any:

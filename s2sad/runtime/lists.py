@@ -25,6 +25,19 @@ def gather_scalars(items: list[Any]) -> Any:
     return result
 
 
+def join_arrays(items: list[Any]) -> Any:
+    """Return the arrays of a list one behind the other, along their first axis."""
+    count = 0
+    for item in items:
+        count += item.shape[0]
+    result = np.empty((count, *items[0].shape[1:]), items[0].dtype)
+    start = 0
+    for item in items:
+        result[start : start + item.shape[0]] = item
+        start += item.shape[0]
+    return result
+
+
 def gather_arrays(items: list[Any]) -> Any:
     """Return the arrays of a list stacked along a new first axis; they have one shape."""
     result = np.empty((len(items), *items[0].shape), items[0].dtype)

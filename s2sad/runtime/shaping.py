@@ -172,6 +172,26 @@ def argsort_axis(a: Any, axis: int) -> Any:
     return out.reshape(a.shape)
 
 
+def tile_axis(x: Any, count: int, axis: int) -> Any:
+    """Return `x` repeated whole, `count` times, along one axis."""
+    moved = np.swapaxes(x, 0, axis)
+    n = moved.shape[0]
+    out = np.empty((n * count, *moved.shape[1:]), x.dtype)
+    for r in range(count):
+        out[r * n : (r + 1) * n] = moved
+    return np.ascontiguousarray(np.swapaxes(out, 0, axis))
+
+
+def pad_axis(x: Any, before: int, after: int, value: float, axis: int) -> Any:
+    """Return `x` with `value` before and after along one axis."""
+    moved = np.swapaxes(x, 0, axis)
+    n = moved.shape[0]
+    out = np.empty((before + n + after, *moved.shape[1:]), x.dtype)
+    out[:] = value
+    out[before : before + n] = moved
+    return np.ascontiguousarray(np.swapaxes(out, 0, axis))
+
+
 def tile_vector(x: Any, reps: int) -> Any:
     """Return `np.tile(x, reps)` of a vector."""
     out = np.empty(x.size * reps, x.dtype)

@@ -49,7 +49,7 @@ from s2sad.ir.nodes import (
 )
 from s2sad.ir.types import Array, Dim, ListOf, Scalar, Type, is_inexact
 from s2sad.ir.walk import bound, names_in, reads, root_of, statements
-from s2sad.runtime.indexing import last_of_each, last_of_pairs
+from s2sad.runtime.indexing import last_of_each
 from s2sad.runtime.lists import zero_arrays, zero_scalars
 from s2sad.transform.algebra import negative, zero
 from s2sad.transform.cotangents import Cotangents
@@ -378,24 +378,28 @@ class _Adjoint:
     def _last_written(self, ct: Cotangents, stmt: Store, g: Expr) -> Expr:
         """An index that occurs twice in `y[k] = e` keeps only what was written last."""
         place = stmt.place
-        if stmt.accumulate or not isinstance(place, Index) or not isinstance(stmt.value.type, Array):
+        if stmt.accumulate or not isinstance(place, Index) or not isinstance(place.base.type, Array):
             return g
         arrays = [
-            i for i in place.index
-            if not isinstance(i, Slice) and isinstance(i.type, Array) and i.type.dtype != "bool"
+            (k, i) for k, i in enumerate(place.index)
+            if not isinstance(i, Slice) and isinstance(i.type, Array) and i.type.dims
         ]  # fmt: skip
-        if not arrays:
+        masks = [i for _, i in arrays if isinstance(i.type, Array) and i.type.dtype == "bool"]
+        if len(arrays) == len(masks):
             return g
-        if len(arrays) > 2 or any(len(a.type.dims) != 1 for a in arrays if isinstance(a.type, Array)):
+        if masks:
             raise NotDifferentiableError(
-                "a write through several index arrays is not supported", stmt.span,
-                "An index may occur twice there. Write in a loop, or use np.add.at.",
+                "a write through a mask beside index arrays is not supported", stmt.span,
+                "An index may occur twice there. Use np.flatnonzero(mask) as an index array.",
             )  # fmt: skip
-        fn = last_of_each if len(arrays) == 1 else last_of_pairs
-        kind = arrays[0].type
-        assert isinstance(kind, Array)
-        mask: Expr = Apply(fn, tuple(arrays), Array("float64", kind.dims, "C"))
-        for _ in range(len(place.type.dims) - 1 if isinstance(place.type, Array) else 0):
+        places: Expr | None = None
+        for position, index in arrays:
+            size = build(ops.dim, place.base, literal(_axis(place.index, position)))
+            counted = build(operator.mod, index, size)
+            places = counted if places is None else build(operator.add, build(operator.mul, places, size), counted)
+        assert places is not None and isinstance(places.type, Array)
+        mask: Expr = Apply(last_of_each, (places,), Array("float64", places.type.dims, "C"))
+        for _ in range(_axes_behind(place.index, len(place.base.type.dims))):
             mask = build(np.expand_dims, mask, axis=-1)
         return build(operator.mul, g, mask)
 
@@ -751,6 +755,20 @@ def _zero_place(place: Expr) -> Expr:
     if isinstance(place, Var):
         return Index(place, (Slice(None, None, None),), place.type)
     return place
+
+
+def _axis(index: tuple[Expr | Slice, ...], position: int) -> int:
+    """Return the axis that an index item stands for."""
+    return sum(not (isinstance(i, Const) and i.value is None) for i in index[:position])
+
+
+def _axes_behind(index: tuple[Expr | Slice, ...], rank: int) -> int:
+    """Return how many axes of the result follow those of the index arrays, which numbers may join."""
+    advanced = [not isinstance(i, Slice) and not (isinstance(i, Const) and i.value is None) for i in index]
+    first, last = advanced.index(True), len(advanced) - 1 - advanced[::-1].index(True)
+    trailing = rank - _axis(index, len(index))
+    apart = not all(advanced[first : last + 1])
+    return trailing + (advanced.count(False) if apart else len(advanced) - 1 - last)
 
 
 def _reads_many(expr: Expr, active: set[str]) -> bool:

@@ -22,7 +22,7 @@ from s2sad.frontend.values import BarV, StaticV, StructV, V, literal, pack
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Assign, CallStmt, Const, Expr, For, If, Index, Pack, Slice, Stmt, Store, Var
 from s2sad.ir.types import Array, Dim, ListOf, Scalar, Type, is_complex, is_inexact, not_one
-from s2sad.ir.views import is_advanced
+from s2sad.ir.views import is_advanced, view_base
 from s2sad.ir.walk import subexpressions
 from s2sad.rules.registry import Constant, Elementwise, Structured
 from s2sad.transform.algebra import negative, times
@@ -180,7 +180,7 @@ class Cotangents:
         if expr.fn is np.where and len(expr.args) == 3 and isinstance(expr.type, Array):
             self._push_where(expr, g)
             return
-        if isinstance(expr.args[0].type, ListOf) and expr.fn in (np.array, np.stack):
+        if isinstance(expr.args[0].type, ListOf) and expr.fn in (np.array, np.stack, np.concatenate):
             self._push_gathered(expr, g)
             return
         if expr.fn is ops.transpose:
@@ -221,7 +221,7 @@ class Cotangents:
         return build(np.where, mask, g, literal(zero_))
 
     def _push_gathered(self, expr: Apply, g: Expr) -> None:
-        """`np.array(items)` of a growing list: each item takes its own part of the cotangent."""
+        """`np.array`, `np.stack` or `np.concatenate` of a growing list: each item takes its own part."""
         items = expr.args[0]
         assert isinstance(items, Var)
         assert isinstance(items.type, ListOf)
@@ -232,9 +232,17 @@ class Cotangents:
         full = self.name(self._masked(self._full(g, expr)), f"{noun(expr)}_bar")
         k = Var(self.namer.fresh("k"), Scalar("int64", True))
         part = Index(full, (k,), items.type.item)
+        step: tuple[Stmt, ...] = ()
+        if expr.fn is np.concatenate:
+            start = Var(self.namer.fresh("start"), Scalar("int64", True))
+            size = build(ops.dim, Index(items, (k,), items.type.item), literal(0))
+            end = build(operator.add, start, size)
+            part = Index(full, (Slice(start, end, None),), items.type.item)
+            self.code.append(Assign(start, literal(0), self.span))
+            step = (Assign(start, end, self.span),)
         add = Store(Index(bar, (k,), items.type.item), "+", part, self.span, accumulate=True)
         length = Apply(ops.length, (items,), Scalar("int64", True))
-        self.code.append(For(k, literal(0), length, literal(1), (add,), self.span))
+        self.code.append(For(k, literal(0), length, literal(1), (add, *step), self.span))
 
     def _push_elementwise(self, rule: Elementwise, expr: Apply, g: Expr) -> None:
         wanted = [
@@ -342,6 +350,7 @@ class Cotangents:
             for w, n in zip(wide[lead:], narrow, strict=True)
         )
         if not known:
+            g = g if view_base(g) is None else build(np.copy, g)  # the place may be cleared before the sum is read
             return Apply(ops.unbroadcast, (g, self.value(arg, 1)), arg.type)
         if ones:
             g = build(np.sum, g, axis=ones[0] if len(ones) == 1 else ones, keepdims=True)

@@ -76,6 +76,7 @@ def partials(
             f"`{getattr(expr.fn, '__name__', expr.fn)}` with {len(args)} operands has no derivative rule",
             span, missing_rule_help(expr.fn),
         )  # fmt: skip
+    _refuse_settings(expr, frozenset(), {}, span)
     source = Source("rule", None, span.file, span.line, 0, _Names(expr.fn), {})
     env: dict[str, Value] = {name: V(arg) for name, arg in zip(rule.args, args, strict=False)}
     if result is not None:
@@ -145,7 +146,8 @@ def bind_rule(fn: Callable[..., Any], expr: Apply, values: dict[str, Value], spa
             f"`{getattr(expr.fn, '__name__', expr.fn)}` with {len(expr.args)} operands has no derivative rule",
             span, missing_rule_help(expr.fn),
         )  # fmt: skip
-    _refuse_settings(rule, expr, span)
+    named = frozenset(inspect.signature(fn).parameters)
+    _refuse_settings(expr, named, dict(rule.only) if isinstance(rule, Structured) else {}, span)
     for name in names[: names.index("y")]:
         env.setdefault(name, StaticV(None))
     for parameter in inspect.signature(fn).parameters.values():
@@ -158,23 +160,29 @@ def bind_rule(fn: Callable[..., Any], expr: Apply, values: dict[str, Value], spa
 
 
 _WITHOUT_MEANING = frozenset({
-    "dtype", "order", "optimize", "casting", "kind", "stable", "subok", "copy", "check_finite", "overwrite_b",
+    "dtype", "optimize", "casting", "kind", "stable", "subok", "copy", "check_finite", "overwrite_a", "overwrite_b",
 })  # fmt: skip
 
 
-def _refuse_settings(rule: Any, expr: Apply, span: Span) -> None:
-    """A setting that the rule does not know, or not with this value, would be silently wrong."""
-    if not isinstance(rule, Structured):
-        return
-    known = inspect.signature(rule.tangent).parameters
-    allowed = dict(rule.only)
+def _refuse_settings(expr: Apply, named: frozenset[str], only: dict[str, tuple[Any, ...]], span: Span) -> None:
+    """Raise MissingRuleError for a setting that the rule does not know, or a value that it does not cover."""
     for name, value in expr.static:
-        unknown = name not in known and name not in _WITHOUT_MEANING
-        if unknown or (name in allowed and not any(value is a or value == a for a in allowed[name])):
-            raise MissingRuleError(
-                f"`{getattr(expr.fn, '__name__', expr.fn)}` with `{name}={value!r}` has no derivative rule", span,
-                missing_rule_help(expr.fn),
-            )  # fmt: skip
+        covered = value in only[name] if name in only else name in named
+        if covered or name in _WITHOUT_MEANING or _is_default(expr.fn, name, value):
+            continue
+        fn = getattr(expr.fn, "__name__", str(expr.fn))
+        raise MissingRuleError(
+            f"`{fn}` with `{name}={value!r}` has no derivative rule", span, missing_rule_help(expr.fn)
+        )
+
+
+def _is_default(fn: Any, name: str, value: Any) -> bool:
+    """Say whether a setting is given the value that it has anyway."""
+    try:
+        parameter = inspect.signature(fn).parameters.get(name)
+    except (TypeError, ValueError):
+        return False
+    return parameter is not None and type(parameter.default) is type(value) and parameter.default == value
 
 
 def _static_value(value: Any) -> Value:

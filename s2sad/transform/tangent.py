@@ -46,6 +46,7 @@ from s2sad.ir.types import Array, ListOf, Scalar, is_complex, is_inexact
 from s2sad.ir.views import VIEWS
 from s2sad.ir.walk import names_in, reads, root_of
 from s2sad.rules.registry import Constant, Elementwise, Structured
+from s2sad.runtime.lists import zero_arrays, zero_scalars
 from s2sad.transform.adjoint import refuse_nested_list
 from s2sad.transform.algebra import plus, times, zero
 from s2sad.transform.cotangents import Cotangents
@@ -155,8 +156,7 @@ class _Tangent:
             ex.values[id(value)] = target
         result = ex.tangent(value)
         if result is None:
-            made = build(np.zeros_like, target) if isinstance(target.type, Array) else zero(target.type)
-            return [stmt, Assign(dot, made, stmt.span)]
+            return [stmt, Assign(dot, _zeros(target), stmt.span)]
         ex.values.pop(id(value), None) if self_reading else None
         if self_reading:
             result = _own(ex.full(result, value), value)
@@ -245,6 +245,14 @@ class _Tangent:
                 dots.append(ex.full(result, value))
         values = tuple(ex.known(v) for v in stmt.values)
         return [*ex.code, replace(stmt, values=(*values, *dots))]
+
+
+def _zeros(name: Var) -> Expr:
+    """Return zeros like the value of a name: a number, an array, a list of either."""
+    if isinstance(name.type, ListOf):
+        fn = zero_arrays if isinstance(name.type.item, Array) else zero_scalars
+        return Apply(fn, (name,), name.type)
+    return build(np.zeros_like, name) if isinstance(name.type, Array) else zero(name.type)
 
 
 def _own(dot: Expr, value: Expr) -> Expr:

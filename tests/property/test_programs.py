@@ -24,7 +24,31 @@ SETTINGS = settings(max_examples=40, deadline=None, derandomize=True, print_blob
                     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 HELPERS = '''"""A random program: a, b scalars; u, v of shape (4,); A of shape (3, 4)."""
 
+from collections import namedtuple
+
 import numpy as np
+
+Pair = namedtuple("Pair", "left right")
+
+
+def power(c, n):
+    if n == 0:
+        return np.cos(c)
+    return np.sin(c) * power(c, n - 1)
+
+
+def checked(c):
+    if c > 0.4:
+        raise ValueError("large")
+    return np.sin(c) * c
+
+
+def first_above(x, c):
+    for i in range(x.size):
+        if x[i] > c:
+            return x[i] * c
+    else:
+        return np.sin(c)
 
 
 def damp(x, c):
@@ -90,7 +114,9 @@ class Writer:
                             f"A[{self.index(3, loops)}, {self.index(4, loops)}]")
         x, y = self.scalar(names, loops, depth - 1), self.scalar(names, loops, depth - 1)
         return self.one(f"({x} + {y})", f"({x} - {y})", f"{x} * {y}", f"np.sin({x})", f"np.tanh({x})",
-                        f"{x} / (1.5 + np.cos({y}))", f"bend({x})", f"mix({self.one(*names)}, {self.one(*names)})",
+                        f"{x} / (1.5 + np.cos({y}))", f"bend({x})",
+                        f"power({x}, 2)", f"first_above({self.one(*names)}, {y})",
+                        f"mix({self.one(*names)}, {self.one(*names)})",
                         f"({x} if {x} > {y} else 0.5 * {y})", f"{x} ** 2")
 
     def vector(self, names: list[str], loops: tuple[str, ...]) -> str:
@@ -110,8 +136,8 @@ class Writer:
         names = list(names)
         for _ in range(self.draw(st.integers(1, 4 if level < 3 else 2))):
             kinds = ["scalar", "scalar", "element", "element", "element", "slice", "slice", "view", "alias", "call",
-                     "call", "rebind", "swap"]
-            kinds += ["if", "for", "while"] if level < 4 else []
+                     "call", "rebind", "swap", "list", "comprehension", "local", "closure", "walrus", "guarded"]
+            kinds += ["if", "for", "while", "items", "last"] if level < 4 else []
             kinds += ["break", "continue"] if looping else []
             kinds += ["return", "either"]
             getattr(self, "draw_" + self.one(*kinds))(level, names, loops)
@@ -200,6 +226,97 @@ class Writer:
         self.add(level, f"while {n} < 3 and {self.scalar(names, loops, 1)} < 0.9:")
         self.add(level + 1, f"{n} += 1")
         self.block(level + 1, names, loops, looping=True)
+
+    def draw_items(self, level: int, names: list[str], loops: tuple[str, ...]) -> None:
+        """Loop over the elements or rows of arrays, counted or side by side."""
+        i, x, y = "ijkl"[level - 1], self.one(*names), self.one(*names)
+        loop = self.one(f"for {i}, e{level} in enumerate({x}[1:]):", f"for {i} in range(2):",
+                        f"for {i} in reversed(range(3)):")
+        if self.one(True, False):
+            self.add(level, f"for e{level}, g{level} in zip({x}, {y}[::-1]):")
+            self.add(level + 1, f"{self.one('a', 'b')} = np.tanh(e{level} * g{level} + {self.one('a', 'b')})")
+            return
+        self.add(level, loop)
+        if "enumerate" in loop:
+            self.add(level + 1, f"a += 0.3 * np.sin(e{level}) * ({i} + 1)")
+        self.block(level + 1, names, (*loops, i), looping=True)
+
+    def draw_last(self, level: int, names: list[str], loops: tuple[str, ...]) -> None:
+        """Loop with an `else` that runs when nothing broke out."""
+        i = "ijkl"[level - 1]
+        self.add(level, f"for {i} in range(3):")
+        self.block(level + 1, names, (*loops, i), looping=True)
+        self.draw_break(level + 1, names, (*loops, i))
+        self.add(level, "else:")
+        self.block(level + 1, names, loops, looping=False)
+
+    def draw_list(self, level: int, names: list[str], loops: tuple[str, ...]) -> None:
+        """Build a list of numbers or rows, and use it."""
+        self.count += 1
+        r, n = f"r{self.count}", f"m{self.count}"
+        rows = self.one(True, False)
+        self.add(level, f"{r} = []")
+        self.add(level, f"for {n} in range({self.one(2, 3)}):")
+        made = self.scalar(names, (*loops, n), 1)
+        self.add(level + 1, f"{r}.append(np.sin({self.one(*names)} * {made}))" if rows else f"{r}.append({made})")
+        joined = self.one("np.stack({})", "np.concatenate({})", "np.array({})") if rows else "np.array({})"
+        self.add(level, f"a = a + np.tanh(np.sum({joined.format(r)} ** 2))")
+
+    def draw_comprehension(self, level: int, names: list[str], loops: tuple[str, ...]) -> None:
+        """Sum a comprehension over elements, a range, or a range under a condition."""
+        x, y = self.one(*names), self.one(*names)
+        self.count += 1
+        e = f"q{self.count}"
+        self.add(level, f"{self.one('a', 'b')} = np.sin(" + self.one(
+            f"sum([{e} * {self.one('a', 'b')} for {e} in {x}])", f"sum({x}[{e}] * {y}[3 - {e}] for {e} in range(4))",
+            f"np.sum(np.array([np.sin({e}) for {e} in {x} if {e} > 0.0]))",
+            f"np.sum(np.array([[{x}[{e}] * h for h in {y}] for {e} in range(3)]))") + ")")
+
+    def draw_local(self, level: int, names: list[str], loops: tuple[str, ...]) -> None:
+        """Keep values in a tuple, a dict or a namedtuple for a while."""
+        self.count += 1
+        p, s, t = f"p{self.count}", self.scalar(names, loops, 1), self.scalar(names, loops, 1)
+        kind = self.one(0, 1, 2)
+        if kind == 0:
+            self.add(level, f"{p} = Pair({s}, {self.one(*names)})")
+            self.add(level, f"a = np.tanh({p}.left + {p}.right[{self.index(4, loops)}] * b)")
+        elif kind == 1:
+            self.add(level, f"{p} = {{'s': {s}, 't': {t}}}")
+            self.add(level, f"{p}['s'] = {p}['t'] * np.sin({p}['s'])")
+            self.add(level, f"b = np.sin({p}['s'] + a)")
+        else:
+            self.add(level, f"{p} = ({s}, {t})")
+            self.add(level, self.one(f"(a, b) = np.sin({p}[1]), np.tanh({p}[0])", f"a, *b_ = {p}"))
+            self.add(level, f"b = np.tanh({p}[1] + a)")
+
+    def draw_closure(self, level: int, names: list[str], loops: tuple[str, ...]) -> None:
+        """Define a function on the spot, which sees what is around it, and call it."""
+        self.count += 1
+        g, x = f"h{self.count}", self.one(*names)
+        if self.one(True, False):
+            self.add(level, f"{g} = lambda c: np.sin(c) * {x}[{self.index(4, loops)}] + b")
+        else:
+            self.add(level, f"def {g}(c):")
+            self.add(level + 1, f"{x}[{self.one(0, 1, 2)}] += np.sin(c)")
+            self.add(level + 1, f"return {x}[{self.one(1, 2)}] * c")
+        self.add(level, f"a = np.tanh({g}({self.scalar(names, loops, 1)}))")
+
+    def draw_walrus(self, level: int, names: list[str], loops: tuple[str, ...]) -> None:
+        """Name a value inside a condition."""
+        self.count += 1
+        z = f"z{self.count}"
+        self.add(level, f"if ({z} := {self.scalar(names, loops, 1)}) > 0.1 and {z} < {self.one('b', '0.9')}:")
+        self.add(level + 1, f"{self.one('a', 'b')} = np.sin({z} * {self.scalar(names, loops, 1)})")
+
+    def draw_guarded(self, level: int, names: list[str], loops: tuple[str, ...]) -> None:
+        """Try something that may raise by an explicit `raise`."""
+        name = self.one("a", "b")
+        self.add(level, "try:")
+        self.add(level + 1, f"if {self.scalar(names, loops, 1)} > 0.3:")
+        self.add(level + 2, 'raise ValueError("large")')
+        self.add(level + 1, f"{name} = np.sin({self.scalar(names, loops, 1)})")
+        self.add(level, "except ValueError:")
+        self.add(level + 1, f"{name} = 0.5 * np.tanh({self.scalar(names, loops, 1)})")
 
     def draw_break(self, level: int, names: list[str], loops: tuple[str, ...]) -> None:
         """Leave the loop on a condition."""

@@ -1,0 +1,87 @@
+"""Lists where NumPy takes arrays: displays are made arrays, growing lists are gathered and joined."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gast
+import numpy as np
+
+from s2sad.frontend.expressions import lower_index
+from s2sad.frontend.infer import infer
+from s2sad.frontend.lowerer import Lowerer
+from s2sad.frontend.operators import apply
+from s2sad.frontend.values import StaticV, StructV, V, Value, const, type_of
+from s2sad.ir.nodes import Apply, Const, Slice
+from s2sad.ir.types import Array, ListOf, Static, is_inexact, rank
+
+_TAKES_INDICES: frozenset[Any] = frozenset({np.take, np.repeat, np.take_along_axis})
+_TAKES_DISPLAYS: frozenset[Any] = frozenset({np.linalg.multi_dot})
+
+
+def makes_array(target: Value) -> bool:
+    """Say whether a function makes an array of nested lists."""
+    return isinstance(target, StaticV) and (target.value is np.array or target.value is np.asarray)
+
+
+def rows_as_arrays(node: Any, maker: Any) -> Any:
+    """`np.array([[… for y in ys] for x in xs])`: each row is made an array first, as NumPy does in the end."""
+    if not (isinstance(node, gast.ListComp) and isinstance(node.elt, gast.ListComp | gast.List)):
+        return node
+    row = gast.Call(func=maker, args=[rows_as_arrays(node.elt, maker)], keywords=[])
+    made = gast.ListComp(elt=gast.copy_location(row, node.elt), generators=node.generators)
+    return gast.copy_location(made, node)
+
+
+def gathered(lw: Lowerer, value: Value, node: Any) -> Value:
+    """A list passed where NumPy wants an array is gathered into one first."""
+    if isinstance(value, V) and isinstance(value.expr.type, ListOf):
+        fn = np.stack if isinstance(value.expr.type.item, Array) else np.array
+        kind = infer(fn, (value.expr,), {})
+        return V(lw.atom(Apply(fn, (value.expr,), kind), "gathered", lw.span(node)))
+    return value
+
+
+def joined(lw: Lowerer, fn: Any, items: V, kwargs: dict[str, Value], node: Any) -> Value:
+    """Join a list that the function has built: every join is a stack, or the items one behind the other."""
+    from s2sad.frontend.calls import call_function, known_value
+
+    kind = items.expr.type.item if isinstance(items.expr.type, ListOf) else None
+    if kind is None:
+        return lw.fail(node, "this list is still empty here")
+    n = rank(kind)
+    axis = known_value(kwargs.get("axis", const(0)))
+    if not isinstance(axis, int) or kwargs.keys() - {"axis"}:
+        return lw.fail(node, f"`{fn.__name__}` of a growing list with these settings is not supported")
+    if n == 0 and fn not in (np.stack, np.hstack, np.vstack):
+        return lw.fail(node, f"`{fn.__name__}` of a list of numbers is not supported", "Use np.array.")
+    if n == 0:
+        whole = V(lw.atom(apply(lw, np.array, (items.expr,), {}, node).expr, "gathered", lw.span(node)))
+        column = [Slice(None, None, None), Const(None, Static(None))]
+        return lower_index(lw, whole, column, node) if fn is np.vstack else whole
+    stacked_at = {np.stack: axis, np.vstack: 0, np.column_stack: 1, np.dstack: 2}.get(fn)
+    if fn is np.stack or (stacked_at is not None and n == max(stacked_at, 1)):
+        whole = V(lw.atom(apply(lw, np.stack, (items.expr,), {}, node).expr, "gathered", lw.span(node)))
+        if stacked_at in (0, -n - 1):
+            return whole
+        return call_function(lw, np.moveaxis, [whole, const(0), const(stacked_at)], {}, node)
+    along = {np.hstack: min(n - 1, 1), np.column_stack: 1}.get(fn, axis)
+    if along not in (0, -n) or fn is np.dstack:
+        return lw.fail(node, f"`{fn.__name__}` of a growing list along axis {along} is not supported",
+                       "Append transposed items and transpose the result, or write into an array.")  # fmt: skip
+    return apply(lw, np.concatenate, (items.expr,), {}, node)
+
+
+def displayed(lw: Lowerer, fn: Any, value: Value, node: Any) -> Value:
+    """A display of numbers passed where NumPy wants an array is made one; shapes and axes are left alone."""
+    from s2sad.frontend.calls import call_function
+
+    if not (isinstance(value, StructV) and value.kind in ("list", "tuple")) or fn in _TAKES_DISPLAYS:
+        return value
+    if value.kind == "list" and fn in _TAKES_INDICES:
+        return call_function(lw, np.array, [value], {}, node)
+    if not (getattr(fn, "__module__", None) or "numpy").startswith("numpy") or not is_inexact(type_of(value)):
+        return value
+    return call_function(lw, np.array, [value], {}, node)
+
+

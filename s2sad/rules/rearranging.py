@@ -1,0 +1,357 @@
+"""Splitting, stacking, inserting and choosing: slices, joins, gathers and choices in disguise.
+
+A call of the function that is named in front is read as the body below it; see `rules/expansions.py`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from s2sad import runtime
+from s2sad.ir import ops
+from s2sad.rules.registry import expands
+from s2sad.rules.subscripts import counting, pad_widths
+
+_UNKNOWN_PARTS = "the number of parts to split into must be known at transform time"
+_WRITE_SLICES = "Write it as a constant, or take slices in a loop."
+
+
+@expands(np.reshape, counts=(2,))
+def reshape(a: Any, shape: Any, order: Any = "C") -> Any:
+    """Return the elements in another shape; Fortran's order is that of the transpose."""
+    if order not in ("C", "F"):
+        ops.refuse("only the orders 'C' and 'F' of a reshape have a derivative rule", "Name one of them.")
+    return (
+        np.reshape(a, shape) if order == "C"
+        else np.reshape(np.transpose(a), shape) if isinstance(shape, int)
+        else np.transpose(np.reshape(np.transpose(a), shape[::-1]))
+    )  # fmt: skip
+
+
+@expands(np.ravel, counts=(1,))
+def ravel(a: Any, order: Any = "C") -> Any:
+    """Return the elements as a vector; Fortran's order is that of the transpose."""
+    if order not in ("C", "F"):
+        ops.refuse("only the orders 'C' and 'F' of `ravel` have a derivative rule", "Name one of them.")
+    return np.ravel(a) if order == "C" else np.ravel(np.transpose(a))
+
+
+@expands(np.array_split)
+def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
+    """Return nearly equal parts, or the parts between given places."""
+    size = ary.shape[axis]
+    if isinstance(indices_or_sections, int):
+        n = counting(indices_or_sections)
+        if n is None:
+            ops.refuse(_UNKNOWN_PARTS, _WRITE_SLICES)
+        cuts = [k * (size // len(n)) + min(k, size % len(n)) for k in n[1:]]
+    else:
+        cuts = [cut for cut in indices_or_sections]
+    return [
+        ary[(slice(None),) * (axis % ary.ndim) + (slice(low, high),)]
+        for low, high in zip([None, *cuts], [*cuts, None])
+    ]
+
+
+@expands(np.split)
+def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
+    """Return equal parts, or the parts between given places."""
+    if isinstance(indices_or_sections, int):
+        n = counting(indices_or_sections)
+        if n is None:
+            ops.refuse(_UNKNOWN_PARTS, _WRITE_SLICES)
+        size = ary.shape[axis]
+        if size % len(n) != 0:
+            raise ValueError("array split does not result in an equal division")
+        cuts = [k * (size // len(n)) for k in n[1:]]
+    else:
+        cuts = [cut for cut in indices_or_sections]
+    return [
+        ary[(slice(None),) * (axis % ary.ndim) + (slice(low, high),)]
+        for low, high in zip([None, *cuts], [*cuts, None])
+    ]
+
+
+@expands(np.hsplit)
+def hsplit(ary: Any, indices_or_sections: Any) -> Any:
+    """Return parts side by side."""
+    return np.split(ary, indices_or_sections, 0 if ary.ndim == 1 else 1)
+
+
+@expands(np.vsplit)
+def vsplit(ary: Any, indices_or_sections: Any) -> Any:
+    """Return parts one above the other."""
+    return np.split(ary, indices_or_sections, 0)
+
+
+@expands(np.dsplit)
+def dsplit(ary: Any, indices_or_sections: Any) -> Any:
+    """Return parts one behind the other."""
+    return np.split(ary, indices_or_sections, 2)
+
+
+@expands(np.atleast_3d)
+def atleast_3d(a: Any) -> Any:
+    """Return the elements with axes of length one around."""
+    n = np.ndim(a)
+    return a if n >= 3 else a[:, :, None] if n == 2 else a[None, :, None] if n == 1 else np.full((1, 1, 1), a)
+
+
+@expands(np.dstack)
+def dstack(tup: Any) -> Any:
+    """Return arrays one behind the other."""
+    return np.concatenate([np.atleast_3d(a) for a in tup], axis=2)
+
+
+@expands(np.block)
+def block(arrays: Any) -> Any:
+    """Return a matrix put together of rows of blocks, or one row of blocks."""
+    return (
+        np.concatenate([np.concatenate([np.atleast_2d(a) for a in row], axis=-1) for row in arrays], axis=-2)
+        if isinstance(arrays[0], list) else np.concatenate([np.atleast_1d(a) for a in arrays], axis=-1)
+    )  # fmt: skip
+
+
+@expands(np.insert)
+def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
+    """Return a copy with values put in before the given places."""
+    single = isinstance(obj, (int, np.integer))
+    a = np.ravel(arr) if axis is None else arr
+    k = 0 if axis is None else axis % a.ndim
+    given = np.array(values) if isinstance(values, (list, tuple)) else values
+    missing = a.ndim - np.ndim(given)
+    slab = (
+        given if missing == 0 else np.full((1,) * a.ndim, given) if missing == a.ndim
+        else given[(None,) * missing]
+    )  # fmt: skip
+    if single:
+        moved = np.moveaxis(slab, 0, k) if k > 0 else slab
+        added = np.broadcast_to(moved, (*a.shape[:k], moved.shape[k], *a.shape[k + 1:]))
+        before = (slice(None),) * k + (slice(None, obj),)
+        after = (slice(None),) * k + (slice(obj, None),)
+        result = np.concatenate([a[before], added, a[after]], axis=k)
+    else:
+        places = np.asarray(obj)
+        added = np.broadcast_to(slab, (*a.shape[:k], places.size, *a.shape[k + 1:]))
+        joined = np.concatenate([a, added], axis=k)
+        result = np.take(joined, runtime.insertion_order(places, a.shape[k]), axis=k)
+    return result
+
+
+@expands(np.delete)
+def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
+    """Return a copy without the given places."""
+    a = np.ravel(arr) if axis is None else arr
+    k = 0 if axis is None else axis % a.ndim
+    size = a.shape[k]
+    if isinstance(obj, (int, np.integer)):
+        at = obj if obj >= 0 else obj + size
+        if at < 0 or at >= size:
+            raise IndexError("index is out of bounds")
+        before = (slice(None),) * k + (slice(None, at),)
+        after = (slice(None),) * k + (slice(at + 1, None),)
+        result = np.concatenate([a[before], a[after]], axis=k)
+    else:
+        result = np.take(a, runtime.places_besides(np.arange(size)[obj], size), axis=k)
+    return result
+
+
+@expands(np.resize)
+def resize(a: Any, new_shape: Any) -> Any:
+    """Return an array of another shape, filled by going through the elements again and again."""
+    flat = np.ravel(a)
+    shape = (new_shape,) if isinstance(new_shape, (int, np.integer)) else new_shape
+    size = 1
+    for n in shape:
+        size = size * n
+    return np.reshape(np.take(flat, np.arange(size) % flat.size), shape)
+
+
+@expands(np.ediff1d)
+def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+    """Return the differences of neighbours, with something before and behind."""
+    gaps = np.diff(np.ravel(ary))
+    first = [] if to_begin is None else [np.atleast_1d(to_begin)]
+    last = [] if to_end is None else [np.atleast_1d(to_end)]
+    return gaps if to_begin is None and to_end is None else np.concatenate([*first, gaps, *last])
+
+
+@expands(np.diagflat)
+def diagflat(v: Any, k: int = 0) -> Any:
+    """Return a matrix with the elements on a diagonal."""
+    return np.diag(np.ravel(np.array(v) if isinstance(v, (list, tuple)) else v), k)
+
+
+@expands(np.compress)
+def compress(condition: Any, a: Any, axis: Any = None) -> Any:
+    """Return the slices of which the condition is true."""
+    return np.take(a, np.flatnonzero(np.asarray(condition)), axis=axis)
+
+
+@expands(np.extract)
+def extract(condition: Any, arr: Any) -> Any:
+    """Return the elements of which the condition is true, as a vector."""
+    return np.take(np.ravel(arr), np.flatnonzero(condition))
+
+
+@expands(np.select)
+def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
+    """Return for each element the first choice whose condition is true."""
+    result = default
+    for condition, choice in zip(condlist[::-1], choicelist[::-1]):
+        result = np.where(condition, choice, result)
+    return result
+
+
+@expands(np.choose)
+def choose(a: Any, choices: Any, mode: str = "raise") -> Any:
+    """Return for each element the choice of that number."""
+    if mode != "raise":
+        ops.refuse("`choose` with a mode has no derivative rule", "Clip or wrap the indices before.")
+    chosen = np.asarray(a)
+    if np.any(chosen < 0) or np.any(chosen >= len(choices)):
+        raise ValueError("invalid entry in choice array")
+    result = choices[0]
+    for k, choice in enumerate(choices[1:], 1):
+        result = np.where(chosen == k, choice, result)
+    return result
+
+
+@expands(np.piecewise)
+def piecewise(x: Any, condlist: Any, funclist: Any) -> Any:
+    """Return what the functions give, each called with the elements of which its condition is true."""
+    result = np.zeros_like(x)
+    conditions = [condlist] if not isinstance(condlist, (list, tuple)) else condlist
+    if len(funclist) > len(conditions):
+        rest = conditions[0]
+        for condition in conditions[1:]:
+            rest = rest | condition
+        conditions = [*conditions, np.logical_not(rest)]
+    for condition, fun in zip(conditions, funclist):
+        if isinstance(fun, (int, float)):
+            result[condition] = fun
+        else:
+            result[condition] = fun(x[condition])
+    return result
+
+
+@expands(np.apply_along_axis)
+def apply_along_axis(func1d: Any, axis: int, arr: Any) -> Any:
+    """Return what a function gives for each vector along an axis of a matrix."""
+    if arr.ndim != 2:
+        ops.refuse("`apply_along_axis` is read for matrices only", "Write the loops.")
+    lines = arr if axis % 2 == 1 else arr.T
+    results = [func1d(line) for line in lines]
+    return (
+        np.array(results) if np.ndim(results[0]) == 0
+        else np.stack(results) if axis % 2 == 1 else np.stack(results).T
+    )  # fmt: skip
+
+
+@expands(np.matrix_transpose)
+def matrix_transpose(x: Any) -> Any:
+    """Return the matrices of a stack transposed."""
+    return np.swapaxes(x, -1, -2)
+
+
+@expands(np.rollaxis)
+def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
+    """Return the array with an axis moved to stand before another."""
+    k = axis % a.ndim
+    to = start + a.ndim if start < 0 else start
+    return np.moveaxis(a, k, to - 1 if k < to else to)
+
+
+@expands(np.broadcast_arrays)
+def broadcast_arrays(*args: Any) -> Any:
+    """Return the arrays spread to one shape."""
+    whole = args[0]
+    for other in args[1:]:
+        whole = np.where(True, whole, other)
+    return tuple([np.broadcast_to(a, whole.shape) for a in args])
+
+
+@expands(np.pad, counts=(1, 2), names=("pad_width", "constant_values"))
+def pad(array: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0.0) -> Any:
+    """Return the array with a border: constant, or elements of the array itself."""
+    widths = pad_widths(pad_width, array.ndim)
+    if widths is None:
+        ops.refuse("the widths of a `pad` with a mode must be known at transform time", "Write them as constants.")
+    if mode not in ("constant", "edge", "reflect", "symmetric", "wrap"):
+        ops.refuse(
+            "only the modes constant, edge, reflect, symmetric and wrap of `pad` have a derivative rule",
+            "Give it one with s2sad.defvjp, or join the parts with np.concatenate.",
+        )
+    result = array
+    if mode == "constant":
+        result = np.pad(array, pad_width, constant_values=constant_values)
+    else:
+        for axis, (before, after) in enumerate(widths):
+            if before > 0 or after > 0:
+                n = array.shape[axis]
+                places = np.arange(-before, n + after)
+                if mode == "edge":
+                    places = np.clip(places, 0, n - 1)
+                elif mode == "wrap":
+                    places = places % n
+                elif mode == "reflect":
+                    places = n - 1 - np.abs(n - 1 - places % max(2 * n - 2, 1))
+                else:
+                    places = np.minimum(places % (2 * n), 2 * n - 1 - places % (2 * n))
+                result = np.take(result, places, axis=axis)
+    return result
+
+
+@expands(np.diagonal, names=("offset",), counts=(1, 2))
+def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    """Return the diagonals along two axes."""
+    return np.diagonal(np.moveaxis(a, (axis1, axis2), (0, 1)), offset)
+
+
+@expands(np.interp, counts=(3,))
+def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
+    """Return a value of a table, with values of their own below and above it."""
+    if period is not None:
+        ops.refuse("`interp` with a period has no derivative rule", "Take `x % period`, and extend the table.")
+    table = np.array(xp) if isinstance(xp, (list, tuple)) else xp
+    inside = np.interp(x, table, fp)
+    above = inside if right is None else np.where(x > table[-1], right, inside)
+    return above if left is None else np.where(x < table[0], left, above)
+
+
+@expands(np.polyder)
+def polyder(p: Any, m: int = 1) -> Any:
+    """Return the coefficients of the derivative of a polynomial."""
+    result = np.asarray(p)
+    for _ in counting(m):
+        result = result[:-1] * np.arange(result.size - 1, 0, -1)
+    return result
+
+
+@expands(np.polyint)
+def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
+    """Return the coefficients of the integral of a polynomial, constants zero or given."""
+    if m != 1 or isinstance(k, (list, tuple)):
+        ops.refuse("`polyint` is read for one integral and one constant", "Call it again.")
+    given = np.asarray(p)
+    constant = np.zeros(1) if k is None else np.atleast_1d(k)
+    return np.concatenate([given / np.arange(given.size, 0, -1), constant])
+
+
+@expands(np.polyadd)
+def polyadd(a1: Any, a2: Any) -> Any:
+    """Return the coefficients of the sum of two polynomials."""
+    first, second = np.asarray(a1), np.asarray(a2)
+    size = max(first.size, second.size)
+    longer, other = np.zeros(size, first.dtype), np.zeros(size, second.dtype)
+    longer[size - first.size :] = first
+    other[size - second.size :] = second
+    return longer + other
+
+
+@expands(np.polysub)
+def polysub(a1: Any, a2: Any) -> Any:
+    """Return the coefficients of the difference of two polynomials."""
+    return np.polyadd(a1, -np.asarray(a2))
