@@ -91,6 +91,8 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Load a public name from its module at its first use."""
+    if name == "cuda":
+        return importlib.import_module("s2sad.api.cuda")
     if name not in _HOMES:
         raise AttributeError(f"module 's2sad' has no attribute {name!r}")
     value = getattr(importlib.import_module(_HOMES[name]), name)

@@ -20,6 +20,7 @@ from s2sad.analysis.liveness import Liveness
 from s2sad.analysis.sharing import Groups
 from s2sad.errors import AliasError
 from s2sad.ir import ops
+from s2sad.ir.device import is_barrier, is_index
 from s2sad.ir.nodes import (
     Append,
     Apply,
@@ -28,6 +29,7 @@ from s2sad.ir.nodes import (
     CallStmt,
     Const,
     Continue,
+    Effect,
     Expr,
     For,
     Function,
@@ -165,14 +167,18 @@ class SavedValues:
     def __init__(
         self, fn: Function, needs: dict[int, list[Stmt]], aliases: dict[str, Alias], facts: Facts,
         layout: Layout, primal_names: set[str], after_loop: dict[int, list[Stmt]],
-        openings: dict[Block, list[Stmt]], left_out: set[int], split: bool,
+        openings: dict[Block, list[Stmt]], left_out: set[int], split: bool, kept: frozenset[str] = frozenset(),
+        flags: frozenset[str] = frozenset(),
     ) -> None:  # fmt: skip
         """Prepare the analysis.
 
         `needs` gives the adjoint statements of each primal statement, `after_loop` what is read on leaving a loop,
         `openings` what the reverse of a block starts with, `left_out` the statements that are not run,
-        `split` whether the sweeps are functions of their own.
+        `split` whether the sweeps are functions of their own, `kept` the arrays to be put back to what they were,
+        `flags` the names that are saved, never computed again.
         """
+        self.flags = flags
+        self.kept: Needs = {name: frozenset({Need(None)}) for name in kept}
         self.fn, self.aliases, self.facts, self.layout = fn, aliases, facts, layout
         self.names = primal_names
         self.reading = {key: self._read_places(code) for key, code in needs.items()}
@@ -186,9 +192,9 @@ class SavedValues:
 
     def run(self) -> Plan:
         """Return the plan of the whole function."""
-        self._block(self.fn.body, TOP, {})
+        self._block(self.fn.body, TOP, self.kept)
         self.recording = True
-        self._block(self.fn.body, TOP, {})
+        self._block(self.fn.body, TOP, self.kept)
         return self.plan
 
     # ---- what adjoint code reads ----
@@ -447,7 +453,7 @@ class SavedValues:
         return {k: frozenset(v) for k, v in found.items()}
 
     def _can_recompute(self, stmt: Assign, name: str, body: tuple[Stmt, ...]) -> bool:
-        if len(self.layout.defs[name]) != 1 or stmt not in body:
+        if len(self.layout.defs[name]) != 1 or stmt not in body or name in self.flags:
             return False
         if name in self.aliases:
             return True
@@ -456,6 +462,8 @@ class SavedValues:
         if not is_pure(stmt.value):
             return False
         rest = body[body.index(stmt) + 1 :]
+        if _reads_elements(stmt.value) and _waits_inside(rest):
+            return False  # read again on the other side of a barrier, other threads may be writing
         used = reads(stmt.value)
         for other in used:
             if other not in self.names:
@@ -541,6 +549,17 @@ def _index_parts(place: Expr) -> list[Any]:
         else:
             place = place.args[0]
     return parts
+
+
+def _reads_elements(expr: Expr) -> bool:
+    return any(isinstance(part, Index) for part in subexpressions(expr))
+
+
+def _waits_inside(body: tuple[Stmt, ...]) -> bool:
+    """Say whether a barrier stands before the last statement that is none."""
+    while body and isinstance(body[-1], Effect) and is_barrier(body[-1].value):
+        body = body[:-1]
+    return any(isinstance(s, Effect) and is_barrier(s.value) for s in statements(body))
 
 
 def affine(expr: Expr) -> tuple[str | None, int] | None:
@@ -645,7 +664,7 @@ def is_pure(expr: Expr) -> bool:
         if isinstance(part, Apply):
             if part.fn in (ops.pop, ops.new_list):
                 return False
-            if part.fn in _SHAPES or part.fn in (ops.both, ops.either, ops.transpose, ops.length):
+            if part.fn in _SHAPES or is_index(part.fn) or part.fn in (ops.both, ops.either, ops.transpose, ops.length):
                 continue
             rule = find(part.fn)
             module = getattr(part.fn, "__module__", "") or ""

@@ -318,7 +318,8 @@ def differentiate(
     Args:
         fun: the function, when the decorator is used bare.
         argnums: which arguments: a position, a name, or a tuple of them.
-        target: "cpu" compiles by Numba, "python" runs in CPython.
+        target: "cpu" compiles by Numba, "python" runs in CPython; with "cuda" the function and its
+            derivatives are device functions besides (`.device`), and calls from the host run as on "cpu".
         parallel: Numba's option of that name.
         fastmath: Numba's option of that name.
         cache: keep machine code on disk.
@@ -358,8 +359,12 @@ def differentiate(
     def decorate(function: Callable[..., Any]) -> Differentiable[..., Any]:
         from s2sad.backends.base import effective
 
-        effective(target)
         function = function.py_func if isinstance(function, Differentiable) else function
+        if target == "cuda":
+            from s2sad.api.device import DeviceDifferentiable
+
+            return DeviceDifferentiable(function, chosen, options)
+        effective(target)
         for name in options.outputs:
             if name not in inspect.signature(function).parameters:
                 raise ArgumentError(f"`{label(function)}` has no parameter {name!r} to return through")

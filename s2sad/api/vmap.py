@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, ParamSpec
+from typing import Any, ParamSpec, cast
 
 import numpy as np
 
@@ -29,7 +29,8 @@ def vmap(fun: Callable[P, Any], in_axes: Axes = 0, out_axes: Axes = 0, *, target
             argument that every call gets whole, or a tuple of those, one per argument; where an
             argument is a container, a structure of those.
         out_axes: where the batch axis goes in each result.
-        target: "cpu" or "python".
+        target: "cpu", "python", or "cuda": one thread per element, for functions of numbers and small
+            arrays and their `grad` and `value_and_grad`; see `s2sad.api.batch`.
 
     Returns:
         A function of the same arguments, keyword arguments being mapped along axis 0.
@@ -44,6 +45,10 @@ def vmap(fun: Callable[P, Any], in_axes: Axes = 0, out_axes: Axes = 0, *, target
         >>> s2sad.vmap(s2sad.grad(square))(np.array([1.0, 2.0])).tolist()
         [2.0, 4.0]
     """
+    if target == "cuda":
+        from s2sad.api.batch import DeviceBatched
+
+        return cast("Batched[P]", DeviceBatched(fun, in_axes, out_axes))
     return Batched(fun, in_axes, out_axes, target_of(fun, target))
 
 

@@ -80,7 +80,8 @@ def effective(target: str) -> Target:
     """Return the target that really runs, given `S2SAD_DISABLE_JIT` and `NUMBA_DISABLE_JIT`."""
     if target not in ("python", "cpu"):
         raise ArgumentError(
-            f"target {target!r} is not known", why='Use "cpu", or "python" for plain NumPy.'
+            f"target {target!r} is not known",
+            why='Use "cpu", or "python" for plain NumPy; "cuda" is for `differentiate` and `vmap`.',
         )
     for switch in ("S2SAD_DISABLE_JIT", "NUMBA_DISABLE_JIT"):
         if os.environ.get(switch, "0") not in ("", "0"):

@@ -17,6 +17,7 @@ import numpy as np
 from s2sad.emit.names import Names
 from s2sad.ir import nodes as ir
 from s2sad.ir import ops
+from s2sad.ir.device import Intrinsic
 from s2sad.ir.types import Array
 
 gast: Any = _gast
@@ -165,6 +166,8 @@ def _apply(expr: ir.Apply, names: Names) -> Node:
     if fn in ATTRIBUTES:
         return _attribute(args[0], ATTRIBUTES[fn])
     keywords = [gast.keyword(arg=name, value=constant(value, names)) for name, value in expr.static]
+    if isinstance(fn, Intrinsic):
+        return _intrinsic(fn, args, keywords, names)
     if fn in SPELLED:
         return SPELLED[fn](*args, *(keyword.value for keyword in keywords))
     if isinstance(fn, _Method):
@@ -172,6 +175,16 @@ def _apply(expr: ir.Apply, names: Names) -> Node:
         return gast.Call(func=method, args=args[1:], keywords=keywords)
     callee = names.of(len if fn is ops.length else fn)
     return gast.Call(func=path(callee), args=args, keywords=keywords)
+
+
+def _intrinsic(fn: Intrinsic, args: list[Node], keywords: list[Node], names: Names) -> Node:
+    """Convert `cuda.threadIdx.x`, `cuda.grid(2)[0]`, `cuda.shared.array(shape, dtype)`."""
+    node = path(names.attribute(names.device, fn.path))
+    if fn.args is None:
+        return node
+    fixed = [_signed(value) for value in fn.args]
+    node = gast.Call(func=node, args=[*fixed, *args, *(keyword.value for keyword in keywords)], keywords=[])
+    return node if fn.item is None else _item_of(node, _signed(fn.item))
 
 
 def _logical(expr: ir.Apply, names: Names) -> Node:

@@ -31,7 +31,8 @@ class Names:
         """Start from the user's import aliases, `{"numpy": "np"}`."""
         self.runtime: dict[str, Any] = {}
         self.externals: dict[str, Any] = {}
-        self._wanted = {**ALIASES, **module_aliases}
+        self.device = module_aliases.get("device", "numba.cuda")
+        self._wanted = {**ALIASES, self.device: "cuda", **module_aliases}
         self._aliases: dict[str, str] = {}  # module -> alias, of the modules used
         self._taken: set[str] = set()
         self._known: dict[int, str] = {}
@@ -59,7 +60,7 @@ class Names:
         standard: list[str] = []
         other: list[str] = []
         for module, alias in sorted(self._aliases.items()):
-            line = f"import {module}" if module == alias else f"import {module} as {alias}"
+            line = _import_of(module, alias)
             (standard if _is_standard(module) else other).append(line)
         sources: dict[str, list[str]] = {}
         for name, helper in sorted(self.runtime.items()):
@@ -139,6 +140,14 @@ def _exporter(helper: Any) -> str:
 
     exported = getattr(runtime, _name_of(helper), None) is helper
     return runtime.__name__ if exported else helper.__module__
+
+
+def _import_of(module: str, alias: str) -> str:
+    """Write an import as people do: `import math`, `import numpy as np`, `from numba import cuda`."""
+    parent, _, name = module.rpartition(".")
+    if parent and name == alias:
+        return f"from {parent} import {name}"
+    return f"import {module}" if module == alias else f"import {module} as {alias}"
 
 
 def _is_standard(module: str) -> bool:

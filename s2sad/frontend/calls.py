@@ -83,9 +83,12 @@ def lower_call(lw: Lowerer, node: Any) -> Value:
 
 def call_value(lw: Lowerer, target: Value, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
     """Call a value of any kind."""
+    from s2sad.frontend.device import DeviceName, call_device
     from s2sad.frontend.methods import call_method
 
     match target:
+        case StaticV(DeviceName() as name):
+            return call_device(lw, name, args, kwargs, node)
         case FuncV():
             from s2sad.frontend.inline import call_local
 
@@ -143,7 +146,7 @@ def call_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
         if fn.__module__ == "s2sad.rules.subscripts":
             return StaticV(None)
     own = getattr(type(fn), "__call__", None)
-    if isinstance(own, types.FunctionType) and python_callee(own):
+    if isinstance(own, types.FunctionType) and not has_source(fn) and python_callee(own):
         return call_user(lw, types.MethodType(own, fn), args, kwargs, node)
     if python_callee(fn):
         return call_user(lw, fn, args, kwargs, node)
@@ -258,10 +261,13 @@ def call_user(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value],
     instance = instantiate(lw.ctx, fn, kinds, lw.span(node))
     if instance.result is None:
         raise BottomReached
-    if shares_memory(lw.ctx, instance, bound):
+    if shares_memory(lw.ctx, instance, bound) or (lw.ctx.device and _needs_inlining(bound)):
         inlined = inline_call(lw, fn, args, kwargs, node)
         if inlined is not None:
             return inlined
+        if lw.ctx.device and _needs_inlining(bound):
+            return lw.fail(node, f"`{instance.name}` takes an array, and returns from several places or calls itself",
+                           "On a device it is written into its caller: give it one `return`, at its end.")  # fmt: skip
     span = lw.span(node)
     leaves = [argument(lw, leaf, span) for value in bound for leaf in leaves_of(value)]
     leaves += pass_captured(lw, instance.captured)
@@ -272,6 +278,11 @@ def call_user(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value],
     targets = tuple(r for r in results if isinstance(r, Var))
     lw.emit(CallStmt(targets, instance.name, tuple(leaves), span))
     return rebuild(result, list(results))
+
+
+def _needs_inlining(bound: list[Value]) -> bool:
+    """On a device, what threads add to an array together is decided in the kernel's own text."""
+    return any(isinstance(leaf.type, Array) for value in bound for leaf in leaves_of(value))
 
 
 def argument(lw: Lowerer, leaf: Expr, span: Any) -> Expr:

@@ -70,6 +70,8 @@ class Context:
     """How many rules of the user's are being lowered, one inside the other."""
     keep: list[Any] = field(default_factory=list[Any])
     """Objects whose identity is part of a key, kept alive."""
+    device: bool = False
+    """Lowering for a GPU: `cuda.threadIdx` and its kind have a meaning."""
 
     def unique(self, name: str) -> str:
         """Return a function name not yet used in the program."""

@@ -44,8 +44,11 @@ def attribute(lw: Lowerer, owner: Value, name: str, node: Any) -> Value:
 
 
 def _static_attribute(lw: Lowerer, obj: Any, name: str, node: Any) -> Value:
+    from s2sad.frontend.device import DeviceName, device_attribute, is_cuda_module
     from s2sad.frontend.expressions import outside_value
 
+    if is_cuda_module(obj) or isinstance(obj, DeviceName):
+        return device_attribute(lw, f"{obj.path}.{name}" if isinstance(obj, DeviceName) else name, node)
     try:
         found = getattr(obj, name)
     except AttributeError:

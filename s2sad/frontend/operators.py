@@ -35,6 +35,11 @@ _NEGATED: dict[Any, Any] = {
     operator.not_: None, operator.eq: operator.ne, operator.ne: operator.eq,
 }  # fmt: skip
 
+_NEGATED_ORDER: dict[Any, Any] = {
+    operator.lt: operator.ge, operator.le: operator.gt, operator.gt: operator.le, operator.ge: operator.lt,
+}  # fmt: skip
+"""Only integers have no NaN."""
+
 BOOL = Scalar("bool", weak=True)
 
 
@@ -69,6 +74,8 @@ def negate(test: Expr) -> Expr:
         if test.fn is operator.not_:
             return test.args[0]
         other = _NEGATED.get(test.fn)
+        if other is None and all(isinstance(a.type, Scalar) and "int" in a.type.dtype for a in test.args):
+            other = _NEGATED_ORDER.get(test.fn)
         if other is not None:
             return Apply(other, test.args, test.type)
     return Apply(operator.not_, (test,), BOOL)

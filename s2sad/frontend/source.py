@@ -61,6 +61,8 @@ def unwrap(fun: Any) -> Any:
     while True:
         if hasattr(fun, "py_func"):
             fun = fun.py_func
+        elif type(fun).__name__ == "FakeCUDAKernel":  # Numba's simulator keeps it elsewhere
+            fun = fun.fn
         elif isinstance(fun, types.FunctionType) and hasattr(fun, "__wrapped__"):
             fun = vars(fun)["__wrapped__"]
         elif isinstance(fun, types.MethodType):

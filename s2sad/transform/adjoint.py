@@ -24,6 +24,7 @@ from s2sad.errors import NotDifferentiableError, Span
 from s2sad.frontend.operators import BY_SYMBOL, build
 from s2sad.frontend.values import literal
 from s2sad.ir import ops
+from s2sad.ir.device import is_barrier
 from s2sad.ir.nodes import (
     Append,
     Apply,
@@ -81,7 +82,7 @@ class Sweeps:
 def sweeps(
     fn: Function, wrt: tuple[int, ...], facts: Facts, callee_adjoint: CalleeAdjoint,
     own_bars: bool, active_results: tuple[bool, ...] | None = None, seed: float | None = None,
-    split: bool = False, wants_values: bool = True,
+    split: bool = False, wants_values: bool = True, device: bool = False,
 ) -> Sweeps:  # fmt: skip
     """Return the forward and reverse sweeps of `fn` for the parameters at positions `wrt`.
 
@@ -89,16 +90,38 @@ def sweeps(
     `seed`: the cotangent of a scalar result when it is known, else the results' adjoints are parameters.
     `wants_values`: the results are returned too; else the forward sweep only serves the reverse one.
     `split`: the sweeps will be functions of their own, so that the reverse binds its views itself.
+    `device`: for a thread of a GPU: nothing is allocated at run time, and array arguments end as they began.
     """
-    return _Adjoint(fn, wrt, facts, callee_adjoint, own_bars, active_results, seed, split, wants_values).run()
+    saved: frozenset[Span] = frozenset()
+    reversed_: frozenset[Span] = frozenset()
+    while True:
+        try:
+            return _Adjoint(
+                fn, wrt, facts, callee_adjoint, own_bars, active_results, seed, split, wants_values, device, saved,
+                reversed_,
+            ).run()  # fmt: skip
+        except _ControlNeeded as found:
+            saved, reversed_ = saved | found.saved, reversed_ | found.reversed_
+
+
+class _ControlNeeded(Exception):
+    """What was decided to be saved changes which control flow the reverse sweep has to follow.
+
+    `saved`: branches that must save which way they went; `reversed_`: branches and loops that carry
+    no derivative, but restore what they overwrote, so that they must be followed in reverse.
+    """
+
+    def __init__(self, saved: set[Span], reversed_: set[Span]) -> None:
+        self.saved, self.reversed_ = frozenset(saved), frozenset(reversed_)
 
 
 class _Adjoint:
     def __init__(
         self, fn: Function, wrt: tuple[int, ...], facts: Facts, callee_adjoint: CalleeAdjoint,
         own_bars: bool, active_results: tuple[bool, ...] | None, seed: float | None, split: bool,
-        wants_values: bool,
+        wants_values: bool, device: bool, saved: frozenset[Span], reversed_: frozenset[Span],
     ) -> None:  # fmt: skip
+        self.device, self.saved, self.reversed_ = device, saved, reversed_
         self.split, self.wants_values, self.silent = split, wants_values, not own_bars
         self.facts, self.callee_adjoint, self.own_bars, self.seed = facts, callee_adjoint, own_bars, seed
         self.namer = Namer({p.name for p in fn.params} | names_in(fn.body))
@@ -107,7 +130,7 @@ class _Adjoint:
         self.results_active = active_results or tuple(is_inexact(k) for k in fn.results)
         self.inputs = {fn.params[i].name for i in wrt}
         self.active = self._activity(fn)
-        self.prepared: Prepared = prepare(fn, self.active, self.namer, facts)
+        self.prepared: Prepared = prepare(fn, self.active, self.namer, facts, saved, reversed_)
         self.fn = self.prepared.fn
         self.aliases = exact_aliases(self.fn)
         self.layout = Layout(self.fn)
@@ -209,10 +232,11 @@ class _Adjoint:
         )  # fmt: skip
         self.plan: Plan = SavedValues(
             self.fn, needs, self.aliases, self.facts, self.layout, names, self.after_loop, self.openings,
-            self.left_out, self.split,
+            self.left_out, self.split, self._kept_arguments(), self.prepared.flags,
         ).run()
+        self._check_control()
         self._ensure_shapes()
-        self.tapes = Tapes(self.layout, self.prepared, self.namer)
+        self.tapes = Tapes(self.layout, self.prepared, self.namer, self.device)
         self.slots = self._all_slots()
         body = self.fn.body
         values = values_of(self.fn)
@@ -220,6 +244,34 @@ class _Adjoint:
         reverse = self._reverse(body, TOP)
         bars = tuple(self._result_bar(i) for i in self.wrt)
         return Sweeps(self.fn, tuple(forward), tuple(reverse), values, self.seeds, bars)
+
+    def _check_control(self) -> None:
+        """Begin again if the reverse sweep follows control flow that was not prepared for it.
+
+        What restores a value must be reached as often, and on the same paths, as what saved it. On a device
+        a condition that both sweeps evaluate must not decide that: contracted to fused operations in one
+        sweep only, `a*b > c` may come out differently in the other.
+        """
+        saved: set[Span] = set()
+        reversed_: set[Span] = set()
+        for stmt in statements(self.fn.body):
+            if not isinstance(stmt, If | For | While):
+                continue
+            inside = [s for s in statements((stmt,)) if s is not stmt]
+            restores = any(self.plan.overwrites.get(id(s)) for s in inside)
+            if restores and not self._active_inside(stmt):
+                reversed_.add(stmt.span)
+            counts = any(self.prepared.counts.get(id(s)) for s in inside)
+            if self.device and isinstance(stmt, If) and not isinstance(stmt.test, Var) and _rounds(stmt.test):
+                if restores or counts:
+                    saved.add(stmt.span)
+        if saved - self.saved or reversed_ - self.reversed_:
+            raise _ControlNeeded(saved, reversed_)
+
+    def _kept_arguments(self) -> frozenset[str]:
+        """Return the arguments that the reverse sweep leaves as the forward one found them."""
+        arrays = [p.name for p in self.fn.params if isinstance(p.type, Array)]
+        return frozenset(arrays) if self.device else frozenset()
 
     def _ensure_shapes(self) -> None:
         """An array that only some paths make must exist on the others, for its adjoint's shape."""
@@ -258,7 +310,7 @@ class _Adjoint:
                     pass
 
     def _active_inside(self, stmt: Stmt) -> bool:
-        return any(self.adjoint_code.get(id(s)) for s in statements((stmt,)))
+        return stmt.span in self.reversed_ or any(self.adjoint_code.get(id(s)) for s in statements((stmt,)))
 
     # ---- adjoint code of simple statements ----
 
@@ -277,6 +329,8 @@ class _Adjoint:
                     code: list[Stmt] = [Swap(self.bar(first), self.bar(second), stmt.span)]
                 case Return():
                     code = self._return(stmt)
+                case Effect(value) if is_barrier(value):
+                    code = [stmt]
                 case _:
                     code = []
             if code:
@@ -520,7 +574,10 @@ class _Adjoint:
                 return result
             result.extend(s for slot in self.slots.get(id(stmt), ()) for s in slot.save)
             result.extend(self._creations(stmt))
-            result.append(self._forward_stmt(stmt, (*own, *ends)))
+            made = self._forward_stmt(stmt, (*own, *ends))
+            if isinstance(made, If | While) and not made.body and not getattr(made, "orelse", ()):
+                continue  # its condition may read what is left out too
+            result.append(made)
         result.extend(own)
         return result
 
@@ -542,7 +599,7 @@ class _Adjoint:
         last: Span | None = None
         for stmt in reversed(body):
             part = self._reverse_stmt(stmt)
-            if part and not isinstance(stmt, If | For | While) and stmt.span != last:
+            if part and not isinstance(stmt, If | For | While | Effect) and stmt.span != last:
                 text = stmt.span.statement()
                 if text and not text.startswith(("def ", "@")):
                     code.append(Comment(text, stmt.span))
@@ -552,7 +609,10 @@ class _Adjoint:
         start = self._opening(block)
         if not code and block != TOP:
             return []
-        return [*start, *code]
+        waits = 0  # what a block starts with reads memory as other threads have put it back
+        while waits < len(code) and is_barrier(getattr(code[waits], "value", None)):
+            waits += 1
+        return [*code[:waits], *start, *code[waits:]]
 
     def _opening(self, block: Block) -> list[Stmt]:
         """What the reverse of a block starts with: values brought back, adjoints at zero, shadows of views."""
@@ -769,6 +829,14 @@ def _axes_behind(index: tuple[Expr | Slice, ...], rank: int) -> int:
     trailing = rank - _axis(index, len(index))
     apart = not all(advanced[first : last + 1])
     return trailing + (advanced.count(False) if apart else len(advanced) - 1 - last)
+
+
+def _rounds(test: Expr) -> bool:
+    """Say whether a condition depends on arithmetic of real numbers, which a compiler may contract."""
+    from s2sad.ir.walk import subexpressions
+
+    parts = [p for p in subexpressions(test) if isinstance(p, Var | Apply)]
+    return any(isinstance(p.type, Scalar) and is_inexact(p.type) for p in parts)
 
 
 def _reads_many(expr: Expr, active: set[str]) -> bool:

@@ -16,6 +16,7 @@ from s2sad.analysis.alias import view_base
 from s2sad.analysis.facts import Facts, written_by
 from s2sad.analysis.sharing import Groups
 from s2sad.ir import ops
+from s2sad.ir.device import is_barrier
 from s2sad.ir.nodes import (
     Append,
     Apply,
@@ -23,6 +24,7 @@ from s2sad.ir.nodes import (
     CallStmt,
     Comment,
     Const,
+    Effect,
     Expr,
     For,
     Function,
@@ -141,6 +143,8 @@ class _Nest:
     def _disturbs(self, stmt: Stmt, used: set[str]) -> bool:
         shared = self.groups.of(used)
         for inner in statements((stmt,)):
+            if isinstance(inner, Effect) and is_barrier(inner.value):
+                return True  # other threads write on the other side
             if used & set(bound(inner)) or shared & self.groups.of(set(written_by(inner, self.facts))):
                 return True
             if any(isinstance(p, Apply) and p.fn is ops.pop for e in exprs_of(inner) for p in subexpressions(e)):

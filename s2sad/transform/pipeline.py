@@ -65,7 +65,9 @@ class Deriver:
         fn = self.functions[callee]
         wrt = tuple(i for i, active in enumerate(on) if active)
         self.functions[name] = _signature_only(fn, name, wrt, results)
-        made = sweeps(fn, wrt, self.facts, self.callee_adjoint, False, results, wants_values=False)
+        made = sweeps(
+            fn, wrt, self.facts, self.callee_adjoint, False, results, wants_values=False, device=self.ctx.device
+        )
         shadows = [
             bar for i, bar in zip(wrt, made.bars, strict=True) if isinstance(fn.params[i].type, Array | ListOf)
         ]

@@ -6,8 +6,10 @@ from dataclasses import replace
 
 from s2sad.analysis.facts import Facts, written_by
 from s2sad.analysis.sharing import Groups
+from s2sad.errors import Span
 from s2sad.frontend.operators import build
 from s2sad.frontend.values import literal
+from s2sad.ir.device import is_barrier
 from s2sad.ir.nodes import (
     Apply,
     Assign,
@@ -34,9 +36,9 @@ from s2sad.transform.naming import Namer, noun
 class Prepared:
     """A function ready to be reversed: `counts` gives the trip counter of each counted loop."""
 
-    def __init__(self, fn: Function, counts: dict[int, Var]) -> None:
-        """Keep the function and its counters by loop."""
-        self.fn, self.counts = fn, counts
+    def __init__(self, fn: Function, counts: dict[int, Var], flags: frozenset[str] = frozenset()) -> None:
+        """Keep the function, its counters by loop, and the conditions that are saved, never evaluated again."""
+        self.fn, self.counts, self.flags = fn, counts, flags
 
 
 def without_scalar_stores(fn: Function) -> Function:
@@ -52,20 +54,30 @@ def without_scalar_stores(fn: Function) -> Function:
     return replace(fn, body=tuple(each(s) for s in fn.body))
 
 
-def prepare(fn: Function, active: set[str], namer: Namer, facts: Facts) -> Prepared:
-    """Name what a reverse sweep could not evaluate again, and count the loops that need it."""
-    return _Prepare(active, namer, facts).run(fn)
+def prepare(
+    fn: Function, active: set[str], namer: Namer, facts: Facts, saved: frozenset[Span] = frozenset(),
+    reversed_: frozenset[Span] = frozenset(),
+) -> Prepared:  # fmt: skip
+    """Name what a reverse sweep could not evaluate again, and count the loops that need it.
+
+    `saved`: the branches whose condition must not be evaluated again. `reversed_`: branches and loops to be
+    followed in reverse although no derivative flows in them.
+    """
+    return _Prepare(active, namer, facts, saved, reversed_).run(fn)
 
 
 class _Prepare:
-    def __init__(self, active: set[str], namer: Namer, facts: Facts) -> None:
-        self.active, self.namer, self.facts = active, namer, facts
+    def __init__(
+        self, active: set[str], namer: Namer, facts: Facts, saved: frozenset[Span], reversed_: frozenset[Span]
+    ) -> None:
+        self.active, self.namer, self.facts, self.saved, self.reversed_ = active, namer, facts, saved, reversed_
+        self.flags: set[str] = set()
         self.counts: dict[int, Var] = {}
 
     def run(self, fn: Function) -> Prepared:
         self.groups = Groups(fn.body, self.facts)
         self.names = names_in(fn.body)
-        return Prepared(replace(fn, body=self._block(fn.body)), self.counts)
+        return Prepared(replace(fn, body=self._block(fn.body)), self.counts, frozenset(self.flags))
 
     def _block(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         result: list[Stmt] = []
@@ -106,7 +118,7 @@ class _Prepare:
         """Say whether the reverse of these statements does anything."""
         for stmt in statements(body):
             names = set(bound(stmt)) | set(written_by(stmt, self.facts))
-            if names & self.active:
+            if names & self.active or (isinstance(stmt, Effect) and is_barrier(stmt.value)):
                 return True
         return False
 
@@ -121,16 +133,19 @@ class _Prepare:
 
     def _if(self, stmt: If) -> list[Stmt]:
         changed = self._changed((*stmt.body, *stmt.orelse))
-        matters = self._matters((*stmt.body, *stmt.orelse))
+        matters = stmt.span in self.reversed_ or self._matters((*stmt.body, *stmt.orelse))
         new = replace(stmt, body=self._block(stmt.body), orelse=self._block(stmt.orelse))
-        if not matters or isinstance(stmt.test, Var) or not (_roots(stmt.test) & changed or _costly(stmt.test)):
+        again = not (_roots(stmt.test) & changed or _costly(stmt.test) or stmt.span in self.saved)
+        if not matters or isinstance(stmt.test, Var) or again:
             return [new]
         flag = Var(self.namer.fresh(_condition(stmt.test)), stmt.test.type)
+        if stmt.span in self.saved:
+            self.flags.add(flag.name)
         return [Assign(flag, stmt.test, stmt.span), replace(new, test=flag)]
 
     def _loop(self, stmt: For | While) -> list[Stmt]:
         before: list[Stmt] = []
-        matters = self._matters(stmt.body)
+        matters = stmt.span in self.reversed_ or self._matters(stmt.body)
         if isinstance(stmt, For) and matters:
             stmt, before = self._fixed_bounds(stmt)
         inner = replace(stmt, body=self._block(stmt.body))

@@ -34,9 +34,9 @@ class Slot:
 class Tapes:
     """Chooses a slot for every save, cheapest first."""
 
-    def __init__(self, layout: Layout, prepared: Prepared, namer: Namer) -> None:
-        """Tapes of one function."""
-        self.layout, self.prepared, self.namer = layout, prepared, namer
+    def __init__(self, layout: Layout, prepared: Prepared, namer: Namer, device: bool = False) -> None:
+        """Tapes of one function; `device`: an array is made only where its lengths are constants."""
+        self.layout, self.prepared, self.namer, self.device = layout, prepared, namer, device
 
     def slot(self, place: Expr, stmt: Stmt, block: Any, rebinds: bool) -> Slot:
         """Return the slot of `place`, saved at `stmt` in `block`; `rebinds`: the name gets a new array."""
@@ -83,6 +83,8 @@ class Tapes:
             if known is None:
                 return None
             shape = known
+        if self.device and not _small([*extents, *shape]):
+            return None
         dims = tuple(fresh_dim() for _ in (*extents, *shape))
         dtype = getattr(place.type, "dtype", "float64")
         tape = Var(self.namer.fresh(f"{hint}_tape"), Array(dtype, dims, "C"))
@@ -159,6 +161,20 @@ class Tapes:
             elif not isinstance(item.type, Scalar):
                 return None
         return shape
+
+
+_LARGEST_LOCAL = 1024
+
+
+def _small(sizes: list[Expr]) -> bool:
+    """Say whether an array of these lengths fits into the memory of a thread."""
+    total = 1
+    for size in sizes:
+        value = size.value if isinstance(size, Const) else getattr(size.type, "value", None)
+        if not isinstance(value, int):
+            return False
+        total *= value
+    return total <= _LARGEST_LOCAL
 
 
 def _position(body: tuple[Stmt, ...], stmt: Stmt) -> int:

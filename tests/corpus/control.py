@@ -18,6 +18,28 @@ def if_else(x):
     return y
 
 
+@program(1.2, 0.3)
+@program(0.4, 0.1)
+def adaptive_heun(angle, damping):  # steps chosen by the error: branches that only change what is saved
+    a, v, t, h = angle, 0.0, 0.0, 0.2
+    while t < 1.0:
+        if h > 1.0 - t:
+            h = 1.0 - t
+        acceleration = -math.sin(a) - damping * v
+        v_euler = v + h * acceleration
+        v_heun = v + 0.5 * h * (acceleration - math.sin(a + h * v) - damping * v_euler)
+        error = abs(v_heun - v_euler)
+        if error < 1e-3:
+            t = t + h
+            a = a + 0.5 * h * (v + v_euler)
+            v = v_heun
+            if error < 1e-4:
+                h = 1.5 * h
+        else:
+            h = 0.5 * h
+    return a
+
+
 @program(1.3)
 @program(-0.3)
 def if_without_else(x):

@@ -1,0 +1,270 @@
+"""Which elements a thread touches: indices as sums over the thread's place, loop variables and constants.
+
+`cuda.grid(1)`, `cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x` and the variable of a
+grid-stride loop are all *coordinates*: no two threads have the same one.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from s2sad.ir import device
+from s2sad.ir.device import Intrinsic
+from s2sad.ir.nodes import Apply, Assign, Const, Expr, For, Function, If, Index, Param, Slice, Stmt, Var, While
+from s2sad.ir.types import Array
+from s2sad.ir.walk import blocks_of, bound, exprs_of, reads, statements, subexpressions
+
+Atom = Any
+"""An `Intrinsic`, the name of a variable, or `("grid", axis)` for a coordinate."""
+
+
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """`sum(factor * product of atoms) + constant`."""
+
+    terms: tuple[tuple[tuple[Atom, ...], int], ...]
+    constant: int = 0
+
+    def atoms(self) -> set[Atom]:
+        """Return every atom that occurs."""
+        return {atom for product, _ in self.terms for atom in product}
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """An index that tells threads apart: `factor * coordinate + constant`; `which` is the coordinate."""
+
+    which: Atom
+    factor: int
+    constant: int
+
+
+class Threads:
+    """Reads the indices of one function of a thread."""
+
+    def __init__(self, fn: Function, coordinates: dict[str, int]) -> None:
+        """Index the definitions of `fn`; `coordinates`: variables of grid-stride loops, with their axes."""
+        self.fn, self.coordinates = fn, coordinates
+        self.values: dict[str, Expr | None] = {}
+        self.loops: dict[str, list[For]] = {}
+        self.views: dict[str, Index] = {}
+        for stmt in statements(fn.body):
+            if isinstance(stmt, For):
+                self.loops.setdefault(stmt.var.name, []).append(stmt)
+            for name in bound(stmt):
+                value = stmt.value if isinstance(stmt, Assign) else None
+                known = self.values.get(name, value)
+                self.values[name] = value if value is not None and known == value else None
+        for name, value in self.values.items():
+            if isinstance(value, Index) and isinstance(value.type, Array):
+                self.views[name] = value
+        used = {p.fn for s in statements(fn.body) for e in exprs_of(s) for p in subexpressions(e)
+                if isinstance(p, Apply) and isinstance(p.fn, Intrinsic)}  # fmt: skip
+        self.axes = {device.axis_of(i) for i in used if i.path.split(".")[0] in ("threadIdx", "blockIdx", "grid")}
+        self.axes |= set(coordinates.values())
+        self.axes = set(range(max(self.axes) + 1)) if self.axes else set()
+
+    # ---- linear forms ----
+
+    def linear(self, expr: Any, depth: int = 0) -> Linear | None:
+        """Return the linear form of an index, or None."""
+        raw = self._terms(expr, 0)
+        return None if raw is None else _normal(*raw)
+
+    def _terms(self, expr: Any, depth: int) -> tuple[dict[tuple[Atom, ...], int], int] | None:
+        if depth > 12:
+            return None
+        match expr:
+            case Const(int() as value) if not isinstance(value, bool):
+                return {}, value
+            case Var(name) if name in self.coordinates:
+                return {(("grid", self.coordinates[name]),): 1}, 0
+            case Var(name):
+                value = self.values.get(name)
+                if isinstance(value, Apply | Var | Const) and self._steady(value):
+                    inner = self._terms(value, depth + 1)
+                    if inner is not None:
+                        return inner
+                return {(name,): 1}, 0
+            case Apply(Intrinsic() as fn) if fn.path == "grid":
+                return {(("grid", device.axis_of(fn)),): 1}, 0
+            case Apply(Intrinsic() as fn):
+                return {(fn,): 1}, 0
+            case Apply(fn, (a, b)) if fn in (operator.add, operator.sub, operator.mul):
+                x, y = self._terms(a, depth + 1), self._terms(b, depth + 1)
+                if x is None or y is None:
+                    return None
+                return _product(x, y) if fn is operator.mul else _sum(x, y, 1 if fn is operator.add else -1)
+            case Apply(fn, (a,)) if fn is operator.neg:
+                x = self._terms(a, depth + 1)
+                return None if x is None else _sum(({}, 0), x, -1)
+            case _:
+                return None
+
+    def _steady(self, value: Expr) -> bool:
+        """Say whether a definition means the same wherever the name is read."""
+        return all(self.values.get(n, value) is not None or n in self.loops for n in reads(value))
+
+    # ---- places ----
+
+    def resolved(self, place: Index) -> tuple[str, tuple[Any, ...]] | None:
+        """Return the root of a place and all its indices, those of the views on the way included."""
+        items: tuple[Any, ...] = place.index
+        base: Expr = place.base
+        while True:
+            match base:
+                case Index(inner, index) if not any(isinstance(i, Slice) for i in index):
+                    items, base = (*index, *items), inner
+                case Var(name) if name in self.views:
+                    base = self.views[name]
+                case Var(name):
+                    return name, items
+                case _:
+                    return None
+
+    def step(self, item: Any) -> Step | None:
+        """Return how an index tells threads apart, if it is one coordinate, scaled and shifted."""
+        form = None if isinstance(item, Slice) else self.linear(item)
+        if form is None or len(form.terms) != 1:
+            return None
+        (product, factor), = form.terms
+        if len(product) != 1 or factor < 1:
+            return None
+        atom = product[0]
+        own = isinstance(atom, tuple) or (isinstance(atom, Intrinsic) and atom in (*device.THREAD, *device.BLOCK))
+        return Step(atom, factor, form.constant) if own else None
+
+    def is_uniform(self, item: Any) -> bool:
+        """Say whether an index is a constant or a number that every thread was given alike."""
+        if isinstance(item, Slice):
+            return False
+        form = self.linear(item)
+        if form is None:
+            return False
+        params = {p.name for p in self.fn.params}
+        return all(isinstance(a, str) and a in params and a not in self.values for a in form.atoms())
+
+    def same_everywhere(self, expr: Expr) -> bool:
+        """Say whether every thread of a block finds the same value: nothing of its own comes in."""
+        return not self._private(expr, set())
+
+    def _private(self, expr: Any, seen: set[str]) -> bool:
+        for part in subexpressions(expr):
+            if isinstance(part, Apply) and isinstance(part.fn, Intrinsic):
+                if part.fn.path.split(".")[0] in ("threadIdx", "grid", "laneid"):
+                    return True
+            if isinstance(part, Index):
+                return True  # memory may hold anything
+            if isinstance(part, Var) and part.name not in seen:
+                seen.add(part.name)
+                if part.name in self.coordinates:
+                    return True
+                if part.name in self.values and self._bound_privately(part.name, seen):
+                    return True
+        return False
+
+    def _bound_privately(self, name: str, seen: set[str]) -> bool:
+        for stmt in statements(self.fn.body):
+            if isinstance(stmt, Assign) and stmt.target.name == name and self._private(stmt.value, seen):
+                return True
+            if isinstance(stmt, For) and stmt.var.name == name:
+                if any(self._private(e, seen) for e in (stmt.start, stmt.stop, stmt.step)):
+                    return True
+        return any(self._private(test, seen) for test in _tests_around(self.fn.body, name))
+
+    def are_own(self, places: Iterable[tuple[Any, ...]], block: bool = False) -> bool:
+        """Say whether no two threads meet in any of these index tuples of one array.
+
+        `block`: the array is shared memory, so that only the threads of one block can meet.
+        """
+        tuples = list(places)
+        if not tuples or not self.axes:
+            return not tuples
+        told = self._told(tuples)
+        return all(_told_apart(axis, told, block) for axis in self.axes)
+
+    def stay_in_block(self, places: Iterable[tuple[Any, ...]]) -> bool:
+        """Say whether threads of different blocks never meet: each block has a part of the array to itself."""
+        tuples = list(places)
+        told = self._told(tuples) if tuples else set[Any]()
+        return bool(self.axes) and all(device.BLOCK[axis] in told or ("grid", axis) in told for axis in self.axes)
+
+    def _told(self, tuples: list[tuple[Any, ...]]) -> set[Any]:
+        """Return the coordinates that all these index tuples have at one position, alike."""
+        rank = min(len(t) for t in tuples)
+        told: set[Any] = set()
+        for position in range(rank):
+            steps = [self.step(t[position]) for t in tuples]
+            first = steps[0]
+            if first is None or any(s is None or not _same_cell(s, first) for s in steps):
+                continue
+            told.add(first.which)
+        return told
+
+
+def _told_apart(axis: int, told: set[Any], block: bool) -> bool:
+    if ("grid", axis) in told:
+        return True
+    return device.THREAD[axis] in told and (block or device.BLOCK[axis] in told)
+
+
+def _same_cell(a: Step, b: Step) -> bool:
+    """Say whether two indices stay within one stretch of `factor` elements per thread."""
+    return a.which == b.which and a.factor == b.factor and a.constant // a.factor == b.constant // b.factor
+
+
+def _normal(terms: dict[tuple[Atom, ...], int], constant: int) -> Linear:
+    """Write `blockIdx * blockDim + threadIdx` as the coordinate that it is."""
+    terms = {k: v for k, v in terms.items() if v}
+    for axis in range(3):
+        block = tuple(sorted((device.BLOCK[axis], device.BLOCK_SIZE[axis]), key=_order))
+        own = (device.THREAD[axis],)
+        if block in terms and terms.get(own) == terms[block]:
+            factor = terms.pop(block)
+            del terms[own]
+            key = (("grid", axis),)
+            terms[key] = terms.get(key, 0) + factor
+    return Linear(tuple(sorted(terms.items(), key=lambda t: [_order(a) for a in t[0]])), constant)
+
+
+def _order(atom: Atom) -> str:
+    return atom.path if isinstance(atom, Intrinsic) else str(atom)
+
+
+Terms = tuple[dict[tuple[Atom, ...], int], int]
+
+
+def _sum(a: Terms, b: Terms, sign: int) -> Terms:
+    terms = dict(a[0])
+    for key, factor in b[0].items():
+        terms[key] = terms.get(key, 0) + sign * factor
+    return terms, a[1] + sign * b[1]
+
+
+def _product(a: Terms, b: Terms) -> Terms:
+    terms: dict[tuple[Atom, ...], int] = {}
+    left: list[tuple[tuple[Atom, ...], int]] = [*a[0].items(), ((), a[1])]
+    right: list[tuple[tuple[Atom, ...], int]] = [*b[0].items(), ((), b[1])]
+    for x, m in left:
+        for y, n in right:
+            key = tuple(sorted((*x, *y), key=_order))
+            terms[key] = terms.get(key, 0) + m * n
+    constant = terms.pop((), 0)
+    return terms, constant
+
+
+def _tests_around(body: tuple[Stmt, ...], name: str) -> list[Expr]:
+    """Return the conditions under which `name` is bound."""
+    found: list[Expr] = []
+    for stmt in body:
+        if isinstance(stmt, If | While) and any(name in bound(s) for s in statements((stmt,))):
+            found.append(stmt.test)
+        for block in blocks_of(stmt):
+            found += _tests_around(block, name)
+    return found
+
+
+__all__ = ["Linear", "Param", "Step", "Threads"]

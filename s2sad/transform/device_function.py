@@ -1,0 +1,199 @@
+"""Derivatives of a function of one thread: to be called in a user's kernel, or run over a batch.
+
+Numbers come back as results. An array's adjoint is an argument that is added to, since a thread
+cannot make an array of a size that is not known when it is compiled.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from s2sad.analysis.on_device import checked, reachable
+from s2sad.errors import NotDifferentiableError, Span, UnsupportedSyntaxError
+from s2sad.frontend.functions import instantiate
+from s2sad.frontend.lowerer import Context
+from s2sad.frontend.operators import build
+from s2sad.frontend.values import literal
+from s2sad.ir import ops
+from s2sad.ir.device import GRID, STRIDE
+from s2sad.ir.nodes import Apply, Assign, Expr, For, Function, Index, Param, Return, Stmt, Store, Var
+from s2sad.ir.types import Array, Scalar, Sym, Type, is_inexact
+from s2sad.ir.walk import names_in
+from s2sad.transform.adjoint import sweeps
+from s2sad.transform.device_memory import with_memory
+from s2sad.transform.device_tape import DeviceTape, counting, taped
+from s2sad.transform.kernel import collected, without_empty_sweeps
+from s2sad.transform.meeting import INT
+from s2sad.transform.naming import Namer
+from s2sad.transform.pipeline import Deriver
+from s2sad.transform.structure import structured
+from s2sad.transform.tangent import tangent
+from s2sad.transform.tidy import tidy
+
+MODES = ("primal", "grad", "value_and_grad", "vjp", "jvp")
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceProgram:
+    """A device function, or the kernel that runs it over a batch, and what it calls."""
+
+    entry: str
+    functions: dict[str, Function]
+    tape: DeviceTape | None = None
+    outputs: tuple[Var, ...] = ()
+    """Of a batch: the arrays that take the results, values first, then adjoints."""
+
+
+def device_function(fun: Any, mode: str, types: tuple[Type, ...], wrt: tuple[int, ...], ctx: Context) -> DeviceProgram:
+    """Return a derivative of `fun` as a device function of flat arguments.
+
+    Its arguments are those of `fun`, then the cotangents of the results ("vjp") or the tangents
+    ("jvp"), then the adjoints of the differentiated arrays; it returns the values, then the adjoints
+    of the differentiated numbers.
+    """
+    deriver, made = _derived(fun, mode, types, wrt, ctx)
+    made, tape = taped(made, None)
+    name = made.name
+    deriver.functions[name] = made
+    return DeviceProgram(name, collected(deriver, (name,)), tape)
+
+
+def batched(
+    fun: Any, mode: str, types: tuple[Type, ...], wrt: tuple[int, ...], mapped: tuple[bool, ...], ctx: Context
+) -> DeviceProgram:
+    """Return the kernel that runs `mode` of `fun` over a batch, one thread per element.
+
+    `types`: of the arguments for one element; `mapped`: which of them are batched, along their first axis.
+    """
+    deriver, one = _derived(fun, mode, types, wrt, ctx)
+    instance = next(i for i in ctx.instances.values() if i.function is not None and i.fun is fun)
+    assert instance.function is not None
+    fn = instance.function
+    namer = Namer(names_in(one.body) | {p.name for p in one.params})
+    i = Var(namer.fresh("i"), INT)
+    params: list[Param] = []
+    start: list[Stmt] = []
+    outputs: list[Var] = []
+    length: Expr | None = None
+    for param, on in zip(fn.params, mapped, strict=True):
+        if not on:
+            params.append(param)
+            continue
+        whole = Var(namer.fresh(f"{param.name}_batch"), _batch(param.type))
+        params.append(Param(whole.name, whole.type))
+        length = length or build(ops.dim, whole, literal(0))
+        start.append(Assign(Var(param.name, param.type), Index(whole, (i,), param.type), fn.span))
+    results = one.body[-1].values if one.body and isinstance(one.body[-1], Return) else ()
+    body = one.body[:-1] if results else one.body
+    shadows = {p.name for p in one.params} - {p.name for p in fn.params}
+    end: list[Stmt] = []
+    hints = _result_names(mode, fn, wrt, results)
+    dtypes = {p.type.dtype for p in fn.params if isinstance(p.type, Array | Scalar) and is_inexact(p.type)}
+    for hint, value in zip(hints, results, strict=True):
+        kind = _batch(value.type)
+        weak = isinstance(value.type, Scalar) and value.type.weak
+        kind = replace(kind, dtype="float32") if weak and kind.dtype == "float64" and dtypes == {"float32"} else kind
+        out = Var(namer.fresh(f"{hint}_batch"), kind)
+        outputs.append(out)
+        end.append(Store(Index(out, (i,), _one(value.type)), "", value, fn.span))
+    for param in one.params:
+        if param.name in shadows:
+            out = Var(namer.fresh(f"{param.name}_batch"), _batch(param.type))
+            outputs.append(out)
+            start.append(Assign(Var(param.name, param.type), Index(out, (i,), param.type), fn.span))
+    assert length is not None
+    element = (*start, *body, *end)
+    loop = For(i, Apply(GRID[1, 0], (), INT), length, Apply(STRIDE[1, 0], (), INT), element, fn.span)
+    name = ctx.unique(f"{instance.name}_{mode}_batch")
+    doc = f"{one.doc.removesuffix('.')}, one thread per element of a batch."
+    bars = frozenset(o.name for o in outputs)
+    kernel = Function(name, (*params, *(Param(o.name, o.type) for o in outputs)), (loop,), (), doc, fn.span)
+    user = frozenset(names_in(fn.body) | {p.name for p in fn.params})
+    kernel = tidy(kernel, deriver.facts, user, bars)
+    kernel = replace(kernel, body=without_empty_sweeps(kernel.body))
+    done, tape = taped(kernel, 1)
+    deriver.functions[name] = done
+    names = [name]
+    if tape is not None:
+        counter = ctx.unique(f"{instance.name}_steps")
+        counted = counting(kernel, counter, 1, bars)
+        deriver.functions[counter] = tidy(counted, deriver.facts, user, frozenset({counted.params[-1].name}))
+        tape = replace(tape, counter=counter)
+        names.append(counter)
+    return DeviceProgram(name, collected(deriver, tuple(names)), tape, tuple(outputs))
+
+
+def _batch(kind: Type) -> Array:
+    assert isinstance(kind, Array | Scalar)
+    dims = kind.dims if isinstance(kind, Array) else ()
+    return Array(kind.dtype, (Sym("batch", nonone=True), *dims), "A")
+
+
+def _one(kind: Type) -> Type:
+    return Scalar(kind.dtype) if isinstance(kind, Scalar) else kind
+
+
+def _result_names(mode: str, fn: Function, wrt: tuple[int, ...], results: tuple[Expr, ...]) -> list[str]:
+    bars = [f"{fn.params[i].name}_bar" for i in wrt if isinstance(fn.params[i].type, Scalar)]
+    if mode == "primal":
+        bars = []
+    values = len(results) - len(bars)
+    return [*("value" if values == 1 else f"value_{n}" for n in range(values)), *bars]
+
+
+def _derived(
+    fun: Any, mode: str, types: tuple[Type, ...], wrt: tuple[int, ...], ctx: Context
+) -> tuple[Deriver, Function]:
+    instance = instantiate(ctx, fun, types, Span("<call>", 0, 0, 0, 0, getattr(fun, "__name__", "")))
+    fn = instance.function
+    assert fn is not None
+    deriver = Deriver(ctx)
+    checked(reachable(deriver.functions, fn.name))
+    if any(isinstance(kind, Array) for kind in fn.results):
+        raise UnsupportedSyntaxError("a device function cannot return an array", fn.span,
+                                     "Pass an array to write into, and differentiate it as a kernel.")  # fmt: skip
+    for i in wrt:
+        if not is_inexact(fn.params[i].type):
+            raise NotDifferentiableError(f"argument `{fn.params[i].name}` is not a real number", fn.span)
+    user = frozenset(names_in(fn.body) | {p.name for p in fn.params})
+    what = {"grad": "Gradient", "value_and_grad": "Value and gradient", "vjp": "Value and adjoint",
+            "jvp": "Value and tangent", "primal": "Value"}[mode]  # fmt: skip
+    doc = f"{what} of `{instance.name}`, for one thread."
+    if mode == "primal":
+        namer = Namer(names_in(fn.body) | {p.name for p in fn.params})
+        made = replace(structured(fn, namer), name=ctx.unique(f"{instance.name}_device"), doc=doc)
+        return deriver, made
+    name = ctx.unique(f"{instance.name}_{mode}")
+    if mode == "jvp":
+        made = tangent(fn, name, wrt, deriver.facts, deriver.callee_tangent)
+        return deriver, with_memory(tidy(replace(made, doc=doc), deriver.facts, user, _arrays(made.params)))
+    return deriver, _reverse(deriver, fn, name, mode, wrt, doc, user)
+
+
+def _reverse(
+    deriver: Deriver, fn: Function, name: str, mode: str, wrt: tuple[int, ...], doc: str, user: frozenset[str]
+) -> Function:
+    seed = None if mode == "vjp" else 1.0
+    if seed is not None and len(fn.results) != 1:
+        raise NotDifferentiableError("a gradient needs one real result", fn.span, "Use `vjp`.")
+    wanted = mode != "grad"
+    made = sweeps(
+        fn, wrt, deriver.facts, deriver.callee_adjoint, False, tuple(is_inexact(k) for k in fn.results), seed,
+        wants_values=wanted, device=True,
+    )  # fmt: skip
+    sections, values = deriver._with_values(made, wanted)
+    shadows = [b for i, b in zip(wrt, made.bars, strict=True) if isinstance(fn.params[i].type, Array)]
+    numbers = [b for i, b in zip(wrt, made.bars, strict=True) if not isinstance(fn.params[i].type, Array)]
+    extra = tuple(Param(v.name, v.type) for v in (*made.seeds, *shadows) if isinstance(v, Var))
+    returned = (*values, *numbers)
+    body = (*sections, Return(returned, fn.span))
+    whole = Function(name, (*made.primal.params, *extra), body, tuple(r.type for r in returned), doc, fn.span)
+    outputs = frozenset(s.name for s in shadows if isinstance(s, Var))
+    kept = user | frozenset(names_in(made.primal.body))
+    whole = tidy(whole, deriver.facts, kept, outputs, silent=True)
+    return with_memory(replace(whole, body=without_empty_sweeps(whole.body)))
+
+
+def _arrays(params: tuple[Param, ...]) -> frozenset[str]:
+    return frozenset(p.name for p in params if isinstance(p.type, Array))

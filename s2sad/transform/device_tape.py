@@ -1,0 +1,229 @@
+"""Tapes of loops whose length only the data know, on a device: `tape[step, value, slot]`.
+
+The adjoint saves onto lists, one per value; a thread has none. Here each list becomes a column of
+an array that the launch brings along: `step` counts the list's items, `value` is the list, `slot`
+the thread, last so that neighbours write next to each other. A thread that finds the tape too
+short adds nothing and says how long it should have been; the launch then raises. A kernel of its
+own runs the forward sweep only and counts.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from s2sad.errors import UnsupportedSyntaxError
+from s2sad.frontend.operators import build
+from s2sad.frontend.values import literal
+from s2sad.ir import ops
+from s2sad.ir.device import ATOMIC_MAX, GRID, STRIDE, SYNC_OR, is_barrier
+from s2sad.ir.nodes import (
+    Append,
+    Apply,
+    Assign,
+    Comment,
+    Const,
+    Effect,
+    Expr,
+    Function,
+    If,
+    Index,
+    Param,
+    Stmt,
+    Store,
+    Var,
+)
+from s2sad.ir.types import Array, ListOf, Scalar, Static, Sym, is_inexact
+from s2sad.ir.walk import blocks_of, bound, exprs_of, map_blocks, map_exprs, names_in, statements, subexpressions
+from s2sad.transform.naming import Namer
+
+INT = Scalar("int64", weak=True)
+REVERSE = "---- adjoint sweep ----"
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceTape:
+    """What a launch must bring: arrays `[steps, values, threads]`, and one that takes the length needed.
+
+    Attributes:
+        values: how many real numbers each step may save; `marks`: how many integers and truth values.
+        dtype: the precision of the real ones.
+        counter: the kernel that finds the length, of the same arguments without the shadows.
+    """
+
+    values: int
+    marks: int
+    dtype: str
+    counter: str = ""
+
+
+def taped(fn: Function, axes: int | None) -> tuple[Function, DeviceTape | None]:
+    """Return `fn` with its lists in `tape`, `marks` and `needed`, which follow its parameters.
+
+    `axes`: how many axes of the launch number the threads; None for a function that is told its `slot`.
+    """
+    if not _lists(fn):
+        return fn, None
+    writer = _Writer(fn, axes)
+    return writer.run(), writer.tape()
+
+
+def counting(fn: Function, name: str, keep: int, bars: frozenset[str]) -> Function:
+    """Return the forward sweep of `fn`, whose lists are only counted; `bars` are no parameters of it."""
+    writer = _Writer(fn, keep, counts=True)
+    made = writer.run()
+    params = tuple(p for p in made.params if p.name not in bars)
+    return replace(made, name=name, params=params, doc=f"How long a tape `{fn.name}` needs.")
+
+
+def _lists(fn: Function) -> dict[str, ListOf]:
+    found: dict[str, ListOf] = {}
+    for stmt in statements(fn.body):
+        if isinstance(stmt, Append):
+            found.setdefault(stmt.list.name, ListOf(stmt.value.type))
+            if not isinstance(stmt.value.type, Scalar):
+                raise UnsupportedSyntaxError(
+                    "this loop changes a whole array an unknown number of times", fn.span,
+                    "A thread saves numbers, not arrays. Give the loop a constant number of steps, or write the "
+                    "array element by element.",
+                )  # fmt: skip
+    return found
+
+
+class _Writer:
+    def __init__(self, fn: Function, axes: int | None, counts: bool = False) -> None:
+        self.fn, self.axes, self.counts, self.told = fn, axes or 1, counts, axes is None
+        namer = Namer(names_in(fn.body) | {p.name for p in fn.params})
+        self.lists = _lists(fn)
+        self.count = {n: Var(namer.fresh(f"{n.removesuffix('_tape')}_count"), INT) for n in self.lists}
+        reals = [n for n, kind in self.lists.items() if is_inexact(kind.item)]
+        self.column = {n: reals.index(n) if n in reals else i for i, n in enumerate(self.lists)}
+        others = [n for n in self.lists if n not in reals]
+        self.column |= {n: others.index(n) for n in others}
+        self.reals, self.others = reals, others
+        self.made_in_reverse: set[str] = set()
+        dtypes = {getattr(self.lists[n].item, "dtype", "") for n in reals}
+        single = {p.type.dtype for p in fn.params if isinstance(p.type, Array) and is_inexact(p.type)} == {"float32"}
+        self.dtype = "float32" if single or dtypes == {"float32"} else "float64"
+        dims = tuple(Sym(f"tape.{axis}", nonone=True) for axis in range(3))
+        self.tape_var = Var(namer.fresh("tape"), Array(self.dtype, dims, "C"))
+        self.marks = Var(namer.fresh("marks"), Array("int64", dims, "C"))
+        self.needed = Var(namer.fresh("needed"), Array("int64", (1,), "C"))
+        self.slot = Var(namer.fresh("slot"), INT)
+
+    def tape(self) -> DeviceTape:
+        return DeviceTape(len(self.reals), len(self.others), self.dtype)
+
+    def run(self) -> Function:
+        body = self._block(self.fn.body)
+        extra = (self.needed,) if self.counts else (self.tape_var, self.marks, self.needed)
+        extra = (*extra, self.slot) if self.told else extra
+        start = () if self.counts or self.told else (Assign(self.slot, self._slot(), self.fn.span),)
+        params = (*self.fn.params, *(Param(v.name, v.type) for v in extra))
+        return replace(self.fn, params=params, body=(*start, *body))
+
+    def _slot(self) -> Expr:
+        """Number the threads of a launch."""
+        total: Expr | None = None
+        for axis in reversed(range(self.axes)):
+            here: Expr = Apply(GRID[self.axes, axis], (), INT)
+            if total is None:
+                total = here
+            else:
+                wide = build(operator.mul, Apply(STRIDE[self.axes, axis], (), INT), total)
+                total = build(operator.add, here, wide)
+        assert total is not None
+        return total
+
+    def _block(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        at = next((n for n, s in enumerate(body) if isinstance(s, Comment) and s.text == REVERSE), None)
+        if at is None:
+            return self._statements(body)
+        zeros = [Assign(count, literal(0), self.fn.span) for count in self.count.values()]
+        forward = self._statements(body[:at])
+        self.made_in_reverse = {n for s in statements(body[at + 1 :]) for n in bound(s)}
+        if self.counts:
+            return (*zeros, *forward, *self._reports())
+        return (*zeros, *forward, *body[at : at + 1], *self._guarded(self._statements(body[at + 1 :])))
+
+    def _guarded(self, reverse: tuple[Stmt, ...]) -> list[Stmt]:
+        """Run the reverse sweep only where the tape was long enough; all threads of a block or none."""
+        from s2sad.ir.nodes import Return
+
+        tail = reverse[-1:] if reverse and isinstance(reverse[-1], Return) else ()
+        reverse = reverse[: len(reverse) - len(tail)]
+        tests = [build(operator.gt, self.count[n], build(ops.dim, self._array(n), literal(0))) for n in self.lists]
+        short: Expr = tests[0] if len(tests) == 1 else Apply(ops.either, tuple(tests), Scalar("bool", weak=True))
+        if any(isinstance(s, Effect) and is_barrier(s.value) for s in statements(reverse)):
+            short = Apply(SYNC_OR, (Apply(np.int32, (short,), Scalar("int32")),), Scalar("bool", weak=True))
+        return [If(short, (*self._reports(), *self._no_numbers(tail)), reverse, self.fn.span), *tail]
+
+    def _no_numbers(self, tail: tuple[Stmt, ...]) -> list[Stmt]:
+        """What the reverse sweep would have computed and the function returns is NaN instead."""
+        from s2sad.ir.nodes import Return
+
+        values = tail[0].values if tail and isinstance(tail[0], Return) else ()
+        return [Assign(v, Const(math.nan, v.type), self.fn.span)
+                for v in values if isinstance(v, Var) and v.name in self.made_in_reverse]  # fmt: skip
+
+    def _reports(self) -> tuple[Stmt, ...]:
+        return tuple(
+            Effect(Apply(ATOMIC_MAX, (self.needed, literal(0), count), Static(None)), self.fn.span)
+            for count in self.count.values()
+        )
+
+    def _array(self, name: str) -> Var:
+        return self.tape_var if name in self.reals else self.marks
+
+    def _cell(self, name: str) -> Index:
+        array = self._array(name)
+        kind = array.type
+        assert isinstance(kind, Array)
+        return Index(array, (self.count[name], literal(self.column[name]), self.slot), Scalar(kind.dtype))
+
+    def _statements(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        result: list[Stmt] = []
+        for stmt in body:
+            result.extend(self._stmt(stmt))
+        return tuple(result)
+
+    def _stmt(self, stmt: Stmt) -> list[Stmt]:
+        if isinstance(stmt, Assign) and isinstance(stmt.target.type, ListOf):
+            return []
+        if isinstance(stmt, Append):
+            return self._push(stmt)
+        popped = [p.args[0].name for e in exprs_of(stmt) for p in subexpressions(e)
+                  if isinstance(p, Apply) and p.fn is ops.pop and isinstance(p.args[0], Var)]  # fmt: skip
+        if not popped:
+            return [map_blocks(stmt, self._block)] if blocks_of(stmt) else [stmt]
+        downs: list[Stmt] = [Assign(self.count[n], build(operator.sub, self.count[n], literal(1)), stmt.span)
+                             for n in popped]  # fmt: skip
+        if isinstance(stmt, Effect):
+            return downs
+        return [*downs, map_exprs(stmt, self._read)]
+
+    def _push(self, stmt: Append) -> list[Stmt]:
+        name = stmt.list.name
+        up = Assign(self.count[name], build(operator.add, self.count[name], literal(1)), stmt.span)
+        if self.counts:
+            return [up]
+        room = build(operator.lt, self.count[name], build(ops.dim, self._array(name), literal(0)))
+        return [If(room, (Store(self._cell(name), "", stmt.value, stmt.span),), (), stmt.span), up]
+
+    def _read(self, expr: Any) -> Any:
+        from s2sad.ir.walk import map_children
+
+        if isinstance(expr, Apply) and expr.fn is ops.pop and isinstance(expr.args[0], Var):
+            name = expr.args[0].name
+            cell = self._cell(name)
+            if isinstance(expr.type, Scalar) and expr.type.dtype == "bool":
+                return build(operator.ne, cell, literal(0))
+            return cell
+        return map_children(expr, self._read)
+
+
+__all__ = ["DeviceTape", "counting", "taped"]

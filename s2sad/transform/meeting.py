@@ -1,0 +1,237 @@
+"""Where threads meet: how each addition to a shared shadow is done so that none is lost.
+
+Each array of shadows gets one class, from its accesses in the adjoint:
+
+- *own*: every thread touches only its own elements; a plain `+=`;
+- *sum*: all threads add to one element; each sums in a register, each block in shared memory,
+  and one atomic per block adds the sum;
+- *atomic*: anything else.
+"""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from s2sad.analysis.races import Access, accesses
+from s2sad.analysis.threads import Threads
+from s2sad.errors import Span
+from s2sad.frontend.operators import build
+from s2sad.frontend.values import literal, pack
+from s2sad.ir import ops
+from s2sad.ir.device import ATOMIC_ADD, BARRIER, SHARED, THREAD
+from s2sad.ir.nodes import (
+    Apply,
+    Assign,
+    Comment,
+    Const,
+    Effect,
+    Expr,
+    Function,
+    If,
+    Index,
+    Return,
+    Stmt,
+    Store,
+    Var,
+)
+from s2sad.ir.types import Array, Scalar, Static, is_inexact
+from s2sad.ir.walk import map_blocks, statements
+from s2sad.transform.algebra import negative, zero
+from s2sad.transform.device_memory import with_memory
+from s2sad.transform.naming import Namer
+
+INT = Scalar("int64", weak=True)
+
+
+@dataclass(frozen=True, slots=True)
+class PlanLine:
+    """How one addition of the adjoint is done, and why."""
+
+    span: Span
+    place: str
+    how: str
+    why: str
+
+    def __str__(self) -> str:
+        """Write the line, then the decision."""
+        text = self.span.statement() if self.span.line else ""
+        return f"line {self.span.line}: {text}\n    {self.place}: {self.how}, because {self.why}"
+
+
+@dataclass(frozen=True, slots=True)
+class Meeting:
+    """A tidied derivative of a kernel, before it is decided how threads add to its shadows."""
+
+    fn: Function
+    coordinates: dict[str, int]
+    bars: frozenset[str]
+    totals: tuple[Var, ...]
+    """For each value that the function returns, the array of one that takes the sum over threads."""
+    namer: Namer
+
+
+def met(meeting: Meeting, primal: Function) -> tuple[Function, tuple[PlanLine, ...]]:
+    """Return the function with every addition safe, and the decisions."""
+    return _Met(meeting, primal).run()
+
+
+class _Met:
+    def __init__(self, meeting: Meeting, primal: Function) -> None:
+        self.meeting, self.fn, self.namer = meeting, meeting.fn, meeting.namer
+        self.threads = Threads(self.fn, meeting.coordinates)
+        if not self.threads.axes:
+            self.threads.axes = Threads(primal, meeting.coordinates).axes
+        self.shared = _shared_arrays(self.fn)
+        self.met_in = self.shared | {p.name for p in self.fn.params if isinstance(p.type, Array)}
+        self.found: dict[str, list[Access]] = {}
+        for access in accesses(self.fn, self.threads):
+            self.found.setdefault(access.root, []).append(access)
+        self.how = {root: self._class_of(root, found) for root, found in self.found.items() if root in self.met_in}
+        self.sums: dict[tuple[str, tuple[Any, ...]], Var] = {}
+        self.plan: list[PlanLine] = []
+
+    def run(self) -> tuple[Function, tuple[PlanLine, ...]]:
+        fn = with_memory(replace(self.fn, body=self._block(self.fn.body)), self.threads.axes, self.namer)
+        body = fn.body
+        returned = body[-1].values if body and isinstance(body[-1], Return) else ()
+        body = body[:-1] if body and isinstance(body[-1], Return) else body
+        totals = [(value, Index(out, (literal(0),), Scalar(_dtype(out))))
+                  for value, out in zip(returned, self.meeting.totals, strict=True)]  # fmt: skip
+        for out, (value, _) in zip(self.meeting.totals, totals, strict=True):
+            self.plan.append(PlanLine(self.fn.span, f"{out.name}[0]", "block sum, one atomic per block",
+                                      "every thread has a part of this number's adjoint"))  # fmt: skip
+            del value
+        start: list[Stmt] = []
+        for (root, index), total in self.sums.items():
+            start.append(Assign(total, zero(total.type), self.fn.span))
+            base = next(Var(p.name, p.type) for p in self.fn.params if p.name == root)
+            totals.append((total, Index(base, index, total.type)))
+        end = [s for value, place in totals for s in self._block_sum(value, place)]
+        fn = replace(self.fn, body=(*start, *body, *end), results=())
+        return fn, tuple(dict.fromkeys(self.plan))
+
+    # ---- deciding ----
+
+    def _class_of(self, root: str, found: list[Access]) -> tuple[str, str]:
+        known = [a.index for a in found if a.index is not None]
+        if len(known) == len(found) and self.threads.are_own(known, root in self.shared):
+            return "own", "each thread touches its own elements only"
+        adds_only = all(a.kind == "add" for a in found)
+        uniform = len(known) == len(found) and all(all(isinstance(i, Const) for i in index) for index in known)
+        if adds_only and uniform and root not in self.shared and root in self.meeting.bars:
+            return "sum", "every thread adds to this one element"
+        return "atomic", "threads may add to one element at the same time"
+
+    # ---- rewriting ----
+
+    def _block(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        result: list[Stmt] = []
+        for stmt in body:
+            if isinstance(stmt, Store) and isinstance(stmt.place, Index):
+                result.append(self._store(stmt, stmt.place))
+            else:
+                result.append(map_blocks(stmt, self._block))
+        return tuple(result)
+
+    def _store(self, stmt: Store, place: Index) -> Stmt:
+        known = self.threads.resolved(place)
+        if known is None or known[0] not in self.met_in:
+            return stmt
+        root, index = known
+        how, why = self.how[root]
+        place_text = shown(root, index)
+        if not stmt.accumulate:
+            return stmt
+        if how == "own":
+            self.plan.append(PlanLine(stmt.span, place_text, "plain addition", why))
+            return stmt
+        value = negative(stmt.value) if stmt.op == "-" else stmt.value
+        if how == "sum":
+            self.plan.append(PlanLine(stmt.span, place_text, "block sum, one atomic per block", why))
+            total = self._total(root, index, place)
+            fn = operator.sub if stmt.op == "-" else operator.add
+            return Assign(total, build(fn, total, stmt.value), stmt.span)
+        self.plan.append(PlanLine(stmt.span, place_text, "atomic addition", why))
+        items = place.index
+        at = items[0] if len(items) == 1 else pack("tuple", list(items))  # type: ignore[arg-type]
+        return Effect(Apply(ATOMIC_ADD, (place.base, at, value), Static(None)), stmt.span)  # type: ignore[arg-type]
+
+    def _total(self, root: str, index: tuple[Any, ...], place: Index) -> Var:
+        if (root, index) not in self.sums:
+            word = "_".join(str(i.value) for i in index if i.value >= 0)
+            hint = f"{root}_{word}_sum" if word else f"{root}_sum"
+            self.sums[root, index] = Var(self.namer.fresh(hint), Scalar(_dtype(place.base)))
+        return self.sums[root, index]
+
+    def _block_sum(self, value: Expr, place: Index) -> list[Stmt]:
+        """Add `value` of every thread to `place`: within the block first, then once per block."""
+        kind = Array(_dtype(place.base), (1,), "C")
+        root = place.base.name if isinstance(place.base, Var) else "block"
+        share = Var(self.namer.fresh(f"{root}_of_block"), kind)
+        static = (("shape", 1), ("dtype", np.dtype(kind.dtype).type))
+        cell = Index(share, (literal(0),), Scalar(kind.dtype))
+        span = self.fn.span
+        at: Expr = place.index[0] if len(place.index) == 1 else pack("tuple", list(place.index))  # type: ignore
+        wait = Effect(Apply(BARRIER, (), Static(None)), span)
+        return [
+            Comment(""),
+            Comment("one sum per block, one atomic per block"),
+            Assign(share, Apply(SHARED, (), kind, static), span),
+            If(self._is_first(), (Store(cell, "", zero(cell.type), span),), (), span),
+            wait,
+            Effect(Apply(ATOMIC_ADD, (share, literal(0), value), Static(None)), span),
+            wait,
+            If(self._is_first(), (Effect(Apply(ATOMIC_ADD, (place.base, at, cell), Static(None)), span),), (), span),
+        ]
+
+    def _is_first(self) -> Expr:
+        axes = sorted(self.threads.axes) or [0]
+        tests = [build(operator.eq, Apply(THREAD[a], (), INT), literal(0)) for a in axes]
+        return tests[0] if len(tests) == 1 else Apply(ops.both, tuple(tests), Scalar("bool", weak=True))
+
+
+def _shared_arrays(fn: Function) -> set[str]:
+    """Return the arrays of shared memory, and their shadows."""
+    own = {s.target.name for s in statements(fn.body)
+           if isinstance(s, Assign) and isinstance(s.value, Apply) and s.value.fn is SHARED}  # fmt: skip
+    for stmt in statements(fn.body):
+        if isinstance(stmt, Assign) and isinstance(stmt.value, Apply) and stmt.value.fn is np.zeros_like:
+            source = stmt.value.args[0]
+            if isinstance(source, Var) and source.name in own:
+                own.add(stmt.target.name)
+    return own
+
+
+def _dtype(expr: Expr) -> str:
+    kind = expr.type
+    assert isinstance(kind, Array | Scalar)
+    return kind.dtype
+
+
+def shown(root: str, index: tuple[Any, ...]) -> str:
+    return f"{root}[{', '.join(_text(item) for item in index)}]"
+
+
+_SIGNS: dict[Any, str] = {operator.add: "+", operator.sub: "-", operator.mul: "*"}
+
+
+def _text(item: Any) -> str:
+    """Write an index as the user would, in the plan's lines."""
+    match item:
+        case Var(name):
+            return name
+        case Const(value):
+            return str(value)
+        case Apply(fn, (a, b)) if fn in _SIGNS:
+            return f"{_text(a)} {_SIGNS[fn]} {_text(b)}"
+        case Index(base, index):
+            return f"{_text(base)}[{', '.join(_text(i) for i in index)}]"
+        case _:
+            return "…"
+
+
+__all__ = ["Meeting", "PlanLine", "is_inexact", "met"]

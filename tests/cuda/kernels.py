@@ -1,0 +1,369 @@
+"""Kernels as users write them, each with a launch and arguments small enough for the emulator."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numba import cuda
+
+import s2sad
+
+
+@dataclass(frozen=True)
+class Case:
+    name: str
+    kernel: Any
+    grid: Any
+    block: Any
+    args: Callable[[], tuple[Any, ...]]
+
+
+CASES: dict[str, Case] = {}
+
+
+def numbers(*shape: int, seed: int = 0) -> Any:
+    return np.random.default_rng(seed + sum(shape)).uniform(0.5, 1.5, shape)
+
+
+def case(grid: Any, block: Any, args: Callable[[], tuple[Any, ...]]) -> Any:
+    def register(fun: Any) -> Any:
+        kernel = s2sad.cuda.kernel(fun)
+        CASES[kernel.py_func.__name__] = Case(kernel.py_func.__name__, kernel, grid, block, args)
+        return kernel
+
+    return register
+
+
+@case(2, 4, lambda: (numbers(7), numbers(7, seed=1), 1.3))
+def scale(x, y, k):
+    i = cuda.grid(1)
+    if i >= x.size:
+        return
+    y[i] = k * x[i] ** 2
+
+
+@case(2, 4, lambda: (numbers(8), numbers(8, seed=1)))
+def diffuse(u, out):
+    i = cuda.grid(1)
+    if 0 < i < u.size - 1:
+        out[i] = u[i] + 0.1 * (u[i - 1] - 2.0 * u[i] + u[i + 1])
+
+
+@case(1, 6, lambda: (numbers(9), numbers(9, seed=1)))
+def short_launch(u, out):  # fewer threads than elements: the adjoint must know which ones ran
+    i = cuda.grid(1)
+    if 0 < i:
+        out[i] = u[i + 2] * u[i - 1]
+
+
+@case((2, 2), (2, 2), lambda: (numbers(4, 4), numbers(4, 4, seed=1), 0.4))
+def flux(u, out, k):
+    i, j = cuda.grid(2)
+    if 0 < i < u.shape[0] - 1 and 0 < j < u.shape[1] - 1:
+        jump = u[i + 1, j] - u[i - 1, j]
+        out[i, j] = u[i, j] + k * math.tanh(jump) * u[i, j + 1]
+
+
+@case((1, 2, 1), (2, 1, 3), lambda: (numbers(2, 2, 3), numbers(2, 2, 3, seed=1)))
+def three_axes(u, out):
+    i, j, k = cuda.grid(3)
+    if i < u.shape[0] and j < u.shape[1] and k < u.shape[2]:
+        out[i, j, k] = math.sin(u[i, j, k]) * u[0, j, k]
+
+
+@case(2, 2, lambda: (numbers(9), numbers(9, seed=1), numbers(1), numbers(1, seed=3)))
+def strided(x, y, w, total):
+    start = cuda.grid(1)
+    step = cuda.gridsize(1)
+    for i in range(start, x.size, step):
+        if x[i] > 1.4:
+            continue
+        y[i] *= math.exp(w[0] * x[i])
+        cuda.atomic.add(total, 0, x[i] * x[i])
+
+
+@case(2, 2, lambda: (numbers(5), numbers(5, seed=1)))
+def bodies(x, out):
+    for i in range(cuda.grid(1), x.size, cuda.blockDim.x * cuda.gridDim.x):
+        acc = 0.0
+        for j in range(x.size):
+            if j != i:
+                d = x[i] - x[j]
+                acc += 1.0 / math.sqrt(d * d + 0.1)
+        out[i] = acc
+
+
+@case(2, 3, lambda: (numbers(5), numbers(5, seed=1)))
+def pairs_above(x, out):  # the bounds of the inner loop depend on the thread
+    i = cuda.grid(1)
+    if i < x.size:
+        acc = 0.0
+        for j in range(i + 1, x.size):
+            acc += x[i] * x[j] ** 2
+        out[i] = acc
+
+
+@cuda.jit(device=True)
+def force(a, b):
+    d = a - b
+    if d > 0.1:
+        return d * d
+    return math.exp(d)
+
+
+@case(2, 3, lambda: (numbers(5), numbers(5, seed=1)))
+def helper_call(x, out):
+    i = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
+    if i < x.size:
+        acc = 0.0
+        for j in range(x.size):
+            if j != i:
+                acc += force(x[i], x[j])
+        out[i] = acc
+
+
+@cuda.jit(device=True)
+def row_sum(a, i):
+    s = 0.0
+    for k in range(a.shape[1]):
+        s += a[i, k] ** 2
+    return s
+
+
+@case(1, 3, lambda: (numbers(3, 2), numbers(3, seed=1)))
+def array_helper(a, out):
+    i = cuda.grid(1)
+    if i < out.size:
+        out[i] = math.sqrt(row_sum(a, i))
+
+
+@case((2, 2), (2, 2), lambda: (numbers(3, 2), numbers(2, 3), numbers(3, 3)))
+def matmul(a, b, out):
+    i, j = cuda.grid(2)
+    if i < out.shape[0] and j < out.shape[1]:
+        acc = 0.0
+        for k in range(a.shape[1]):
+            acc += a[i, k] * b[k, j]
+        out[i, j] = math.tanh(acc)
+
+
+@case(2, 4, lambda: (numbers(7), numbers(2, seed=1)))
+def block_sum(x, out):
+    s = cuda.shared.array(4, np.float64)
+    t = cuda.threadIdx.x
+    i = cuda.grid(1)
+    s[t] = 0.0
+    if i < x.size:
+        s[t] = x[i] * x[i]
+    cuda.syncthreads()
+    half = 2
+    while half > 0:
+        if t < half:
+            s[t] += s[t + half]
+        cuda.syncthreads()
+        half //= 2
+    if t == 0:
+        out[cuda.blockIdx.x] = s[0]
+
+
+@case(2, 4, lambda: (numbers(8), numbers(8, seed=1)))
+def mirrored_tile(x, out):
+    s = cuda.shared.array(4, np.float64)
+    t = cuda.threadIdx.x
+    i = cuda.grid(1)
+    s[t] = x[i]
+    cuda.syncthreads()
+    out[i] = s[3 - t] ** 2 * x[i]
+
+
+@case(1, 4, lambda: (numbers(4), numbers(4, seed=1)))
+def relax(x, out):
+    s = cuda.shared.array(6, np.float64)
+    t = cuda.threadIdx.x
+    s[t + 1] = x[t]
+    if t == 0:
+        s[0] = 0.5
+        s[5] = x[0]
+    cuda.syncthreads()
+    for _ in range(3):
+        new = s[t + 1] + 0.1 * s[t] * s[t + 2]
+        cuda.syncthreads()
+        s[t + 1] = new
+        cuda.syncthreads()
+    out[t] = s[t + 1]
+
+
+@case(1, 4, lambda: (numbers(4), numbers(4, seed=1)))
+def read_after_wait(x, out):  # what was read before a barrier is used after it, while others write
+    s = cuda.shared.array(4, np.float64)
+    t = cuda.threadIdx.x
+    acc = 0.0
+    for k in range(3):
+        s[t] = x[t] * (k + 1)
+        cuda.syncthreads()
+        other = s[3 - t]
+        cuda.syncthreads()
+        acc += other * other
+    out[t] = acc
+
+
+@case((2, 1), (2, 2), lambda: (numbers(4, 2), numbers(2, 4, seed=1)))
+def transposed_tile(a, out):
+    tile = cuda.shared.array((2, 2), np.float64)
+    i, j = cuda.grid(2)
+    ti, tj = cuda.threadIdx.x, cuda.threadIdx.y
+    tile[ti, tj] = a[i, j] ** 2
+    cuda.syncthreads()
+    out[tj, i] = tile[ti, tj] * tile[tj, ti]
+
+
+@case(1, 4, lambda: (numbers(3, 3), numbers(3, seed=1)))
+def local_array(x, out):
+    i = cuda.grid(1)
+    a = cuda.local.array(3, np.float64)
+    if i < x.shape[0]:
+        for k in range(3):
+            a[k] = x[i, k] ** 2
+        for k in range(2):
+            a[k + 1] = a[k + 1] * a[k]
+        out[i] = a[2] + math.sin(a[1])
+
+
+@case(1, 4, lambda: (numbers(4, 2), numbers(4, 2, seed=1)))
+def rows(x, out):
+    i = cuda.grid(1)
+    if i < x.shape[0]:
+        row = x[i]
+        target = out[i]
+        for k in range(row.shape[0]):
+            target[k] = row[k] * row[0]
+
+
+@case(1, 4, lambda: (numbers(4), numbers(4, seed=1)))
+def kicked(x, out):  # a branch on a computed number guards what is saved
+    i = cuda.grid(1)
+    if i < x.size:
+        s = x[i]
+        for _ in range(4):
+            d = s * s - 0.8
+            if d > 0.1:
+                s = s * 0.5 * s
+            else:
+                s = s + s * s * 0.2
+        out[i] = s
+
+
+@case(2, 3, lambda: (numbers(6), np.array([3, 0, 5, 1, 4, 2]), numbers(6, seed=1)))
+def permuted(x, order, out):  # writes scattered to distinct elements, reads gathered by an index array
+    i = cuda.grid(1)
+    if i < x.size:
+        out[order[i]] = x[i] * x[order[i]]
+
+
+@case(2, 3, lambda: (numbers(6), np.array([0, 1, 0, 1, 1, 0]), numbers(2, seed=1)))
+def histogram(x, bins, out):
+    i = cuda.grid(1)
+    if i < x.size:
+        cuda.atomic.add(out, bins[i], x[i] ** 3)
+
+
+@case(1, 3, lambda: (numbers(6), numbers(3, seed=1)))
+def interleaved(x, out):  # two elements per thread, next to each other
+    i = cuda.grid(1)
+    if 2 * i + 1 < x.size:
+        out[i] = x[2 * i] * x[2 * i + 1]
+
+
+@case(1, 4, lambda: (numbers(4), numbers(4, seed=1), numbers(4, seed=2)))
+def scratch(x, work, out):  # a global array that a thread writes, reads and writes again
+    i = cuda.grid(1)
+    if i < x.size:
+        work[i] = x[i] ** 2
+        out[i] = math.sin(work[i])
+        work[i] = work[i] * out[i]
+
+
+@case(2, 3, lambda: (numbers(2, 3, 3), 0.7, numbers(2, 4, 4, seed=1)))
+def wavefront(distance, gamma, cost):  # a block has a part of a global array to itself, and its barriers order it
+    b = cuda.blockIdx.x
+    row = cuda.threadIdx.x
+    n = distance.shape[1]
+    for diagonal in range(2 * n - 1):
+        column = diagonal - row
+        if 0 <= column and column < n:
+            above = -cost[b, row, column + 1] / gamma
+            left = -cost[b, row + 1, column] / gamma
+            cost[b, row + 1, column + 1] = distance[b, row, column] - gamma * math.log(math.exp(above) + math.exp(left))
+        cuda.syncthreads()
+
+
+@case((2, 2), (2, 3), lambda: (numbers(4, 5), numbers(4, 5, seed=1), numbers(4, 5, seed=2)))
+def plate(u, k, out):  # one branch reads neighbours, the other its own element
+    i, j = cuda.grid(2)
+    if i < u.shape[0] and j < u.shape[1]:
+        if 0 < i and i < u.shape[0] - 1 and 0 < j and j < u.shape[1] - 1:
+            around = u[i - 1, j] + u[i + 1, j] + u[i, j - 1] + u[i, j + 1] - 4.0 * u[i, j]
+            out[i, j] = u[i, j] + k[i, j] * around
+        else:
+            out[i, j] = u[i, j] ** 2
+
+
+@case(2, 2, lambda: (numbers(4), numbers(4, seed=1)))
+def pendulums(angle, final):  # branches that carry no derivative but decide the steps
+    i = cuda.grid(1)
+    if i < angle.size:
+        a, v, t, h = angle[i], 0.0, 0.0, 0.2
+        while t < 1.0:
+            if h > 1.0 - t:
+                h = 1.0 - t
+            v_euler = v - h * math.sin(a)
+            v_heun = v - 0.5 * h * (math.sin(a) + math.sin(a + h * v))
+            error = abs(v_heun - v_euler)
+            if error < 1e-3:
+                t = t + h
+                a = a + 0.5 * h * (v + v_euler)
+                v = v_heun
+                if error < 1e-4:
+                    h = 1.5 * h
+            else:
+                h = 0.5 * h
+        final[i] = a
+
+
+@case(2, 2, lambda: (numbers(7), numbers(1), numbers(7, seed=1)))
+def sum_in_registers(x, out, y):  # a grid-stride loop that is not the whole kernel
+    start, step = cuda.grid(1), cuda.gridsize(1)
+    acc = 0.0
+    for i in range(start, x.size, step):
+        acc += x[i] ** 2
+        y[i] *= x[i]
+    cuda.atomic.add(out, 0, math.sqrt(acc + 1.0))
+
+
+@case(1, 4, lambda: (numbers(4, 3), numbers(4, 3, seed=1)))
+def same_name_twice(x, out):  # the grid-stride loop's name is bound again, to something else
+    for i in range(cuda.grid(1), x.shape[0], cuda.gridsize(1)):
+        row = i
+        for i in range(3):
+            out[row, i] = x[row, i] * x[0, i]
+
+
+@case(1, 1, lambda: (numbers(3), numbers(1)))
+def single_thread(x, out):  # no index at all: one thread
+    acc = 1.0
+    for k in range(x.size):
+        acc *= x[k]
+    out[0] = acc
+
+
+@case(2, 2, lambda: (numbers(5), numbers(2), numbers(5, seed=1), 0.7))
+def strided_roots(a, w, out, k):  # a tape per element of a grid-stride loop, and sums over blocks at its end
+    for i in range(cuda.grid(1), a.size, cuda.gridsize(1)):
+        x = w[0]
+        while abs(x * x - a[i]) > 1e-9:
+            x = 0.5 * (x + a[i] / x)
+        out[i] = k * x

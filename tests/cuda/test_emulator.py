@@ -1,0 +1,102 @@
+"""The emulator sees the faults that a GPU would hide: each is planted here."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numba import cuda
+
+from tests.cuda.emulator import Divergence, OutOfBounds, Race, emulate
+
+
+def scatter_without_atomic(x, out):
+    i = cuda.grid(1)
+    out[i % 2] += x[i]
+
+
+def neighbour_in_place(x):
+    i = cuda.grid(1)
+    if i > 0:
+        x[i] = x[i - 1]
+
+
+def missing_barrier(x, out):
+    s = cuda.shared.array(4, np.float64)
+    t = cuda.threadIdx.x
+    s[t] = x[t]
+    out[t] = s[3 - t]
+
+
+def atomic_and_plain_read(x, out):
+    i = cuda.grid(1)
+    cuda.atomic.add(out, 0, x[i])
+    x[i] = out[0]
+
+
+def blocks_meet(x, out):
+    out[cuda.threadIdx.x] = x[cuda.grid(1)]
+
+
+def divergent_barrier(x):
+    if cuda.threadIdx.x < 2:
+        cuda.syncthreads()
+    x[cuda.grid(1)] = 1.0
+
+
+def different_barriers(x):
+    if cuda.threadIdx.x < 2:
+        cuda.syncthreads()
+    else:
+        cuda.syncthreads()
+    x[cuda.grid(1)] = 1.0
+
+
+def past_the_end(x, out):
+    i = cuda.grid(1)
+    out[i] = x[i + 1]
+
+
+def before_the_start(x, out):
+    i = cuda.grid(1)
+    out[i] = x[i - 1]
+
+
+def unset_memory(x):
+    s = cuda.shared.array(4, np.float64)
+    x[cuda.grid(1)] = s[cuda.threadIdx.x]
+
+
+@pytest.mark.parametrize(("kernel", "fault", "count"), [
+    (scatter_without_atomic, Race, 2), (neighbour_in_place, Race, 1), (missing_barrier, Race, 2),
+    (atomic_and_plain_read, Race, 2), (divergent_barrier, Divergence, 1), (different_barriers, Divergence, 1),
+    (past_the_end, OutOfBounds, 2), (before_the_start, OutOfBounds, 2),
+])  # fmt: skip
+def test_a_planted_fault_is_seen(kernel, fault, count) -> None:
+    for seed in range(3):
+        with pytest.raises(fault):
+            emulate(kernel, 1, 4, *(np.ones(4) for _ in range(count)), seed=seed)
+
+
+def test_blocks_that_meet_are_seen() -> None:
+    with pytest.raises(Race, match="blocks meet"):
+        emulate(blocks_meet, 2, 2, np.ones(4), np.ones(2))
+
+
+def test_memory_that_nobody_wrote_is_nan() -> None:
+    x = np.ones(4)
+    emulate(unset_memory, 1, 4, x)
+    assert np.isnan(x).all()
+
+
+def right(x, out):
+    s = cuda.shared.array(4, np.float64)
+    t = cuda.threadIdx.x
+    s[t] = x[cuda.grid(1)]
+    cuda.syncthreads()
+    cuda.atomic.add(out, 0, s[3 - t])
+
+
+def test_a_right_kernel_passes() -> None:
+    out = np.zeros(1)
+    emulate(right, 2, 4, np.arange(8.0), out)
+    assert out[0] == 28.0

@@ -1,0 +1,112 @@
+"""Every adjoint kernel against finite differences of its primal, run by the emulator, which sees every race."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.cuda import warp
+from tests.cuda.harness import adjoint, check
+from tests.cuda.kernels import CASES
+
+
+@pytest.mark.parametrize("name", list(CASES))
+def test_adjoint_is_the_transpose_and_free_of_races(name: str) -> None:
+    case = CASES[name]
+    check(case.kernel, case.grid, case.block, *case.args())
+
+
+def bars_of(name: str, *seeds: Any) -> tuple[list[Any], list[Any]]:
+    """Return the arguments and the shadows after the adjoint, each shadow starting from its seed."""
+    case = CASES[name]
+    args = list(case.args())
+    bars = [None if s is None else np.array(s, float) for s in seeds]
+    adjoint(case.kernel, case.grid, case.block, args, bars)
+    return args, bars
+
+
+def test_product_over_a_dynamic_range() -> None:
+    (x, n, _), (x_bar, _, out_bar) = bars_of("product_over_range", np.zeros(4), None, np.ones(4))
+    np.testing.assert_allclose(x_bar, n * x ** (n - 1), rtol=1e-14)
+    assert not out_bar.any()
+
+
+def test_newton_iteration() -> None:
+    (a, _), (a_bar, _) = bars_of("newton", np.zeros(4), np.ones(4))
+    np.testing.assert_allclose(a_bar, 0.5 / np.sqrt(a), rtol=1e-6)
+
+
+def test_product_in_place() -> None:
+    (x, y), (x_bar, y_bar) = bars_of("times_in_place", np.zeros(4), np.full(4, 2.0))
+    np.testing.assert_allclose(x_bar, 2.0 * y, rtol=1e-15)
+    np.testing.assert_allclose(y_bar, 2.0 * x, rtol=1e-15)
+
+
+def test_read_then_overwritten() -> None:
+    (x, _), (x_bar, _) = bars_of("read_then_overwrite", np.zeros(4), np.ones(4))
+    np.testing.assert_allclose(x_bar, 6 * x**5, rtol=1e-13)  # out = x**6, and the new x has no seed
+
+
+def test_running_product() -> None:
+    (x, out), (x_bar, out_bar) = bars_of("running_product", np.zeros((3, 4)), np.ones(3))
+    whole = np.prod(x, axis=1)
+    np.testing.assert_allclose(out_bar, whole, rtol=1e-13)
+    np.testing.assert_allclose(x_bar, (out * whole)[:, None] / x, rtol=1e-13)
+
+
+def test_the_ten_programs_are_all_there() -> None:
+    assert len(warp.NAMES) == 10
+    assert set(warp.NAMES) <= set(CASES)
+
+
+@pytest.mark.parametrize(("name", "how"), [
+    ("scale", {"x_bar[i]": "plain addition", "k_bar[0]": "block sum"}),
+    ("diffuse", {"u_bar[i - 1]": "gathered", "u_bar[i + 1]": "gathered"}),
+    ("bodies", {"x_bar[i]": "gathered", "x_bar[j]": "gathered, roles exchanged"}),
+    ("strided", {"y_bar[i]": "plain addition", "w_bar[0]": "block sum"}),
+    ("permuted", {"x_bar[order[i]]": "atomic addition"}),
+    ("matmul", {"a_bar[i, k]": "atomic addition"}),
+    ("interleaved", {"x_bar[2 * i]": "plain addition"}),
+])  # fmt: skip
+def test_the_plan_says_how_and_why(name: str, how: dict[str, str]) -> None:
+    case = CASES[name]
+    made = adjoint(case.kernel, case.grid, case.block, list(case.args()),
+                   [np.zeros(np.shape(a) or 1) if not isinstance(a, int) else None for a in case.args()])
+    said = {line.place: line.how for line in made.program.plan}
+    for place, word in how.items():
+        assert said[place].startswith(word), case.kernel.plan
+    assert all(line.why in case.kernel.plan for line in made.program.plan)
+
+
+def test_gathers_and_exchanges_need_no_atomics() -> None:
+    for name in ("diffuse", "flux", "bodies", "interleaved"):
+        case = CASES[name]
+        text = case.kernel.source("adjoint", "float64[::1], float64[::1]" if name != "flux" else
+                                  "float64[:, ::1], float64[:, ::1], int64")
+        assert "atomic" not in text, text
+
+
+def test_a_float32_kernel_has_no_float64_literal() -> None:
+    import ast
+
+    text = CASES["flux"].kernel.source("adjoint", "float32[:, ::1], float32[:, ::1], float32")
+    bare = [n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.BinOp | ast.Assign | ast.AugAssign)
+            for c in ast.iter_child_nodes(n) if isinstance(c, ast.Constant) and isinstance(c.value, float)]
+    assert not bare, text
+    assert "np.float32(" in text
+
+
+def test_an_index_that_may_be_negative_is_not_gathered() -> None:
+    from numba import cuda
+
+    import s2sad
+
+    def periodic(u, out):
+        i = cuda.grid(1)
+        if i < u.size:
+            out[i] = u[i] + u[i - 1]  # at 0: the last element
+
+    text = s2sad.cuda.kernel(periodic).source("adjoint", "float64[::1], float64[::1]")
+    assert "cuda.atomic.add(u_bar, i - 1" in text
