@@ -38,6 +38,7 @@ _HOMES: dict[str, str] = {
     **dict.fromkeys(["Differentiable", "differentiate"], "s2sad.api.decorator"),
     **dict.fromkeys(["hessian", "jacfwd", "jacobian", "jacrev"], "s2sad.api.jacobian"),
     **dict.fromkeys(["Transformed"], "s2sad.api.transformed"),
+    **dict.fromkeys(["load_ipython_extension", "unload_ipython_extension"], "s2sad.report.notebook"),
     **dict.fromkeys(
         ["grad", "hvp", "jvp", "linearize", "stop_gradient", "value_and_grad", "vjp"],
         "s2sad.api.transforms",
@@ -89,15 +90,17 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """Load a public name from its module at its first use."""
-    if name == "cuda":
-        return importlib.import_module("s2sad.api.cuda")
-    if name not in _HOMES:
-        raise AttributeError(f"module 's2sad' has no attribute {name!r}")
-    value = getattr(importlib.import_module(_HOMES[name]), name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # a type checker would take any name for granted
+
+    def __getattr__(name: str) -> Any:
+        """Load a public name from its module at its first use."""
+        if name == "cuda":
+            return importlib.import_module("s2sad.api.cuda")
+        if name not in _HOMES:
+            raise AttributeError(f"module 's2sad' has no attribute {name!r}")
+        value = getattr(importlib.import_module(_HOMES[name]), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

@@ -152,6 +152,14 @@ def reach(start: set[str], pairs: list[tuple[str, str]]) -> set[str]:
 
 def active_names(fn: Function, inputs: set[str], outputs: set[str] | None, flow_of: FlowOf) -> set[str]:
     """Return the names that are varied by `inputs` and useful to the results or to `outputs`."""
+    varied, useful = varied_and_useful(fn, inputs, outputs, flow_of)
+    return varied & useful
+
+
+def varied_and_useful(
+    fn: Function, inputs: set[str], outputs: set[str] | None, flow_of: FlowOf
+) -> tuple[set[str], set[str]]:
+    """Return the names computed from `inputs`, and those that the results or `outputs` are computed from."""
     pairs = edges(fn.body, flow_of)
     varied = reach(inputs, pairs)
     useful_start: set[str] = set(outputs or ())
@@ -160,7 +168,7 @@ def active_names(fn: Function, inputs: set[str], outputs: set[str] | None, flow_
             for value in stmt.values:
                 useful_start |= sources(value)
     useful = reach(useful_start, [(b, a) for a, b in pairs])
-    return varied & useful
+    return varied, useful
 
 
 def flow_summary(fn: Function, flow_of: FlowOf, written: frozenset[int]) -> Flow:

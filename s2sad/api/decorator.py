@@ -5,20 +5,25 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any, Generic, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, TypeVar, overload
 
 from s2sad.api import pickling
 from s2sad.api.guess import guessed
 from s2sad.api.jacobian import Jacobian
 from s2sad.api.notation import annotated, parse, write
 from s2sad.api.options import Options
-from s2sad.api.plan import Request, differentiated, entry, select
+from s2sad.api.plan import Entry, Request, differentiated, entry, select
+from s2sad.api.shown import DerivativeView, Source, highlighted
 from s2sad.api.signature import Argnums, label
-from s2sad.api.structure import Tree, inexact_leaves, tree_of
+from s2sad.api.structure import Tree, inexact_leaves, kind_text, tree_of
 from s2sad.api.transformed import Transformed, plain
 from s2sad.api.transforms import forward_of, hvp, jvp, reverse_of, vjp
 from s2sad.api.vmap import Batched, vmap
 from s2sad.errors import ArgumentError
+from s2sad.ir.types import Scalar
+
+if TYPE_CHECKING:
+    from s2sad.api.intermediates import Intermediates
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -102,8 +107,8 @@ class Differentiable(Generic[P, R]):
         """Return the function mapped over batches; see `s2sad.vmap`."""
         return vmap(self, in_axes, out_axes)
 
-    def source(self, mode: str = "grad", types: Any = None) -> str:
-        """Return the Python source of a derivative.
+    def source(self, mode: str = "grad", types: Any = None) -> Source:
+        """Return the Python source of a derivative: a string, shown in colours by notebooks.
 
         Args:
             mode: "primal", "grad", "value_and_grad", "jvp", "vjp", "fwd" or "bwd".
@@ -113,10 +118,48 @@ class Differentiable(Generic[P, R]):
         Raises:
             ArgumentError: an unknown mode, or types that are neither given nor known.
         """
-        return str(self.derivative(mode, types).source)
+        return Source(self.derivative(mode, types).source)
 
     def derivative(self, mode: str = "grad", types: Any = None) -> DerivativeView:
-        """Return a derivative over flat leaves: `.source`, `.py_func`, `.path`; callable."""
+        """Return a derivative over flat leaves: `.source`, `.py_func`, `.path`, `.explanation`; callable."""
+        return DerivativeView(mode, self._entry(mode, types))
+
+    @property
+    def intermediates(self) -> Intermediates:
+        """What the last call computed on its way, of the function or of a derivative, under `debug=True`.
+
+        Raises:
+            ArgumentError: nothing was called yet, or not under `debug=True`.
+        """
+        from s2sad.api.intermediates import last_of
+
+        return last_of(plain(self.py_func, self.options) if self.options.debug is True else None, label(self.py_func))
+
+    def as_cfunc(self, mode: str = "primal", types: Any = None, packed: bool = False) -> Any:
+        """Return the function, or its gradient, as a C function for `scipy.LowLevelCallable(f.ctypes)`.
+
+        Args:
+            mode: "primal", or "grad" for the derivative by one argument.
+            types: as for `source`; every argument and the result must be a number.
+            packed: the C function is `double (int, double *)`, else it takes one argument each.
+
+        Raises:
+            ArgumentError: an argument or the result is no number.
+            CompileError: the target is not "cpu".
+        """
+        from s2sad.backends.cfunc import cfunc
+
+        made = self._entry(mode, types)
+        results = made.derivative.derived.functions[made.derivative.module.entry].results
+        for leaf in made.leaves:
+            if not isinstance(leaf.type, Scalar) or (packed and leaf.type.dtype != "float64"):
+                raise ArgumentError(f"`{leaf.path}` is {kind_text(leaf)}, which this C function cannot take")
+        if len(results) != 1 or not isinstance(results[0], Scalar) or made.captured.items:
+            raise ArgumentError(f"`{label(self.py_func)}` in mode {mode!r} is no C function: it must return one number")
+        dtypes = tuple(leaf.type.dtype for leaf in made.leaves if isinstance(leaf.type, Scalar))
+        return cfunc(made.loaded, dtypes, results[0].dtype, packed)
+
+    def _entry(self, mode: str, types: Any) -> Entry:
         if mode not in MODES:
             raise ArgumentError(f"`{mode}` is no mode of a derivative", why=f"Use one of {', '.join(MODES)}.")
         trees = self._trees(types)
@@ -124,8 +167,7 @@ class Differentiable(Generic[P, R]):
         wrt = () if mode == "primal" else tuple(leaf for tree in trees for leaf in inexact_leaves(tree))
         if mode in ("grad", "value_and_grad"):
             wrt = self._wrt(trees)
-        made = entry(request, mode, trees, wrt)
-        return DerivativeView(mode, made.derivative.text, made.loaded)
+        return entry(request, mode, trees, wrt)
 
     def _wrt(self, trees: tuple[Tree, ...]) -> tuple[Tree, ...]:
         binder = self._primal_store.binder
@@ -233,51 +275,6 @@ def restored(carried: Any, argnums: Argnums, target: str, options: Options) -> D
     return Differentiable(pickling.restored(carried), argnums, target, options)
 
 
-class DerivativeView:
-    """One derivative as its text and its flat callable.
-
-    Attributes:
-        mode: which derivative.
-        source: its Python text.
-        path: the file that holds the text.
-    """
-
-    def __init__(self, mode: str, source: str, loaded: Any) -> None:
-        """Hold what was derived and loaded."""
-        self.mode, self.source, self._loaded = mode, source, loaded
-        self.path = loaded.path
-
-    @property
-    def py_func(self) -> Callable[..., Any]:
-        """The derivative as plain Python: step through it in a debugger."""
-        return self._loaded.py_func
-
-    def __call__(self, *leaves: Any) -> Any:
-        """Run the derivative over flat leaves."""
-        return self._loaded.entry(*leaves)
-
-    def __repr__(self) -> str:
-        """Name the mode and the file."""
-        return f"<s2sad derivative {self.mode!r} in {self.path}>"
-
-    def _repr_html_(self) -> str:
-        return highlighted(self.source)
-
-
-def highlighted(text: str) -> str:
-    """Return Python text as HTML, coloured where pygments is installed."""
-    try:
-        from pygments import highlight
-        from pygments.formatters import HtmlFormatter
-        from pygments.lexers import PythonLexer
-    except ImportError:
-        import html
-
-        return f"<pre>{html.escape(text)}</pre>"
-    formatter: Any = HtmlFormatter(noclasses=True)
-    return str(highlight(text, PythonLexer(), formatter))
-
-
 def _named(types: Sequence[Any], names: Sequence[str]) -> tuple[Tree, ...]:
     return tuple(tree_of(kind, name) for kind, name in zip(types, names, strict=True))
 
@@ -297,6 +294,7 @@ def differentiate(
     holomorphic: bool = ...,
     allow_int: bool = ...,
     debug_nans: bool = ...,
+    debug: bool | Literal["gdb"] = ...,
 ) -> Callable[[Callable[P, R]], Differentiable[P, R]]: ...
 def differentiate(
     fun: Callable[..., Any] | None = None,
@@ -312,6 +310,7 @@ def differentiate(
     holomorphic: bool = False,
     allow_int: bool = False,
     debug_nans: bool = False,
+    debug: bool | Literal["gdb"] = False,
 ) -> Any:
     """Compile a function, and give it its derivatives as attributes.
 
@@ -328,6 +327,8 @@ def differentiate(
         holomorphic: the function is complex-differentiable.
         allow_int: integer arguments get a gradient of zeros.
         debug_nans: stop at the first NaN or infinity that a derivative produces.
+        debug: True runs everything in CPython, keeps every intermediate value in `.intermediates`, and
+            stops at the first that is not finite; "gdb" compiles so that gdb steps line by line.
 
     Returns:
         A `Differentiable`: `.grad`, `.value_and_grad`, `.jvp`, `.vjp`, `.jacobian`, `.hessian`,
@@ -353,8 +354,12 @@ def differentiate(
         parallel=parallel,
         cache=cache,
         debug_nans=debug_nans,
+        debug=debug,
     )
     chosen: Argnums = tuple(argnums) if isinstance(argnums, list) else argnums
+
+    if debug not in (True, False, "gdb"):
+        raise ArgumentError(f"debug={debug!r} is not known", why='Use True, or "gdb".')
 
     def decorate(function: Callable[..., Any]) -> Differentiable[..., Any]:
         from s2sad.backends.base import effective

@@ -84,6 +84,7 @@ def derive(
         fastmath=_fastmath(fun, options),
         parallel=bool(getattr(options, "parallel", False)),
         cache=bool(getattr(options, "cache", True)),
+        debug=getattr(options, "debug", False) == "gdb",
         source_map=_source_map(text, parts, spans),
     )
     return Derivative(

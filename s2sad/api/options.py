@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from typing import Literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +20,8 @@ class Options:
         parallel: Numba's option of that name.
         cache: keep machine code on disk.
         debug_nans: stop at the first NaN or infinity that the derivative produces.
+        debug: True runs derivatives in CPython, keeps every intermediate value and asserts that it is
+            finite; "gdb" compiles them without optimisation, so that gdb steps through their lines.
     """
 
     aux: bool = False
@@ -29,6 +32,7 @@ class Options:
     parallel: bool = False
     cache: bool = True
     debug_nans: bool = False
+    debug: bool | Literal["gdb"] = False
 
 
 def nans_are_checked(options: Options) -> bool:

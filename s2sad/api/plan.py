@@ -14,6 +14,7 @@ from s2sad.api.finite import checked
 from s2sad.api.flatten import Finish, Match, Result, finisher, matcher
 from s2sad.api.fresh import unshared
 from s2sad.api.guards import Guard, both, guard
+from s2sad.api.intermediates import recorded
 from s2sad.api.options import Options, nans_are_checked
 from s2sad.api.signature import Place, label
 from s2sad.api.structure import Tree, child_values, inexact_leaves, kind_text, rebuild, tree_of
@@ -106,7 +107,9 @@ def entry(request: Request, mode: str, trees: Sequence[Tree], wrt: Sequence[Tree
             require_scalar(tree_of(derivative.result, "output"), leaves, request)
         loaded = backends.load(derivative.module, request.target)
     call = loaded.entry
-    if nans_are_checked(request.options):
+    if request.options.debug is True:
+        call = recorded(loaded, request.fun, label(request.fun))
+    elif nans_are_checked(request.options):
         call = checked(loaded, label(request.fun))
     if mode != "bwd":
         call = kept_apart(call, derivative, leaves)

@@ -1,4 +1,4 @@
-"""`s2sad emit`: the derivative of a function in a file, as a module that stands alone."""
+"""`s2sad emit`: the derivatives of functions in a file, as a module that stands alone."""
 
 from __future__ import annotations
 
@@ -7,19 +7,16 @@ import re
 import shlex
 import textwrap
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from s2sad.api.derive import Derivative, derive
-from s2sad.api.guess import Guess, guesses
+from s2sad.api.derive import Derivative
 from s2sad.api.inlining import inlined
-from s2sad.api.options import Options
-from s2sad.api.plan import Request, differentiated, require_scalar
-from s2sad.api.reading import Read, read_function
-from s2sad.api.structure import tree_of
+from s2sad.api.reading import Read
+from s2sad.api.requested import Requested, requested
 from s2sad.emit.wrap import WIDTH
-from s2sad.errors import ArgumentError, CompileError, UnsupportedSyntaxError
+from s2sad.errors import CompileError
 
-MODES = ("grad", "value_and_grad", "jvp", "vjp", "fwd-bwd")
 _WORDS = {
     "grad": "Gradient",
     "value_and_grad": "Value and gradient",
@@ -35,115 +32,93 @@ _ORIGIN = {
 }
 
 
-def emit_text(
+@dataclass(frozen=True, slots=True)
+class Standalone:
+    """A module that stands alone.
+
+    Attributes:
+        text: its Python text.
+        requests: the functions whose derivatives it holds.
+    """
+
+    text: str
+    requests: tuple[Requested, ...]
+
+
+def emit_text(file: str, functions: str | Sequence[str], *choices: Any, **named: Any) -> str:
+    """Return the text of the module that `standalone` makes; the arguments are the same."""
+    return standalone(file, functions, *choices, **named).text
+
+
+def standalone(
     file: str,
-    function: str,
+    functions: str | Sequence[str],
     mode: str = "grad",
     wrt: Sequence[str] | None = None,
     types: str | None = None,
     runtime: bool = False,
     run: bool = False,
-) -> str:
-    """Return the text of a module that computes the derivative of `function` in `file`.
+    output: str | None = None,
+) -> Standalone:
+    """Return a module that computes the derivatives of functions in `file`.
 
     Args:
         file: the user's file; it is parsed, and not run.
-        function: a function at its top level.
+        functions: a function at its top level, or several.
         mode: "grad", "value_and_grad", "jvp", "vjp", or "fwd-bwd" for both sweeps apart.
         wrt: the names of the differentiated parameters; the first by default.
         types: a signature such as "float64[:], float64"; else annotations and use decide.
         runtime: import the helpers from `s2sad.runtime` instead of writing them out.
         run: import the file, so that whatever it computes at module level is known.
+        output: where the text will be kept; only named in the command that writes it again.
 
     Returns:
-        Python text, the same bytes for the same request.
+        The module's text, the same bytes for the same request, and what it was made from.
 
     Raises:
-        S2SADError: the function, or something it calls, cannot be differentiated.
+        S2SADError: a function, or something it calls, cannot be differentiated.
     """
-    if mode not in MODES:
-        raise ArgumentError(f"`{mode}` is no mode", why=f"Use one of {', '.join(MODES)}.")
-    read = read_function(file, function, run)
-    found = guesses(read, types)
-    names = _wrt(found, wrt, function)
-    trees = [tree_of(guess.type, guess.name) for guess in found]
-    leaves = [leaf for tree in trees for leaf in tree.leaves()]
-    chosen = differentiated([t for t, g in zip(trees, found, strict=True) if g.name in names], Options())
-    indices = tuple(leaves.index(leaf) for leaf in chosen)
-    target = "cpu" if read.compiled else "python"
-    options = Options(fastmath=read.fastmath)
-    kinds = tuple(guess.type for guess in found)
-    made: list[Derivative] = []
-    for one in ("fwd", "bwd") if mode == "fwd-bwd" else (mode,):
-        try:
-            made.append(derive(read.fun, one, kinds, indices, target, options))
-        except UnsupportedSyntaxError as error:
-            raise _explained(error, read) from error
-    if mode in ("grad", "value_and_grad"):
-        output = tree_of(made[0].result, "output")
-        require_scalar(output, leaves, Request(read.fun, target, options))
-    command = _command(file, function, mode, names, found, runtime, run)
-    return _module(read, made, _header(read, file, mode, names, found, command, made), runtime)
-
-
-def _explained(error: UnsupportedSyntaxError, read: Read) -> UnsupportedSyntaxError:
-    """Say that a missing name is one that the file sets by code which was not run."""
-    missing = re.match(r"the name `(\w+)` is not defined", error.what)
-    if missing is None or missing.group(1) not in read.unread:
-        return error
-    return UnsupportedSyntaxError(
-        error.what,
-        error.span,
-        f"`{missing.group(1)}` is made by code of the file that is not run; pass --import to "
-        "import the file, or make it an argument of the function.",
-    )
-
-
-def _wrt(found: Sequence[Guess], wrt: Sequence[str] | None, function: str) -> tuple[str, ...]:
-    names = [guess.name for guess in found]
-    if not names:
-        raise ArgumentError(f"`{function}` has no parameters to differentiate for")
-    chosen = tuple(wrt) if wrt else (names[0],)
-    for name in chosen:
-        if name not in names:
-            raise ArgumentError(f"`{function}` has no parameter `{name}`", why=f"It has: {', '.join(names)}.")
-    return tuple(name for name in names if name in chosen)
+    names = (functions,) if isinstance(functions, str) else tuple(functions)
+    made = [requested(file, name, mode, wrt, types, run) for name in names]
+    command = _command(file, names, mode, wrt, made, runtime, run, output)
+    return Standalone(_module(made, _header(made, file, mode, command), runtime), tuple(made))
 
 
 def _command(
     file: str,
-    function: str,
+    functions: tuple[str, ...],
     mode: str,
-    names: tuple[str, ...],
-    found: Sequence[Guess],
+    wrt: Sequence[str] | None,
+    made: Sequence[Requested],
     runtime: bool,
     run: bool,
+    output: str | None,
 ) -> str:
     """Write the command line that makes the same text again."""
-    words = ["s2sad", "emit", f"{file}:{function}", "--mode", mode, "--wrt", ",".join(names)]
-    if all(guess.origin == "given" for guess in found):
-        words += ["--types", ", ".join(guess.text() for guess in found)]
+    words = ["s2sad", "emit", f"{file}:{','.join(functions)}", "--mode", mode]
+    if wrt or len({one.names for one in made}) == 1:
+        words += ["--wrt", ",".join(wrt if len(made) > 1 and wrt else made[0].names)]
+    if all(guess.origin == "given" for one in made for guess in one.found):
+        words += ["--types", ", ".join(guess.text() for guess in made[0].found)]
     words += ["--runtime"] * runtime + ["--import"] * run
+    words += [] if output is None else ["-o", output]
     return shlex.join(words)
 
 
-def _header(
-    read: Read,
-    file: str,
-    mode: str,
-    names: tuple[str, ...],
-    found: Sequence[Guess],
-    command: str,
-    made: Sequence[Derivative],
-) -> str:
+def _header(made: Sequence[Requested], file: str, mode: str, command: str) -> str:
     """Say what the module is, for which types, and how it is made again."""
-    listed = ", ".join(f"`{name}`" for name in names)
-    lines = [*_laid(f"{_WORDS[mode]} of `{read.node.name}` ({file}:{read.node.lineno}) for {listed}."), ""]
-    lines += ["Written by s2sad. To write it again:", ""]
+    lines: list[str] = []
+    for one in made:
+        listed = ", ".join(f"`{name}`" for name in one.names)
+        node = one.read.node
+        lines += _laid(f"{_WORDS[mode]} of `{node.name}` ({file}:{node.lineno}) for {listed}.")
+    lines += ["", "Written by s2sad. To write it again:", ""]
     lines += [f"    {line}" for line in _laid(command, WIDTH - 4)]
-    lines += ["", "Types of the parameters:", ""]
-    lines += [f"    {guess.name}: {guess.text()}{_ORIGIN[guess.origin]}" for guess in found]
-    captured = list(dict.fromkeys(item.name for one in made for item in one.captured))
+    for one in made:
+        whose = f" of `{one.read.node.name}`" * (len(made) > 1)
+        lines += ["", f"Types of the parameters{whose}:", ""]
+        lines += [f"    {guess.name}: {guess.text()}{_ORIGIN[guess.origin]}" for guess in one.found]
+    captured = list(dict.fromkeys(item.name for one in made for d in one.made for item in d.captured))
     if captured:
         lines += ["", *_laid(f"Arrays read from outside are parameters: {', '.join(captured)}.")]
     text = "\n".join(lines).replace("\\", "\\\\").replace('"""', '\\"""')
@@ -157,20 +132,23 @@ def _laid(text: str, width: int = WIDTH - 3) -> list[str]:
     return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
 
 
-def _module(read: Read, made: Sequence[Derivative], header: str, runtime: bool) -> str:
+def _module(made: Sequence[Requested], header: str, runtime: bool) -> str:
     imports: set[str] = set()
     functions: dict[str, str] = {}
     helpers: dict[str, Any] = {}
-    for one in made:
-        _refuse_externals(one)
-        lines, parts = _split(one.text)
-        imports |= {line for line in lines if not line.startswith("from s2sad.")}
-        helpers |= one.module.runtime
-        clashes = {n: f"{n}_of_{one.module.entry}" for n, t in parts.items() if functions.get(n, t) != t}
-        for name, text in parts.items():
-            functions[clashes.get(name, name)] = _renamed(text, clashes)
-    jit = _decorator(read) if read.compiled else ""
-    if jit or (runtime and read.compiled and helpers):
+    for request in made:
+        jit = _decorator(request.read) if request.read.compiled else ""
+        for one in request.made:
+            _refuse_externals(one)
+            lines, parts = _split(one.text)
+            parts = {name: f"{jit}{text}" for name, text in parts.items()}
+            imports |= {line for line in lines if not line.startswith("from s2sad.")}
+            helpers |= one.module.runtime
+            clashes = {n: f"{n}_of_{one.module.entry}" for n, t in parts.items() if functions.get(n, t) != t}
+            for name, text in parts.items():
+                functions[clashes.get(name, name)] = _renamed(text, clashes)
+    compiled = [request.read for request in made if request.read.compiled]
+    if compiled:
         imports.add("from numba import njit")
     constants: list[str] = []
     texts: dict[str, str] = {}
@@ -178,10 +156,11 @@ def _module(read: Read, made: Sequence[Derivative], header: str, runtime: bool) 
         texts, modules, constants = inlined(helpers)
         imports |= modules
     elif helpers:
-        imports |= _runtime_imports(helpers, read.compiled)
-        if read.compiled:
+        imports |= _runtime_imports(helpers, bool(compiled))
+        if compiled:
             constants = [f"{name} = jitted({name})" for name in sorted(helpers)]
-    blocks = [f"{jit}{text}" for text in (*texts.values(), *functions.values())]
+    jit = _decorator(compiled[0]) if compiled else ""
+    blocks = [*(f"{jit}{text}" for text in texts.values()), *functions.values()]
     top = "\n\n".join(part for part in (header, _sorted(imports), "\n".join(constants)) if part)
     return "\n\n\n".join([top, *blocks]) + "\n"
 

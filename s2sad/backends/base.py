@@ -30,6 +30,7 @@ class Module:
         error_model: Numba's option of that name.
         cache: whether machine code is kept on disk.
         source_map: the user's span for each line of `text`, where known.
+        debug: compile without optimisation and with the lines of `text`, for gdb; nothing is kept on disk.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Module:
     error_model: Literal["python", "numpy"] = "numpy"
     cache: bool = True
     source_map: Mapping[int, Span] = field(default_factory=dict[int, Span])
+    debug: bool = False
 
 
 @dataclass(frozen=True)

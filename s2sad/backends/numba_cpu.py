@@ -43,7 +43,7 @@ def load(module: Module) -> Loaded:
 
 
 def _load(stem: str, module: Module) -> Loaded:
-    fastmath, model, cache = module.fastmath, module.error_model, module.cache
+    fastmath, model, cache = module.fastmath, module.error_model, module.cache and not module.debug
     given: dict[str, Any] = {
         name: jitted(helper, fastmath=fastmath, error_model=model)
         for name, helper in module.runtime.items()
@@ -58,6 +58,8 @@ def _load(stem: str, module: Module) -> Loaded:
     namespace = store.execute(stem, path, module.text, given)
     namespace.update(given)  # the text imports its helpers as plain functions
     options = _options(fastmath, model, module.parallel)
+    if module.debug:
+        options |= {"debug": True, "_dbg_optnone": True}
     for name in module.functions:
         dispatcher = _numba.njit(**options)(namespace[name])
         namespace[name] = keep(dispatcher, f"{stem}.{name}", stem) if cache else dispatcher

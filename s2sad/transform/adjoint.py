@@ -54,6 +54,7 @@ from s2sad.runtime.indexing import last_of_each
 from s2sad.runtime.lists import zero_arrays, zero_scalars
 from s2sad.transform.algebra import negative, zero
 from s2sad.transform.cotangents import Cotangents
+from s2sad.transform.decisions import Decisions
 from s2sad.transform.naming import Namer, noun
 from s2sad.transform.prepare import Prepared, prepare, without_scalar_stores
 from s2sad.transform.structure import structured, values_of
@@ -77,6 +78,8 @@ class Sweeps:
     """The adjoint of each active result, a parameter of the reverse sweep."""
     bars: tuple[Expr, ...]
     """The adjoints of the differentiated parameters, in their order."""
+    decisions: Decisions
+    """What was found active and what is saved: for reports, not for the transform."""
 
 
 def sweeps(
@@ -230,10 +233,12 @@ class _Adjoint:
             values_of(self.fn) if self.wants_values else (), self.silent,
             [s for code in self.openings.values() for s in code],
         )  # fmt: skip
-        self.plan: Plan = SavedValues(
+        saved = SavedValues(
             self.fn, needs, self.aliases, self.facts, self.layout, names, self.after_loop, self.openings,
             self.left_out, self.split, self._kept_arguments(), self.prepared.flags,
-        ).run()
+        )  # fmt: skip
+        self.plan: Plan = saved.run()
+        self.reading = saved.reading
         self._check_control()
         self._ensure_shapes()
         self.tapes = Tapes(self.layout, self.prepared, self.namer, self.device)
@@ -243,7 +248,11 @@ class _Adjoint:
         forward = self._forward(body[:-1] if values or (body and isinstance(body[-1], Return)) else body, TOP)
         reverse = self._reverse(body, TOP)
         bars = tuple(self._result_bar(i) for i in self.wrt)
-        return Sweeps(self.fn, tuple(forward), tuple(reverse), values, self.seeds, bars)
+        decisions = Decisions(
+            self.fn, frozenset(self.inputs), self.results_active, frozenset(self.active), self.facts,
+            self.plan, self.slots, self.reading, self.layout,
+        )  # fmt: skip
+        return Sweeps(self.fn, tuple(forward), tuple(reverse), values, self.seeds, bars, decisions)
 
     def _check_control(self) -> None:
         """Begin again if the reverse sweep follows control flow that was not prepared for it.

@@ -18,6 +18,7 @@ from s2sad.ir.nodes import Assign, CallStmt, Comment, Const, Expr, For, Function
 from s2sad.ir.types import Array, ListOf, Scalar, Type, is_inexact
 from s2sad.ir.walk import bound, exprs_of, root_of, statements, subexpressions
 from s2sad.transform.adjoint import Sweeps, placeholder, sweeps
+from s2sad.transform.decisions import Decisions
 from s2sad.transform.ruled import ruled_adjoint, ruled_tangent, transposed
 from s2sad.transform.ruled_as_is import runs_as_is, transposed_as_is
 from s2sad.transform.tangent import tangent
@@ -36,6 +37,8 @@ class Derived:
     residuals: int = 0
     sources: dict[str, Function] = field(default_factory=dict[str, Function])
     """The primal functions, by name."""
+    decisions: dict[str, Decisions] = field(default_factory=dict[str, Decisions])
+    """By primal function, what its adjoint saves and why: for reports."""
 
 
 class Deriver:
@@ -50,6 +53,7 @@ class Deriver:
         self.adjoints: dict[Any, str] = {}
         self.tangents: dict[Any, str] = {}
         self.finished: dict[str, Function] = {}
+        self.decisions: dict[str, Decisions] = {}
 
     # ---- reverse ----
 
@@ -68,6 +72,7 @@ class Deriver:
         made = sweeps(
             fn, wrt, self.facts, self.callee_adjoint, False, results, wants_values=False, device=self.ctx.device
         )
+        self.decisions.setdefault(callee, made.decisions)
         shadows = [
             bar for i, bar in zip(wrt, made.bars, strict=True) if isinstance(fn.params[i].type, Array | ListOf)
         ]
@@ -125,6 +130,7 @@ class Deriver:
         split = mode in ("fwd", "bwd")
         wanted = mode not in ("grad", "pullback")
         made = sweeps(fn, wrt, self.facts, self.callee_adjoint, True, active, seed, split, wanted)
+        self.decisions[fn.name] = made.decisions
         base = instance.name
         if split:
             return self._split(instance, made, mode)
@@ -227,7 +233,7 @@ class Deriver:
         self.functions[name] = fn
         order: dict[str, Function] = {}
         self._collect(name, order)
-        return Derived(name, order, instance, residuals, dict(self.ctx.functions()))
+        return Derived(name, order, instance, residuals, dict(self.ctx.functions()), self.decisions)
 
     def _collect(self, name: str, order: dict[str, Function]) -> None:
         """Gather what the entry calls, callees first."""

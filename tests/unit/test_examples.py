@@ -44,3 +44,28 @@ def test_lynx_and_hare_are_fitted(tmp_path):
 def test_conductivity_is_recovered(tmp_path):
     out = run("heat_conductivity.py", tmp_path)
     assert float(out.split()[-1]) > 0.8
+
+
+def test_a_double_pendulum_is_chaotic(tmp_path):
+    out = run("double_pendulum.py", tmp_path)
+    assert "after    3 s  angle    1.052 rad  moved by a push:         86.2 times" in out  # 86.2 by differences
+    assert 1.2 < float(out.split()[-3]) < 2.5
+
+
+def test_greeks_agree_with_bumping(tmp_path):
+    rows = [line.split() for line in run("heston_greeks.py", tmp_path).splitlines() if "bumped" in line]
+    assert len(rows) == 7
+    for row in rows:
+        assert abs(float(row[-3]) - float(row[-1])) < 2e-3, row
+
+
+def test_cameras_are_found(tmp_path):
+    out = run("bundle_adjustment.py", tmp_path)
+    assert float(out.split("before, ")[1].split()[0]) < 0.1
+
+
+def test_schools_are_sampled(tmp_path):
+    out = run("hmc.py", tmp_path)
+    mean = float(out.split("mean effect ")[1].split()[0])
+    assert abs(mean - 4.4) < 0.6  # 4.4 by others' long runs of this model
+    assert "school A  measured  28.0" in out

@@ -1,0 +1,1 @@
+"""Derivatives shown to people: in the terminal, as a page, in a notebook."""
