@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from s2sad.api.check import check_grads
+    from s2sad.api.checkpoint import checkpoint
     from s2sad.api.custom import custom_jvp, custom_vjp, defjvp, defvjp, rule, rules
     from s2sad.api.decorator import Differentiable, differentiate
     from s2sad.api.jacobian import hessian, jacfwd, jacobian, jacrev
+    from s2sad.api.linearize import linear_transpose, linearize
     from s2sad.api.transformed import Transformed
-    from s2sad.api.transforms import grad, hvp, jvp, linearize, stop_gradient, value_and_grad, vjp
+    from s2sad.api.transforms import grad, hvp, jvp, stop_gradient, value_and_grad, vjp
     from s2sad.api.vmap import vmap
     from s2sad.errors import (
         AliasError,
@@ -31,16 +33,18 @@ if TYPE_CHECKING:
 
 _HOMES: dict[str, str] = {
     **dict.fromkeys(["check_grads"], "s2sad.api.check"),
+    **dict.fromkeys(["checkpoint"], "s2sad.api.checkpoint"),
     **dict.fromkeys(["vmap"], "s2sad.api.vmap"),
     **dict.fromkeys(
         ["custom_jvp", "custom_vjp", "defjvp", "defvjp", "rule", "rules"], "s2sad.api.custom"
     ),
     **dict.fromkeys(["Differentiable", "differentiate"], "s2sad.api.decorator"),
     **dict.fromkeys(["hessian", "jacfwd", "jacobian", "jacrev"], "s2sad.api.jacobian"),
+    **dict.fromkeys(["linear_transpose", "linearize"], "s2sad.api.linearize"),
     **dict.fromkeys(["Transformed"], "s2sad.api.transformed"),
     **dict.fromkeys(["load_ipython_extension", "unload_ipython_extension"], "s2sad.report.notebook"),
     **dict.fromkeys(
-        ["grad", "hvp", "jvp", "linearize", "stop_gradient", "value_and_grad", "vjp"],
+        ["grad", "hvp", "jvp", "stop_gradient", "value_and_grad", "vjp"],
         "s2sad.api.transforms",
     ),
     **dict.fromkeys(
@@ -68,6 +72,7 @@ __all__ = [
     "Transformed",
     "UnsupportedSyntaxError",
     "check_grads",
+    "checkpoint",
     "custom_jvp",
     "custom_vjp",
     "defjvp",
@@ -80,6 +85,7 @@ __all__ = [
     "jacobian",
     "jacrev",
     "jvp",
+    "linear_transpose",
     "linearize",
     "rule",
     "rules",

@@ -10,6 +10,7 @@ from typing import Any
 
 from s2sad.analysis.facts import Facts
 from s2sad.api.nested import context
+from s2sad.api.options import Options, nans_are_checked
 from s2sad.api.written import entered
 from s2sad.backends.base import Module
 from s2sad.emit.legal import legalised
@@ -63,7 +64,7 @@ def derive(
             "the derivative of this function cannot be written", _head(fun), f"NumPy says: {error}."
         ) from error
     names = Names(_aliases(fun))
-    functions = {name: legalised(fn, target) for name, fn in _looped(derived, target).items()}
+    functions = {name: legalised(fn, target) for name, fn in _looped(derived, target, options).items()}
     names.reserve(functions)
     parts: list[str] = []
     spans: list[list[Span]] = []
@@ -93,9 +94,12 @@ def derive(
     )  # fmt: skip
 
 
-def _looped(derived: Derived, target: str) -> dict[str, Function]:
-    """Return the functions of a program, whole-array arithmetic written as loops where they are compiled."""
-    if target != "cpu":
+def _looped(derived: Derived, target: str, options: Any) -> dict[str, Function]:
+    """Return the functions of a program, whole-array arithmetic written as loops where they are compiled.
+
+    Where NaNs are looked for, a line stays a line: an array not yet filled may hold anything.
+    """
+    if target != "cpu" or (isinstance(options, Options) and (options.debug or nans_are_checked(options))):
         return derived.functions
     facts = Facts(derived.functions)
     return {name: looped(fn, facts) for name, fn in derived.functions.items()}

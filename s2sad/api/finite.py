@@ -55,8 +55,11 @@ def _place(loaded: Any, leaves: list[Any]) -> str:
         if now in running:
             bad = [name for name, value in now.f_locals.items() if not is_finite(value)]
             if bad:
-                found.append((running[now], bad[0]))
+                found.append((running[now], f"`{bad[0]}`"))
                 return None
+        if event == "return" and not is_finite(argument):  # made in the `return` itself
+            found.append((now.f_lineno, "the result"))
+            return None
         running[now] = now.f_lineno
         return trace
 
@@ -76,4 +79,4 @@ def _describe(loaded: Any, line: int, name: str) -> str:
     source = loaded.text.splitlines()[line - 1].strip()
     span: Span | None = loaded.module.source_map.get(line)
     where = f"\n{frame(span)}" if span is not None else ""
-    return f": `{name}` becomes so{where}\n  in the derivative, {loaded.path}:{line}: {source}"
+    return f": {name} becomes so{where}\n  in the derivative, {loaded.path}:{line}: {source}"

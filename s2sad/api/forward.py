@@ -52,7 +52,7 @@ class Forward:
         outputs = list(made.output.leaves())
         main, aux = split_aux(made.output, options)
         where = {leaf: i for i, leaf in enumerate(outputs)}
-        moving = inexact_leaves(made.output) if wrt else []  # the entry gives tangents of the aux too
+        moving = inexact_leaves(main) if wrt else []
         dots = {leaf: len(outputs) + i for i, leaf in enumerate(moving)}
         results = [Result(main, where, True), Result(main, dots)]
         results += [Result(aux, where, True)] if aux is not None else []

@@ -84,6 +84,8 @@ def instance_of(ctx: Context, fun: Any, types: tuple[Type, ...], span: Span) -> 
     from s2sad.api.transformed import plain
     from s2sad.api.written import calling, entered
 
+    if hasattr(fun, "s2sad_instance"):  # it knows its own program
+        return fun.s2sad_instance(ctx, types, span)
     aux = fun.options.aux if hasattr(fun, "options") else False
     if needs_writing_out(fun):
         return instantiate(ctx, calling(fun), types, span)

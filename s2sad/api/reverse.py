@@ -7,12 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from s2sad.api.flatten import Finish, Match, Result, detach, finisher, matcher
+from s2sad.api.axes import Axes
+from s2sad.api.flatten import Finish, Match, Result, finisher, matcher
 from s2sad.api.guards import Guard, both, guard
+from s2sad.api.linear_map import MapProgram, copied_residual, owned
+from s2sad.api.pieces import Half
 from s2sad.api.plan import Entry, Request, entry, split_aux
 from s2sad.api.specialise import Store
 from s2sad.api.structure import Tree, inexact_leaves, unflatten
 from s2sad.api.tangents import flatten_like, shape_of, zero_like
+from s2sad.errors import ArgumentError
 
 
 @dataclass(slots=True)
@@ -27,6 +31,7 @@ class Reverse:
     forward: Entry
     shape_outputs: Finish
     backward: tuple[Entry, Finish] | None
+    program: MapProgram | None = None
 
     def run(self, leaves: tuple[Any, ...]) -> tuple[tuple[Any, ...], Pullback]:
         """Run the primal once; return (output[, aux]) and the pullback with its own residuals."""
@@ -37,7 +42,7 @@ class Reverse:
         many = len(outputs) + residual_count != 1
         values = tuple(flat) if many else (flat,)
         shaped = self.shape_outputs(flat, leaves)
-        residuals = _own(values[len(outputs) :], (*leaves, *values[: len(outputs)]))
+        residuals = owned(values[len(outputs) :], (*leaves, *values[: len(outputs)]))
         main, _ = split_aux(self.forward.output, self.request.options)
         shapes = {leaf: shape_of(v) for leaf, v in zip(outputs, values, strict=False)}
         return shaped, Pullback(self, residuals, main, shapes)
@@ -66,6 +71,12 @@ class Pullback:
         """
         return self.pull(flatten_like(self.output, out_bar, "cotangent", "out_bar", self.shapes))
 
+    def s2sad_mapped(self, args: tuple[Any, ...], in_axes: Axes, out_axes: Axes) -> Any:
+        """Pull back a batch of cotangents in one loop."""
+        if self.reverse.program is None:
+            raise ArgumentError("vmap of a pullback of a function of no differentiable arguments")
+        return self.reverse.program.run(self.residuals, args, in_axes, out_axes)
+
     def pull(self, bars: dict[Tree, Any]) -> tuple[Any, ...]:
         """Return one cotangent per argument for checked cotangents by leaf."""
         if self.reverse.backward is None:
@@ -75,21 +86,8 @@ class Pullback:
             bars[leaf] if bars.get(leaf) is not None else zero_like(leaf, np.empty(self.shapes[leaf]))
             for leaf in inexact_leaves(self.output)
         ]
-        consumed = [_copy(value) for value in self.residuals]  # the adjoint may use them up
+        consumed = [copied_residual(value) for value in self.residuals]  # the adjoint may use them up
         return finish(made.call(*consumed, *given), ())
-
-
-def _own(residuals: tuple[Any, ...], others: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Copy the residuals that share memory with something the caller can write to."""
-    arrays = [r for r in residuals if isinstance(r, np.ndarray)]
-    fresh = iter(detach(arrays, [o for o in others if isinstance(o, np.ndarray)])) if arrays else iter(())
-    return tuple(next(fresh) if isinstance(r, np.ndarray) else _copy(r) for r in residuals)
-
-
-def _copy(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        return value.copy(order="K")
-    return [_copy(item) for item in value] if isinstance(value, list) else value
 
 
 def reverse_store(request: Request) -> Store[Reverse]:
@@ -107,7 +105,8 @@ def reverse_store(request: Request) -> Store[Reverse]:
         finish = finisher(results, count, made.arrays, False, made.fresh)
         unchanged = both(unchanged, made.captured.guard)
         back = _backward(request, trees, wrt) if wrt else None
-        return Reverse(request, trees, wrt, matcher(trees), unchanged, made, finish, back)
+        program = _program(request, trees, wrt, main) if wrt else None
+        return Reverse(request, trees, wrt, matcher(trees), unchanged, made, finish, back, program)
 
     return Store(request.fun, build)
 
@@ -118,3 +117,13 @@ def _backward(request: Request, trees: tuple[Tree, ...], wrt: tuple[Tree, ...]) 
     bars = {leaf: i for i, leaf in enumerate(wrt)}
     results = [Result(tree, bars) for tree in trees]
     return made, finisher(results, len(bars), (), False, made.fresh)
+
+
+def _program(request: Request, trees: tuple[Tree, ...], wrt: tuple[Tree, ...], main: Tree) -> MapProgram:
+    """Return what maps pullbacks over batches of cotangents."""
+    leaves = [leaf for tree in trees for leaf in tree.leaves()]
+    half = Half(
+        request.fun, "bwd", tuple(tree.type for tree in trees), tuple(leaves.index(leaf) for leaf in wrt),
+        request.options.aux,
+    )  # fmt: skip
+    return MapProgram(half, (main,), trees, False, request, "cotangent")

@@ -75,7 +75,7 @@ class Transformed(Generic[P, R]):
         self.fun, self.kind, self.target = fun, kind, target
         self.argnums: Argnums = tuple(argnums) if isinstance(argnums, list) else argnums
         self.options = options or Options()
-        self.store = store_for(fun, kind, self.argnums, self.options, target)
+        self.store = self._make_store()
         if kind != "primal":
             self.store.binder.check(self.argnums)
         self._arity = self.store.binder.arity
@@ -89,6 +89,10 @@ class Transformed(Generic[P, R]):
         from s2sad.api.in_numba import numba_type
 
         return numba_type(self)
+
+    def _make_store(self) -> Store[Any]:
+        """Return where the specialisations are kept."""
+        return store_for(self.fun, self.kind, self.argnums, self.options, self.target)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Return the derivative at these arguments, deriving and compiling it at the first call."""

@@ -1,4 +1,4 @@
-"""The transforms: `grad`, `value_and_grad`, `jvp`, `vjp`, `linearize`, `hvp`, `stop_gradient`."""
+"""The transforms: `grad`, `value_and_grad`, `jvp`, `vjp`, `hvp`, `stop_gradient`."""
 
 from __future__ import annotations
 
@@ -148,15 +148,20 @@ def _bind_both(
     store: Store[Forward], primals: tuple[Any, ...], tangents: tuple[Any, ...]
 ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """Arrange primals and tangents by parameter: `*args` in a tuple, defaults without tangent."""
-    binder = store.binder
-    values = binder.bind(primals, {})
-    if len(values) == len(primals) and binder.variadic < 0:
-        return values, tangents
-    cut = binder.variadic if binder.variadic >= 0 else len(primals)
+    values = store.binder.bind(primals, {})
+    return values, per_parameter(store.binder.variadic, len(values), tangents)
+
+
+def per_parameter(variadic: int, count: int, tangents: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Arrange one tangent per argument by `count` parameters: `*args` in a tuple, None for defaults."""
+    if len(tangents) == count and variadic < 0:
+        return tangents
+    cut = variadic if variadic >= 0 else len(tangents)
     arranged: list[Any] = list(tangents[:cut])
-    if binder.variadic >= 0:
+    if variadic >= 0:
+        arranged += [None] * (cut - len(arranged))
         arranged.append(tangents[cut:])
-    return values, tuple(arranged + [None] * (len(values) - len(arranged)))
+    return tuple(arranged + [None] * (count - len(arranged)))
 
 
 def vjp(
@@ -214,31 +219,6 @@ class _PerArgument:
         return bars[: self._count]
 
 
-def linearize(
-    fun: Callable[..., Any], *primals: Any, target: str | None = None
-) -> tuple[Any, Callable[..., Any]]:
-    """Return `(out, jvp_fun)`; `jvp_fun(*tangents)` is the output's tangent at these primals.
-
-    The primals are copied, so that later changes of the caller's arrays do not matter.
-
-    Example:
-        >>> import s2sad
-        >>> def cube(x):
-        ...     return x * x * x
-        >>> out, tangent = s2sad.linearize(cube, 2.0)
-        >>> out, tangent(1.0)
-        (8.0, 12.0)
-    """
-    kept = tuple(copied(value) for value in primals)
-    out = Transformed(fun, "primal", (), None, target_of(fun, target))(*kept)
-
-    def jvp_fun(*tangents: Any) -> Any:
-        """Return the output's tangent for one tangent per argument."""
-        return jvp(fun, kept, tangents, target=target)[1]
-
-    return out, jvp_fun
-
-
 def copied(value: Any) -> Any:
     """Return a structure with arrays of its own."""
     tree = describe(value, "x")
@@ -288,7 +268,7 @@ def hvp(
         12.0
     """
     target = target_of(fun, target)
-    gradient: Transformed[..., Any] = Transformed(fun, "grad", argnums, options, target)
+    gradient = _gradient_of(fun, tuple(argnums) if isinstance(argnums, list) else argnums, options, target)
     store = forward_of(gradient, options or Options(), target)
     values = store.binder.bind(tuple(primals), {})
     places = store.binder.places(gradient.argnums, values)
@@ -306,6 +286,14 @@ def hvp(
             given[place.parameter] = (*items[: place.item], tangent, *items[place.item + 1 :])
     special, leaves = store.find(values)
     return special.push(leaves, special.tangents(leaves, tuple(given)))[1]
+
+
+@remembered
+def _gradient_of(
+    fun: Callable[..., Any], argnums: Argnums, options: Options | None, target: str
+) -> Transformed[..., Any]:
+    """Return the gradient of `fun`, made once."""
+    return Transformed(fun, "grad", argnums, options, target)
 
 
 def stop_gradient(x: T) -> T:

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, ParamSpec, cast
 
-import numpy as np
-
-from s2sad.api.jacobian import leaf_values
+from s2sad.api.axes import Axes
+from s2sad.api.flatten import Match
+from s2sad.api.guards import Guard
+from s2sad.api.mapped import mapped, mapped_leaves
+from s2sad.api.options import Options
+from s2sad.api.plan import Plan, Request, plan_of
 from s2sad.api.signature import Binder, label
-from s2sad.api.structure import Tree, describe, unflatten
-from s2sad.api.transformed import Transformed, target_of
-from s2sad.errors import ArgumentError
-from s2sad.ir.types import Array, Static, Struct
+from s2sad.api.specialise import Store
+from s2sad.api.structure import Tree
+from s2sad.api.transformed import Transformed, plain, remembered, target_of
+from s2sad.errors import ArgumentError, Span
+from s2sad.frontend.lowerer import Context, Instance
+from s2sad.ir.types import Array, Type
 
 P = ParamSpec("P")
-
-Axes = Any  # an int, None, or a structure of those that is a prefix of the value's
 
 
 def vmap(fun: Callable[P, Any], in_axes: Axes = 0, out_axes: Axes = 0, *, target: str | None = None) -> Batched[P]:
@@ -53,7 +58,7 @@ def vmap(fun: Callable[P, Any], in_axes: Axes = 0, out_axes: Axes = 0, *, target
 
 
 class Batched(Transformed[P, Any]):
-    """A function mapped over batches.
+    """A function mapped over batches: one compiled loop around its calls.
 
     Attributes:
         in_axes: the batch axes of the arguments, as they were given.
@@ -61,63 +66,66 @@ class Batched(Transformed[P, Any]):
     """
 
     def __init__(self, fun: Callable[..., Any], in_axes: Axes, out_axes: Axes, target: str) -> None:
-        """Hold the function; every call runs the compiled function once per element."""
+        """Hold the function; nothing is derived before the first call."""
         if not callable(fun):
             raise ArgumentError(f"a function is needed, not `{fun!r}`")
         self.fun, self.kind, self.target = fun, "vmap", target
-        self.in_axes = list_to_tuple(in_axes)
+        self.in_axes = tuple(in_axes) if isinstance(in_axes, list) else in_axes
         self.out_axes = out_axes
+        self.options, self.argnums = Options(), ()
+        if hasattr(fun, "s2sad_mapped"):  # a linear map: it holds the residuals of one run
+            return
         functools.update_wrapper(self, fun, updated=())
-        derived = type(fun).__module__.startswith("s2sad.")  # a derivative, a pullback: it is compiled
-        self._one: Any = fun if derived else Transformed(fun, "primal", (), None, target)
-        self._binder = Binder(fun)
+        inner = plain(fun)
+        self.__signature__ = _signature(inner)
+        self._binder = Binder(inner)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Any:
-        """Return the stacked results of one call per element of the batch."""
-        axes = self.in_axes if isinstance(self.in_axes, tuple) else (self.in_axes,) * len(args)
-        if len(axes) != len(args):
+        """Return the stacked results, deriving and compiling the loop at the first call."""
+        own: Any = getattr(self.fun, "s2sad_mapped", None)
+        if own is not None:
+            return own(args, self.in_axes, self.out_axes)
+        values = self._binder.bind(args, kwargs)
+        axes = self._axes(len(args), kwargs, values)
+        store = store_of(mapped(self._binder.fun, axes, self.out_axes), self.target)
+        plan, leaves = store.find(values)
+        plan.check(leaves)
+        return plan.plan.run(leaves)
+
+    def _axes(self, count: int, kwargs: Mapping[str, Any], values: tuple[Any, ...]) -> tuple[Axes, ...]:
+        """Return the axes of each parameter: those of keyword arguments are 0, of defaults None."""
+        given = self.in_axes if isinstance(self.in_axes, tuple) else (self.in_axes,) * count
+        if len(given) != count:
             raise ArgumentError(
-                f"vmap of `{label(self.fun)}` has in_axes for {len(axes)} arguments but was given {len(args)}"
+                f"vmap of `{label(self.fun)}` has in_axes for {len(given)} arguments but was given {count}"
             )
-        parts = [_Part(self._name(i), value, axis) for i, (value, axis) in enumerate(zip(args, axes, strict=True))]
-        named = {name: _Part(name, value, 0) for name, value in kwargs.items()}
-        count = self._count([*parts, *named.values()])
-        results = [
-            self._one(
-                *(part.at(index) for part in parts),
-                **{name: part.at(index) for name, part in named.items()},
-            )
-            for index in range(count)
+        names, variadic = self._binder.names_for(values), self._binder.variadic
+        axes: list[Axes] = []
+        for position, name in enumerate(names):
+            if position == variadic:
+                axes.append(given[position:] if given[position:] else None)
+            elif position < len(given) and (variadic < 0 or position < variadic):
+                axes.append(given[position])
+            else:
+                axes.append(0 if name in kwargs else None)
+        return tuple(axes)
+
+    def s2sad_bind(self, lw: Any, args: Any, kwargs: Any, node: Any) -> Any:
+        """Give the compiler one value per parameter of the function that is mapped."""
+        from s2sad.frontend.functions import bind_arguments
+
+        return bind_arguments(lw, plain(self.fun), args, kwargs, node)
+
+    def s2sad_instance(self, ctx: Context, types: tuple[Type, ...], span: Span) -> Instance:
+        """Return the loop as a program, where the map is called inside a function."""
+        names = self._binder.names_for(types)
+        defaults = {n for n, p in self.__signature__.parameters.items() if p.default is not p.empty}
+        given = self.in_axes if isinstance(self.in_axes, tuple) else (self.in_axes,) * len(types)
+        axes = [
+            None if name in defaults and not isinstance(self.in_axes, tuple) and not _mappable(kind) else axis
+            for name, kind, axis in zip(names, types, (*given, *(None for _ in types)), strict=False)
         ]
-        return stacked(results, self.out_axes, label(self.fun))
-
-    def _name(self, position: int) -> str:
-        names = self._binder.names
-        variadic = self._binder.variadic
-        if 0 <= variadic <= position:
-            return f"{names[variadic]}[{position - variadic}]"
-        return names[position] if position < len(names) else f"args[{position}]"
-
-    def _count(self, parts: Sequence[_Part]) -> int:
-        """Return the length of the batch, on which all mapped leaves must agree."""
-        first: tuple[str, int, int] | None = None
-        for part in parts:
-            for path, axis, length in part.lengths:
-                first = first or (path, axis, length)
-                if length != first[2]:
-                    raise ArgumentError(
-                        f"vmap of `{label(self.fun)}` needs batches of one length: `{first[0]}` "
-                        f"has {first[2]} along axis {first[1]}, `{path}` has {length} along axis "
-                        f"{axis}"
-                    )
-        if first is None:
-            raise ArgumentError(f"vmap of `{label(self.fun)}` maps over nothing: every in_axes is None")
-        if first[2] == 0:
-            raise ArgumentError(
-                f"vmap of `{label(self.fun)}` was given a batch of length 0: `{first[0]}` has "
-                f"nothing along axis {first[1]}, so that the shape of the result is not known"
-            )
-        return first[2]
+        return mapped(plain(self.fun), tuple(axes), self.out_axes).s2sad_instance(ctx, types, span)
 
     def __repr__(self) -> str:
         """Name the function and the axes."""
@@ -155,117 +163,61 @@ def _rebuilt(fun: Any, in_axes: Axes, out_axes: Axes, target: str) -> Batched[..
     return Batched(pickling.restored(fun), in_axes, out_axes, target)
 
 
-def list_to_tuple(axes: Axes) -> Axes:
-    """Return the outermost list as a tuple: both say one entry per argument."""
-    return tuple(axes) if isinstance(axes, list) else axes
+def _signature(fun: Callable[..., Any]) -> inspect.Signature:
+    try:
+        return inspect.signature(fun)
+    except (TypeError, ValueError):
+        return inspect.Signature()
 
 
-class _Part:
-    """One argument: its structure, its leaves, and along which axis each is mapped."""
+def _mappable(kind: Type) -> bool:
+    return isinstance(kind, Array) or bool(getattr(kind, "items", ()))
 
-    def __init__(self, name: str, value: Any, axes: Axes) -> None:
-        self.tree = describe(value, name)
-        self.values = leaf_values(self.tree, value)
-        self.axes = spread(self.tree, axes, "in_axes")
-        self.whole = value
-        self.lengths: list[tuple[str, int, int]] = []
-        for leaf, axis in self.axes.items():
-            if axis is None:
-                continue
-            shape = np.shape(self.values[leaf])
-            if not -len(shape) <= axis < len(shape):
+
+@dataclass(slots=True)
+class MappedPlan:
+    """A specialisation of a map: the plan of its loop, and the lengths that must agree."""
+
+    match: Match
+    guard: Guard | None
+    plan: Plan
+    name: str
+    batches: tuple[tuple[int, int, str], ...]
+
+    def check(self, leaves: tuple[Any, ...]) -> None:
+        """Compare the lengths of the batches; raises ArgumentError naming arguments and axes."""
+        first, axis, path = self.batches[0]
+        count = leaves[first].shape[axis]
+        for position, other, name in self.batches[1:]:
+            length = leaves[position].shape[other]
+            if length != count:
                 raise ArgumentError(
-                    f"`{leaf.path}` has no axis {axis} to be mapped over: its rank is {len(shape)}",
-                    why="Use None in in_axes for an argument that every call gets whole.",
+                    f"vmap of `{self.name}` needs batches of one length: `{path}` has {count} along axis {axis}, "
+                    f"`{name}` has {length} along axis {other}"
                 )
-            self.axes[leaf] = axis % len(shape)
-            self.lengths.append((leaf.path, axis, shape[axis]))
-
-    def at(self, index: int) -> Any:
-        """Return this argument of the call for one element."""
-        if not self.lengths:
-            return self.whole
-        picked = {
-            leaf: value if axis is None else value[(slice(None),) * axis + (index,)]
-            for leaf, value in self.values.items()
-            for axis in (self.axes[leaf],)
-        }
-        return unflatten(self.tree, picked)
-
-
-def spread(tree: Tree, axes: Axes, word: str) -> dict[Tree, int | None]:
-    """Return the axis of each leaf, given a structure of axes that is a prefix of the value's.
-
-    Raises:
-        ArgumentError: the axes have another structure, or are no integers.
-    """
-    if axes is None or (isinstance(axes, int | np.integer) and not isinstance(axes, bool)):
-        return {leaf: None if axes is None else int(axes) for leaf in tree.leaves()}
-    children = _axes_of_children(tree, axes)
-    if children is None:
-        raise ArgumentError(
-            f"{word} of `{tree.path}` must be an int, None, or a structure of those like the value's, not `{axes!r}`"
-        )
-    found: dict[Tree, int | None] = {}
-    for child, axis in zip(tree.children, children, strict=True):
-        found |= spread(child, axis, word)
-    return found
-
-
-def _axes_of_children(tree: Tree, axes: Axes) -> Sequence[Axes] | None:
-    if not isinstance(tree.type, Struct):
-        return None
-    keys = tree.type.keys
-    if tree.type.kind == "dict":
-        fits = isinstance(axes, dict) and set(axes) == set(keys)
-        return [axes[key] for key in keys] if fits else None
-    if isinstance(axes, tuple | list):
-        return axes if len(axes) == len(keys) else None
-    fields = [getattr(axes, str(key), axes) for key in keys]
-    return fields if type(axes) is tree.cls else None
-
-
-def stacked(results: Sequence[Any], axes: Axes, name: str) -> Any:
-    """Return one structure whose leaves stack those of `results` along `axes`."""
-    tree = describe(results[0], "output")
-    where = spread(tree, axes, "out_axes")
-    columns = [leaf_values(describe(value, "output"), value) for value in results]
-    lists = [list(column.values()) for column in columns]
-    if any(len(values) != len(lists[0]) for values in lists):
-        raise ArgumentError(f"`{name}` returns structures that differ between elements of a batch")
-    leaves = {
-        leaf: _stack([values[position] for values in lists], where[leaf], leaf, name)
-        for position, leaf in enumerate(tree.leaves())
-    }
-    _same_static(tree, results, name)
-    return unflatten(tree, leaves)
-
-
-def _stack(values: list[Any], axis: int | None, leaf: Tree, name: str) -> Any:
-    shapes = {np.shape(value) for value in values}
-    if len(shapes) > 1:
-        listed = " and ".join(map(str, sorted(shapes)))
-        raise ArgumentError(f"`{leaf.path}` of `{name}` has different shapes in one batch: {listed}")
-    if axis is None:
-        if any(not np.array_equal(value, values[0], equal_nan=True) for value in values):
+        if count == 0:
             raise ArgumentError(
-                f"out_axes is None for `{leaf.path}` of `{name}`, which differs between elements",
-                why="Give it an axis.",
+                f"vmap of `{self.name}` was given a batch of length 0: `{path}` has nothing along axis {axis}, "
+                "so that the shape of the result is not known"
             )
-        return values[0]
-    rank = len(np.shape(values[0])) + 1
-    if not -rank <= axis < rank:
-        raise ArgumentError(f"out_axes {axis} is out of range: `{leaf.path}` has rank {rank}")
-    dtype = None if isinstance(leaf.type, Array | Static) else getattr(leaf.type, "dtype", None)
-    return np.stack([np.asarray(value, dtype) for value in values], axis=axis)
 
 
-def _same_static(tree: Tree, results: Sequence[Any], name: str) -> None:
-    key = _static_values(tree)
-    for value in results[1:]:
-        if _static_values(describe(value, "output")) != key:
-            raise ArgumentError(f"`{name}` returns values that are no numbers and differ in a batch")
+@remembered
+def store_of(what: Any, target: str) -> Store[MappedPlan]:
+    """Return the specialisations of one mapped function."""
+    request = Request(what, target, Options())
+
+    def build(trees: tuple[Tree, ...], values: tuple[Any, ...]) -> MappedPlan:
+        leaves = mapped_leaves(trees, what.axes)
+        batches = tuple((i, axis, leaf.path) for i, (leaf, axis) in enumerate(leaves) if axis is not None)
+        name = label(what.fun)
+        if not batches:
+            raise ArgumentError(f"vmap of `{name}` maps over nothing: every in_axes is None")
+        plan = plan_of(request, "primal", trees, (), True)
+        return MappedPlan(plan.match, plan.guard, plan, name, batches)
+
+    store: Store[MappedPlan] = Store(what.fun, build)
+    return store
 
 
-def _static_values(tree: Tree) -> list[Any]:
-    return [node.key for node in tree.nodes() if isinstance(node.type, Static)]
+__all__ = ["Batched", "vmap"]

@@ -158,7 +158,11 @@ def _defined(
     """Define the function under a file name of its own, where `inspect` finds the lines."""
     name = getattr(fun, "__name__", "function")
     name = name if name.isidentifier() and name not in ("function", *values) else "call"
-    text = f"def {name}({parameters}):\n    {statement}{result}\n"
+    return defined(name, f"def {name}({parameters}):\n    {statement}{result}\n", values)
+
+
+def defined(name: str, text: str, values: dict[str, Any]) -> Callable[..., Any]:
+    """Define the function `name` by its text, in which `values` are known, where `inspect` finds it."""
     file = f"<s2sad source of {name} {len(linecache.cache)}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     scope: dict[str, Any] = {"__name__": "s2sad_written", **values}

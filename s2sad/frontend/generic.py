@@ -75,7 +75,7 @@ def _back(dim: Any, back: dict[str, Dim]) -> Dim:
     if isinstance(dim, int):
         return dim
     if dim.name not in back:
-        return fresh_dim()
+        back[dim.name] = fresh_dim()  # of one call: the same length wherever it occurs in its results
     actual = back[dim.name]
     if isinstance(actual, int):
         return max(actual - dim.minus, 0)

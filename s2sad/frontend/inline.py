@@ -43,9 +43,11 @@ def inline_call(
     lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value], node: Any, source: Source | None = None
 ) -> Value | None:
     """Write a helper into its caller, if its one `return` comes last; None where that cannot be."""
+    if hasattr(fn, "s2sad_kind"):
+        return None
     source = source or source_of(fn)
     body = _body(source.node)
-    if not _straight(body) or hasattr(fn, "s2sad_kind") or any(
+    if not _straight(body) or any(
         isinstance(n, gast.Call) and _calls(n, source, fn) for s in body for n in gast.walk(s)
     ):  # fmt: skip
         return None
@@ -74,6 +76,11 @@ def _body(node: Any) -> list[Any]:
 
 def call_local(lw: Lowerer, fn: FuncV, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
     """Call a function defined in this very function: its body is written in place."""
+    if fn.apart:
+        from s2sad.frontend.functions import bind_parameters
+
+        bound = bind_parameters(lw, fn.node, fn.source, args, kwargs, node, lw)
+        return _out_of_line(lw, fn.node, fn.source, fn.env, bound, _body(fn.node), node)
     return _inline(lw, fn.node, fn.source, fn.env, args, kwargs, node)
 
 

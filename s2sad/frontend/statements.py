@@ -644,6 +644,10 @@ def _last_name(node: Any) -> str:
 
 
 def _with(lw: Lowerer, node: Any) -> bool:
+    from s2sad.frontend.segments import is_checkpoint, lower_checkpointed
+
+    if len(node.items) == 1 and is_checkpoint(lw, node.items[0]):
+        return lower_checkpointed(lw, node)
     for item in node.items:
         manager = lower_context(lw, item.context_expr)
         if item.optional_vars is not None or not manager:

@@ -43,6 +43,8 @@ class FuncV:
     source: Source
     env: dict[str, Value]
     name: str
+    apart: bool = False
+    """Never written in place of its calls: its adjoint keeps its arguments and runs it again."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,10 +8,13 @@ import numpy as np
 
 
 def unbroadcast(g: Any, x: Any) -> Any:
-    """Sum `g` over the axes along which `x` was broadcast; a number for a number `x`."""
+    """Sum `g` over the axes along which `x` was broadcast; a number for a number `x`.
+
+    The result is a new array: `g` may be a place that is cleared next.
+    """
     shape = np.shape(x)
     if np.shape(g) == shape:
-        return g
+        return np.array(g) if shape else g
     extra = np.ndim(g) - len(shape)
     axes = [*range(extra)]
     axes += [k + extra for k in range(len(shape)) if shape[k] == 1 and np.shape(g)[k + extra] != 1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 import operator
 from typing import Any
 
@@ -62,6 +63,7 @@ class Namer:
     def fresh(self, hint: str) -> str:
         """Return an unused name built on `hint`."""
         base = hint if hint.isidentifier() else "value"
+        base = f"{base}_value" if keyword.iskeyword(base) else base
         candidate, count = base, 1
         while candidate in self.taken:
             count += 1

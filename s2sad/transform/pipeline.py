@@ -15,16 +15,21 @@ from s2sad.frontend.lowerer import Context, Instance
 from s2sad.frontend.operators import build
 from s2sad.frontend.values import literal
 from s2sad.ir.nodes import Assign, CallStmt, Comment, Const, Expr, For, Function, If, Param, Return, Stmt, Store, Var
-from s2sad.ir.types import Array, ListOf, Scalar, Type, is_inexact
-from s2sad.ir.walk import bound, exprs_of, root_of, statements, subexpressions
+from s2sad.ir.types import Array, ListOf, Scalar, Static, Struct, Type, is_inexact
+from s2sad.ir.walk import bound, exprs_of, map_blocks, root_of, statements, subexpressions
 from s2sad.transform.adjoint import Sweeps, placeholder, sweeps
 from s2sad.transform.decisions import Decisions
+from s2sad.transform.entry import parameters_kept
+from s2sad.transform.inlined import inlined
+from s2sad.transform.linear import split
+from s2sad.transform.naming import Namer
 from s2sad.transform.ruled import ruled_adjoint, ruled_tangent, transposed
 from s2sad.transform.ruled_as_is import runs_as_is, transposed_as_is
+from s2sad.transform.structure import structured
 from s2sad.transform.tangent import tangent
 from s2sad.transform.tidy import tidy
 
-MODES = ("primal", "jvp", "vjp", "pullback", "grad", "value_and_grad", "fwd", "bwd")
+MODES = ("primal", "jvp", "vjp", "pullback", "grad", "value_and_grad", "fwd", "bwd", "lin", "push", "hoist", "pull")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +74,9 @@ class Deriver:
         fn = self.functions[callee]
         wrt = tuple(i for i, active in enumerate(on) if active)
         self.functions[name] = _signature_only(fn, name, wrt, results)
+        own = parameters_kept(fn, wrt, self.facts)
         made = sweeps(
-            fn, wrt, self.facts, self.callee_adjoint, False, results, wants_values=False, device=self.ctx.device
+            own, wrt, self.facts, self.callee_adjoint, False, results, wants_values=False, device=self.ctx.device
         )
         self.decisions.setdefault(callee, made.decisions)
         shadows = [
@@ -125,8 +131,9 @@ class Deriver:
         fn = self._main(instance)
         seed = 1.0 if mode in ("grad", "value_and_grad") else None
         active = tuple(is_inexact(k) for k in fn.results)
-        if aux:
-            active = tuple(i == 0 for i in range(len(fn.results)))
+        if aux and isinstance(instance.result, Struct):
+            main = len(_leaves(instance.result.items[0]))
+            active = tuple(on and i < main for i, on in enumerate(active))
         split = mode in ("fwd", "bwd")
         wanted = mode not in ("grad", "pullback")
         made = sweeps(fn, wrt, self.facts, self.callee_adjoint, True, active, seed, split, wanted)
@@ -188,12 +195,13 @@ class Deriver:
 
     # ---- forward ----
 
-    def forward(self, instance: Instance, wrt: tuple[int, ...]) -> Derived:
+    def forward(self, instance: Instance, wrt: tuple[int, ...], moving: int | None = None) -> Derived:
         """Return the program of a forward-mode derivative."""
         fn = self._main(instance)
         alias.check(fn, self.facts, only_unsure=True)
         name = self.ctx.unique(f"{instance.name}_jvp")
         whole = tangent(fn, name, wrt, self.facts, self.callee_tangent)
+        whole = _without_dots(whole, len(fn.results), moving)
         whole = replace(whole, body=(*_private_copies(fn, self.facts), *whole.body), doc=_doc(instance, "jvp", wrt))
         return self._done(name, tidy(whole, self.facts, _names_of(fn)), instance)
 
@@ -217,6 +225,40 @@ class Deriver:
             self.functions[name] = tidy(made, self.facts, _names_of(fn), outputs)
             self.facts.forget(name)
         return self.tangents[key]
+
+    def linear(self, instance: Instance, mode: str, wrt: tuple[int, ...], moving: int | None) -> Derived:
+        """Return one half of the tangent: "lin" runs the primal and keeps, "push" takes tangents."""
+        fn = self._main(instance)
+        alias.check(fn, self.facts, only_unsure=True)
+        fn = structured(fn, Namer(set(_names_of(fn))))
+        whole = tangent(fn, instance.name, wrt, self.facts, self.callee_tangent)
+        whole = replace(whole, body=(*_private_copies(fn, self.facts), *whole.body))
+        whole = _without_dots(whole, len(fn.results), moving)
+        return self._cut(instance, whole, mode, len(fn.results), len(wrt), _names_of(fn))
+
+    def hoisted(self, instance: Instance, mode: str, wrt: tuple[int, ...], aux: bool) -> Derived:
+        """Return one half of the adjoint sweep: "hoist" does what needs no cotangent, "pull" the rest."""
+        made = self.reverse(instance, "bwd", wrt, aux)
+        fn = made.functions[made.entry]
+        return self._cut(instance, fn, mode, 0, len(fn.params) - made.residuals, _names_of(self._main(instance)))
+
+    def _cut(
+        self, instance: Instance, whole: Function, mode: str, results: int, dots: int, kept: frozenset[str]
+    ) -> Derived:
+        whole = inlined(whole, self.functions.__getitem__, Namer(set(_names_of(whole))))
+        halves = split(tidy(whole, self.facts, kept), results, dots, self.facts)
+        half = halves.forward if mode in ("lin", "hoist") else halves.push
+        name = self.ctx.unique(f"{instance.name}_{mode}")
+        base = instance.name
+        doc = {
+            "lin": f"`{base}` and what its tangent needs of it.",
+            "push": f"The tangent of `{base}` from what `{base}_lin` kept.",
+            "hoist": f"What the adjoint sweep of `{base}` does before it needs a cotangent.",
+            "pull": f"The adjoint sweep of `{base}` from what `{base}_hoist` kept.",
+        }[mode]
+        half = replace(half, name=name, doc=doc, body=(*_private_copies(half, self.facts), *half.body))
+        self.finished.clear()
+        return self._done(name, tidy(half, self.facts, kept), instance, len(halves.residuals))
 
     # ---- primal ----
 
@@ -266,8 +308,43 @@ def derive_instance(ctx: Context, instance: Instance, mode: str, wrt: tuple[int,
         if not is_inexact(param.type):
             raise NotDifferentiableError(f"argument `{param.name}` is not a real or complex number")
     if mode == "jvp":
-        return deriver.forward(instance, wrt)
+        return deriver.forward(instance, wrt, _differentiated_results(instance, aux))
+    if mode in ("lin", "push"):
+        return deriver.linear(instance, mode, wrt, _differentiated_results(instance, aux))
+    if mode in ("hoist", "pull"):
+        return deriver.hoisted(instance, mode, wrt, aux)
     return deriver.reverse(instance, mode, wrt, aux)
+
+
+def _differentiated_results(instance: Instance, aux: bool) -> int | None:
+    """Return how many results are differentiated where others are only passed on; None for all."""
+    if not aux or not isinstance(instance.result, Struct):
+        return None
+    return sum(is_inexact(kind) for kind in _leaves(instance.result.items[0]))
+
+
+def _leaves(kind: Type) -> list[Type]:
+    match kind:
+        case Struct(_, _, items):
+            return [leaf for item in items for leaf in _leaves(item)]
+        case Static():
+            return []
+        case _:
+            return [kind]
+
+
+def _without_dots(fn: Function, results: int, moving: int | None) -> Function:
+    """Return a tangent with only the first of its result tangents."""
+    if moving is None:
+        return fn
+    count = results + moving
+
+    def each(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        return tuple(
+            replace(s, values=s.values[:count]) if isinstance(s, Return) else map_blocks(s, each) for s in body
+        )
+
+    return replace(fn, body=each(fn.body), results=fn.results[:count])
 
 
 def _names_of(fn: Function) -> frozenset[str]:

@@ -25,7 +25,7 @@ def test_loops_give_what_whole_arrays_give(name, monkeypatch):
     from s2sad.api import derive
     from s2sad.errors import AliasError
 
-    def with_loops(derived, target):
+    def with_loops(derived, target, options):
         facts = Facts(derived.functions)
         made = {key: looped(fn, facts) for key, fn in derived.functions.items()}
         global written

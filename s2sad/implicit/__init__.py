@@ -1,0 +1,13 @@
+"""Solvers whose derivatives come from the equation they solve, not from the steps they take.
+
+Written with the public `custom_vjp` only, as a user could: what is kept does not grow with the number
+of steps. They are differentiated in reverse mode, any number of times; `jvp` of them is refused.
+"""
+
+from __future__ import annotations
+
+from s2sad.implicit.fixed import fixed_point, root
+from s2sad.implicit.linear import custom_linear_solve
+from s2sad.implicit.ode import odeint
+
+__all__ = ["custom_linear_solve", "fixed_point", "odeint", "root"]

@@ -1,0 +1,72 @@
+"""Array parameters that a function binds again get a local name, so that the parameter stays the caller's.
+
+    def step(w, x):                         def step(w, x):
+        for i in range(3):                      x_now = np.copy(x)
+            x = x + np.tanh(w @ x)  becomes     for i in range(3):
+        return x                                    x_now = x_now + np.tanh(w @ x_now)
+                                                return x_now
+
+The adjoint of a called function adds into the adjoints of its arrays in place: it must not bind them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from s2sad.analysis.facts import Facts
+from s2sad.errors import NotDifferentiableError
+from s2sad.frontend.operators import build
+from s2sad.ir.nodes import Assign, CallStmt, Expr, Function, Stmt, Swap, Var
+from s2sad.ir.types import Array, ListOf
+from s2sad.ir.walk import bound, map_blocks, map_exprs, names_in, statements, subexpressions, substitute
+from s2sad.transform.naming import Namer
+
+
+def parameters_kept(fn: Function, wrt: tuple[int, ...], facts: Facts) -> Function:
+    """Return `fn` with no differentiated array parameter bound anywhere.
+
+    Raises:
+        NotDifferentiableError: a parameter is written in place and bound again as well.
+    """
+    again = {name for stmt in statements(fn.body) for name in bound(stmt)}
+    moved = [fn.params[i] for i in wrt if fn.params[i].name in again and isinstance(fn.params[i].type, Array | ListOf)]
+    if not moved:
+        return fn
+    namer = Namer(names_in(fn.body) | {p.name for p in fn.params})
+    names: dict[str, str] = {}
+    start: list[Stmt] = []
+    for param in moved:
+        written = fn.params.index(param) in facts.writes(fn.name)
+        if written or isinstance(param.type, ListOf):
+            raise NotDifferentiableError(
+                f"`{param.name}` of `{fn.name}` is written in place and bound to something else as well",
+                fn.span, "Work on a copy under another name.",
+            )  # fmt: skip
+        names[param.name] = namer.fresh(f"{param.name}_now")
+        copied = build(np.copy, Var(param.name, param.type))
+        start.append(Assign(Var(names[param.name], param.type), copied, fn.span))
+    return replace(fn, body=(*start, *(_renamed(stmt, names) for stmt in fn.body)))
+
+
+def _renamed(stmt: Stmt, names: dict[str, str]) -> Stmt:
+    def name(var: Var) -> Var:
+        return Var(names.get(var.name, var.name), var.type)
+
+    made: Stmt = map_exprs(stmt, lambda e: _substituted(e, names))
+    match made:
+        case Assign(target):
+            made = replace(made, target=name(target))
+        case Swap(first, second):
+            made = replace(made, first=name(first), second=name(second))
+        case CallStmt(targets):
+            made = replace(made, targets=tuple(name(t) for t in targets))
+        case _:
+            pass
+    return map_blocks(made, lambda body: tuple(_renamed(s, names) for s in body))
+
+
+def _substituted(expr: Expr, names: dict[str, str]) -> Expr:
+    kinds = {p.name: p.type for p in subexpressions(expr) if isinstance(p, Var) and p.name in names}
+    return substitute(expr, {name: Var(names[name], kind) for name, kind in kinds.items()})
