@@ -6,6 +6,7 @@ it is read as other code, is sampled in the table below; one entry per function.
 
 from __future__ import annotations
 
+import cmath
 import inspect
 import itertools
 import linecache
@@ -17,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from s2sad.rules import REGISTRY, Constant, Elementwise, Structured, find
-from s2sad.rules.registry import EXPANSIONS
+from s2sad.rules.registry import EXPANSIONS, HOMES
 from s2sad.rules.sample import case, complex_values, definite, values
 from tests.ladder import assert_close, assert_fits, assert_same, inner, noise
 from tests.trees import fresh, is_active, leaves, tree_map
@@ -29,6 +30,8 @@ W, N = values(4, seed=1), values(3, 4, seed=1)
 TABLE = np.array([-2.0, -0.5, 1.0, 2.5])
 ROWS = np.array([0, 2, 2])
 GRID = np.array([[0, 1], [2, 2]])
+Z = complex_values(4)
+HOLED = np.where(np.arange(12).reshape(3, 4) % 5 == 1, np.nan, values(3, 4, seed=2))
 
 EXPANDED: dict[Any, tuple[Any, ...]] = {
     np.average: (case(M), case(M, weights=abs(N)), case(M, axis=1, weights=abs(N))),
@@ -83,6 +86,55 @@ EXPANDED: dict[Any, tuple[Any, ...]] = {
     np.diag_indices: (case(4),),
     np.diag_indices_from: (case(S),),
     np.ix_: (case(ROWS, np.array([1, 3])),),
+    np.modf: (case(M),),
+    math.modf: (case(1.7),),
+    np.divmod: (case(M, 0.7),),
+    cmath.polar: (case(0.4 + 0.3j),),
+    cmath.rect: (case(0.7, 0.3),),
+    math.prod: (case(V), case([0.3, 0.4], start=2.0)),
+    math.fsum: (case(V),),
+    math.dist: (case(V, W),),
+    np.sum: (case(M, axis=1, where=N > 0.0, initial=0.5),),
+    np.prod: (case(C, (0, 2)), case(M, axis=0, where=N > 0.0)),
+    np.max: (case(M, axis=1, initial=-9.0, where=N > 0.0),),
+    np.min: (case(M, axis=1, initial=9.0, where=N > 0.0),),
+    np.mean: (case(M, axis=1, where=M < 9.0),),
+    np.var: (case(M, axis=1, correction=1), case(M, where=N > 0.0)),
+    np.std: (case(M, axis=1, correction=1),),
+    np.nansum: (case(HOLED, axis=1, initial=0.5),),
+    np.nanmean: (case(HOLED, axis=1, where=HOLED != 0.0),),
+    np.nanprod: (case(HOLED), case(HOLED, axis=1)),
+    np.nancumsum: (case(HOLED, axis=1),),
+    np.nancumprod: (case(HOLED, axis=1),),
+    np.nanvar: (case(HOLED, axis=1), case(HOLED, ddof=1)),
+    np.nanstd: (case(HOLED, axis=1, keepdims=True),),
+    np.nanmax: (case(HOLED), case(HOLED, axis=1)),
+    np.nanmin: (case(HOLED), case(HOLED, axis=0)),
+    np.diff: (case(M, 2), case(M, axis=0, prepend=0.5, append=N)),
+    np.gradient: (case(M), case(M, 0.5, 2.0), case(V, TABLE), case(M, axis=1, edge_order=2)),
+    np.cov: (case(M), case(M, rowvar=False, ddof=0), case(V, W)),
+    np.corrcoef: (case(M),),
+    np.cumulative_sum: (case(M, axis=1, include_initial=True), case(V)),
+    np.cumulative_prod: (case(M, axis=0, include_initial=True), case(V)),
+    np.trapezoid: (case(M, axis=0), case(M, dx=0.5), case(V, TABLE)),
+    np.quantile: (case(M, 0.3), case(M, 0.3, axis=1, keepdims=True), case(M, [0.2, 0.7], axis=0, method="lower")),
+    np.percentile: (case(M, 30.0), case(M, [20.0, 70.0], axis=1)),
+    np.median: (case(M), case(M, axis=1), case(C, axis=(0, 2), keepdims=True)),
+    np.nanquantile: (case(HOLED, 0.3), case(HOLED, 0.3, axis=1)),
+    np.nanpercentile: (case(HOLED, 30.0), case(HOLED, 30.0, axis=1)),
+    np.nanmedian: (case(HOLED), case(HOLED, axis=1)),
+    np.fft.hfft: (case(V), case(Z)),
+    np.fft.ihfft: (case(V), case(V, norm="ortho")),
+    np.fft.fft2: (case(M), case(C, axes=(0, 1))),
+    np.fft.ifft2: (case(M), case(M, (2, 5))),
+    np.fft.rfft2: (case(M), case(M, norm="forward")),
+    np.fft.irfft2: (case(M), case(M, (4, 5))),
+    np.fft.fftn: (case(M), case(C, axes=(0, 2))),
+    np.fft.ifftn: (case(M), case(C, norm="ortho")),
+    np.fft.rfftn: (case(M), case(C)),
+    np.fft.irfftn: (case(M), case(C, axes=(1, 2))),
+    np.fft.fftshift: (case(M), case(M, axes=1)),
+    np.fft.ifftshift: (case(M), case(V)),
 }  # fmt: skip
 """Functions that are read as other code (`EXPANSIONS`): where they are sampled."""
 
@@ -135,6 +187,11 @@ class Call:
 def is_ours(fn: Any) -> bool:
     """Say whether a function is one of s2sad's own helpers, which user code does not call."""
     return (getattr(fn, "__module__", None) or "").startswith("s2sad")
+
+
+def is_scipys(fn: Any) -> bool:
+    """Say whether a function is SciPy's, whose rules are loaded where a program uses it and have tests of their own."""
+    return fn in HOMES or (getattr(fn, "__module__", None) or "").startswith("scipy")
 
 
 # ---- sampling ----
@@ -204,7 +261,7 @@ def expanded_calls(fn: Any, samples: tuple[Any, ...], procedure: bool = False) -
         wrt = tuple(k for k, value in enumerate(args) if any(is_active(leaf) for leaf in leaves(value)))
         plain.append(Call(fn, args, static, wrt, "plain", procedure))
     yield from plain
-    if getattr(fn, "__module__", None) == "math":
+    if getattr(fn, "__module__", None) in ("math", "cmath"):
         return
     for k, variant in enumerate(("Fortran", "strided", "float32")):
         if plain[k % len(plain)].wrt:
@@ -222,7 +279,8 @@ def varied(call: Call, variant: str) -> Call:
         if not is_active(leaf):
             return leaf
         if variant == "float32":
-            return leaf.astype(np.float32) if isinstance(leaf, np.ndarray) else np.float32(leaf)
+            single = np.complex64 if np.iscomplexobj(leaf) else np.float32
+            return leaf.astype(single) if isinstance(leaf, np.ndarray) else single(leaf)
         if variant == "complex":
             shape = np.shape(leaf)
             return leaf + 0.3j * complex_values(*shape, seed=3).real if shape else complex(leaf, 0.4)
@@ -230,7 +288,7 @@ def varied(call: Call, variant: str) -> Call:
             return leaf
         if variant == "Fortran":
             return np.asfortranarray(leaf)
-        wide = np.full((*leaf.shape[:-1], 2 * leaf.shape[-1]), 0.123)
+        wide = np.full((*leaf.shape[:-1], 2 * leaf.shape[-1]), 0.123, leaf.dtype)
         wide[..., ::2] = leaf
         return wide[..., ::2]
 
@@ -254,7 +312,8 @@ def calls_of(fn: Any) -> list[Call]:
 def registered() -> list[Any]:
     """List every function of NumPy, `math` and the builtins that has a derivative rule."""
     known = [fn for fn, rule in REGISTRY.items() if not isinstance(rule, Constant)]
-    return [fn for fn in dict.fromkeys([*known, *EXPANSIONS, *PROCEDURES]) if not is_ours(fn)]
+    found = dict.fromkeys([*known, *EXPANSIONS, *PROCEDURES])
+    return [fn for fn in found if not is_ours(fn) and not is_scipys(fn)]
 
 
 # ---- the ladder of one call ----

@@ -29,7 +29,7 @@ from s2sad.ir.nodes import (
     Swap,
     Var,
 )
-from s2sad.ir.types import ListOf, is_inexact
+from s2sad.ir.types import ListOf, is_complex, is_inexact
 from s2sad.ir.walk import root_of, statements
 from s2sad.rules.registry import Constant, Elementwise, find
 
@@ -76,7 +76,7 @@ def sources(expr: Expr | Slice) -> set[str]:
                 return set()
             found: set[str] = set()
             for position, arg in enumerate(args):
-                if isinstance(rule, Elementwise) and position < len(rule.partials) and _none_at(rule, position):
+                if isinstance(rule, Elementwise) and _none_at(rule, position, is_complex(arg.type)):
                     continue
                 found |= sources(arg)
             return found
@@ -84,8 +84,10 @@ def sources(expr: Expr | Slice) -> set[str]:
             return set()
 
 
-def _none_at(rule: Elementwise, position: int) -> bool:
-    """Say whether an argument never has a derivative, complex or not."""
+def _none_at(rule: Elementwise, position: int, complex_argument: bool) -> bool:
+    """Say whether an argument never has a derivative, complex or not; one without a rule is kept, to be refused."""
+    if position >= len(rule.partials) or (complex_argument and rule.complex_partials is None):
+        return False
     others = rule.complex_partials or rule.partials
     return rule.partials[position] == "0" and others[position] == "0"
 

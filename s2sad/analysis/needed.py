@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from s2sad.analysis.facts import Facts, written_by
 from s2sad.analysis.sharing import Groups
+from s2sad.ir.draws import draws
 from s2sad.ir.nodes import (
     Append,
     Apply,
@@ -119,6 +120,7 @@ class _Needed:
         if isinstance(stmt, CallStmt) and stmt.fn is not None:  # its adjoint reads the results
             needed = needed | self.reading.get(id(stmt), set())
         speaks = isinstance(stmt, CallStmt) and not self.silent and self.facts.has_effects(stmt.callee)
+        speaks = speaks or (isinstance(stmt, Assign) and draws(stmt.value))
         result = set(needed)
         if written & needed or speaks or self.shaped & set(bound(stmt)):
             self.live.add(id(stmt))

@@ -21,6 +21,7 @@ from s2sad.analysis.sharing import Groups
 from s2sad.errors import AliasError
 from s2sad.ir import ops
 from s2sad.ir.device import is_barrier, is_index
+from s2sad.ir.draws import is_draw
 from s2sad.ir.nodes import (
     Append,
     Apply,
@@ -662,7 +663,7 @@ def is_pure(expr: Expr) -> bool:
 
     for part in subexpressions(expr):
         if isinstance(part, Apply):
-            if part.fn in (ops.pop, ops.new_list):
+            if part.fn in (ops.pop, ops.new_list) or is_draw(part.fn):
                 return False
             if part.fn in _SHAPES or is_index(part.fn) or part.fn in (ops.both, ops.either, ops.transpose, ops.length):
                 continue

@@ -23,6 +23,7 @@ from s2sad.frontend.lowerer import Captured
 from s2sad.frontend.source import has_source, unwrap
 from s2sad.ir.nodes import Function
 from s2sad.ir.types import Array, Type
+from s2sad.ir.walk import names_in
 from s2sad.transform.pipeline import Derived, derive_program
 
 
@@ -66,6 +67,8 @@ def derive(
     names = Names(_aliases(fun))
     functions = {name: legalised(fn, target) for name, fn in _looped(derived, target, options).items()}
     names.reserve(functions)
+    for fn in functions.values():
+        names.reserve(names_in(fn.body))  # before any of them names a helper
     parts: list[str] = []
     spans: list[list[Span]] = []
     for fn in functions.values():
@@ -136,7 +139,7 @@ def _aliases(fun: Any) -> dict[str, str]:
     found = {"numpy": "np", "math": "math"}
     plain = unwrap(fun) if has_source(fun) else None
     for name, value in getattr(plain, "__globals__", {}).items():
-        if inspect.ismodule(value) and value.__name__ in ("numpy", "math", "cmath"):
+        if inspect.ismodule(value) and value.__name__ in ("numpy", "math", "cmath", "scipy.special"):
             found[value.__name__] = name
     return found
 

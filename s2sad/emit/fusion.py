@@ -202,9 +202,11 @@ def _indices(expr: Expr) -> list[Var]:
 
 
 def _contents(expr: Any) -> list[Var]:
-    """Return the names whose values an expression reads, not only their shapes."""
+    """Return the names whose values an expression reads, not only the shapes of what has a name."""
     if isinstance(expr, Apply) and expr.fn in SHAPES:
-        return [v for arg in expr.args[1:] for v in _contents(arg)]
+        whole, *others = expr.args
+        named = _indices(whole) if _is_surely_view(whole) else _contents(whole)
+        return [*named, *(v for arg in others for v in _contents(arg))]
     if isinstance(expr, Var):
         return [expr]
     return [v for child in children(expr) for v in _contents(child)]

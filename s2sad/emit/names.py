@@ -12,7 +12,7 @@ import numpy as np
 
 # Modules whose functions are public under the module's own name, whether or not the user
 # imported them, and the alias that everybody gives them.
-ALIASES = {"numpy": "np", "math": "math", "cmath": "cmath"}
+ALIASES = {"numpy": "np", "math": "math", "cmath": "cmath", "scipy.special": "special"}
 
 # A ufunc knows one of its names only; these are the ones that people write.
 SPELLINGS = {"absolute": "abs", "conjugate": "conj", "remainder": "mod", "bool": "bool_"}
@@ -110,6 +110,8 @@ class Names:
     def _method(self, obj: Any) -> str | None:
         """Name a method bound to a ufunc, `np.add.at`."""
         owner = getattr(obj, "__self__", None)
+        if owner is not None and getattr(getattr(np.random, obj.__name__, None), "__self__", None) is owner:
+            return self.attribute("numpy", f"random.{obj.__name__}")
         return f"{self.of(owner)}.{obj.__name__}" if isinstance(owner, np.ufunc) else None
 
     def _record(self, obj: Any, table: dict[str, Any]) -> str:

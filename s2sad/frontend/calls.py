@@ -13,6 +13,7 @@ from typing import Any
 import gast
 import numpy as np
 
+from s2sad import runtime
 from s2sad.errors import MissingRuleError
 from s2sad.frontend.displays import displayed, gathered, joined, makes_array, rows_as_arrays
 from s2sad.frontend.expansion import refuse, write_expansion
@@ -40,6 +41,7 @@ from s2sad.frontend.values import (
     type_of,
 )
 from s2sad.ir import ops
+from s2sad.ir.draws import PARAMETERS, UNSUPPORTED, is_draw, rehearsed
 from s2sad.ir.nodes import Apply, Assign, CallStmt, Const, Expr, Index, Pack, Slice, Store, Var
 from s2sad.ir.types import Array, ListOf, Scalar, Static, is_complex
 from s2sad.ir.views import is_advanced
@@ -150,6 +152,16 @@ def call_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
         return call_user(lw, types.MethodType(own, fn), args, kwargs, node)
     if python_callee(fn):
         return call_user(lw, fn, args, kwargs, node)
+    out = kwargs.pop("out", None)
+    if isinstance(fn, np.ufunc) and len(args) > fn.nin:
+        out, args = args[fn.nin], args[: fn.nin]
+    if out is not None and not (isinstance(out, StaticV) and out.value is None):
+        return _into(lw, fn, args, kwargs, out, node)
+    if isinstance(fn, np.ufunc) and known_value(kwargs.get("where", const(True))) is not True:
+        why = "Without `out=`, the elements that are left out have no value. Give `out=`, or use np.where."
+        return lw.fail(node, "`where=` without `out=` is not supported", why)
+    if isinstance(fn, np.ufunc):
+        kwargs.pop("where", None)
     body = _expansion(fn, args, kwargs)
     if body is not None:
         names = parameters_of(fn) or ()
@@ -170,6 +182,19 @@ def _own_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
     if name not in IMMEDIATE and known and not any(k is UNKNOWN for k in [*known, *named.values()]):
         return _outside(lw, fn(*known, **named), node)
     return call_transform(lw, fn, args, kwargs, node) if name else None
+
+
+def _into(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value], out: Value, node: Any) -> Value:
+    """`np.f(x, out=y, where=mask)`: the result is written into `y`, where the mask says so."""
+    place = out.items[0] if isinstance(out, StructV) and len(out.items) == 1 else out
+    target = as_expr(lw, place, node)
+    mask = kwargs.pop("where", const(True)) if isinstance(fn, np.ufunc) else const(True)
+    result = call_function(lw, fn, args, kwargs, node)
+    if known_value(mask) is not True:
+        result = call_function(lw, np.where, [mask, result, V(target)], {}, node)
+    whole = Index(target, (Slice(None, None, None),), target.type)
+    lw.emit(Store(whole, "", as_expr(lw, result, node), lw.span(node)))
+    return place
 
 
 def _stopped(lw: Lowerer, value: Value, node: Any) -> Value:
@@ -193,7 +218,9 @@ def _expansion(fn: Any, args: list[Value], kwargs: dict[str, Value]) -> Any:
     known = {name: number for name, v in named.items() if (number := known_value(v)) is not UNKNOWN}
     ranks = [_rank(a) for a in args]
     complexes = [isinstance(a, V) and is_complex(a.expr.type) for a in args]
-    return expansion(fn, len(args), set(kwargs), missing, {**known, "ndim": ranks, "complex": complexes})
+    arrays = any(isinstance(a, V) and isinstance(a.expr.type, Array | ListOf) for a in args)
+    seen = {**known, "ndim": ranks, "complex": complexes, "arrays": arrays}
+    return expansion(fn, len(args), set(kwargs), missing, seen)
 
 
 def _settled(name: str, value: Value) -> Value:
@@ -235,7 +262,8 @@ def python_callee(fn: Any) -> bool:
         return False
     module = getattr(unwrap(fn), "__module__", "") or ""
     top = module.split(".")[0]
-    if module.startswith("s2sad.implicit"):  # written with the public surface, and read as the user's code is
+    # `implicit` is written with the public surface, and read as the user's code is; the rules are what a reading calls
+    if module.startswith(("s2sad.implicit", "s2sad.rules.")):
         return True
     return top not in ("numpy", "scipy", "s2sad") and (top == "__main__" or top not in sys.stdlib_module_names)
 
@@ -317,11 +345,6 @@ def _result_name(fn: Any, count: int) -> str:
 
 def library_call(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
     """NumPy, `math`, SciPy, builtins: typed by asking them."""
-    out = kwargs.pop("out", None)
-    if isinstance(fn, np.ufunc) and len(args) > fn.nin:
-        out, args = args[fn.nin], args[: fn.nin]
-    if "where" in kwargs and isinstance(fn, np.ufunc):
-        return lw.fail(node, "`where=` is not supported here", "Use np.where on the result.")
     if fn is np.where and len(args) == 3 and not kwargs and all(_is_scalar(a) for a in args):
         return apply(lw, ops.ifexp, tuple(as_expr(lw, a, node) for a in args), {}, node)
     if fn not in _TAKES_LISTS:
@@ -331,6 +354,8 @@ def library_call(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Valu
     elif fn not in (np.array, np.block) and args and isinstance(args[0], StructV):
         parts = tuple(displayed(lw, fn, item, node) for item in args[0].items)
         args = [StructV(args[0].kind, args[0].keys, parts), *args[1:]]
+    if is_draw(fn):
+        return _draw(lw, fn, args, kwargs, node)
     dynamic, static = split_arguments(lw, fn, args, kwargs, node)
     nouns = several_results(fn)
     if nouns:
@@ -339,14 +364,30 @@ def library_call(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Valu
         kind = infer(fn, tuple(dynamic), static)
     except InferenceError as error:
         return _untypable(lw, fn, str(error), node)
-    result = V(Apply(fn, tuple(dynamic), kind, tuple(static.items())))
-    if out is None or (isinstance(out, StaticV) and out.value is None):
-        return result
-    place = out.items[0] if isinstance(out, StructV) else out
-    target = as_expr(lw, place, node)
-    whole = Index(target, (Slice(None, None, None),), target.type)
-    lw.emit(Store(whole, "", result.expr, lw.span(node)))
-    return place
+    return V(Apply(fn, tuple(dynamic), kind, tuple(static.items())))
+
+
+def _draw(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    """A random number has a name of its own from the start, so that nothing evaluates it again."""
+    if fn.__name__ in UNSUPPORTED:
+        return lw.fail(node, f"`{fn.__name__}` of a random generator is not supported", "Call it outside.")
+    if lw.instance is not next(iter(lw.ctx.instances.values()), None):
+        why = "A called function may run again in the reverse sweep. Draw in the function that is differentiated."
+        return lw.fail(node, "a random number cannot be drawn in a function that is called", why)
+    dynamic, static = split_arguments(lw, fn, [*args, *in_order(fn, len(args), kwargs)], kwargs, node)
+    try:
+        kind = infer(rehearsed(fn), tuple(dynamic), static)
+    except InferenceError as error:
+        return _untypable(lw, fn, str(error), node)
+    return V(lw.atom(Apply(fn, tuple(dynamic), kind, tuple(static.items())), fn.__name__, lw.span(node)))
+
+
+def in_order(fn: Any, given: int, kwargs: dict[str, Value]) -> list[Value]:
+    """Take the parameters of a distribution out of the keywords, the default of each before the last."""
+    names = PARAMETERS.get(fn.__name__, {})
+    rest = list(names.items())[given:]
+    last = max((k for k, (name, _) in enumerate(rest) if name in kwargs), default=-1)
+    return [kwargs.pop(name) if name in kwargs else const(default) for name, default in rest[: last + 1]]
 
 
 def several_results(fn: Any) -> tuple[str, ...]:
@@ -385,6 +426,9 @@ def _untypable(lw: Lowerer, fn: Any, reason: str, node: Any) -> Value:
     from s2sad.rules import find
 
     name = getattr(fn, "__name__", str(fn))
+    if fn is np.random.default_rng or getattr(fn, "__name__", "") in ("RandomState", "Random"):
+        why = "A generator made anew draws outside the derivative's order. Make it outside, and pass it in."
+        return lw.fail(node, "a random generator cannot be made inside the function", why)
     if not _hashable(fn) or find(fn) is None:
         return lw.fail(node, f"`{name}` has no derivative rule", missing_rule_help(fn), MissingRuleError)
     from s2sad.errors import ArgumentError
@@ -392,14 +436,25 @@ def _untypable(lw: Lowerer, fn: Any, reason: str, node: Any) -> Value:
     return lw.fail(node, f"`{name}` cannot be applied here", f"NumPy says: {reason.strip()}.", ArgumentError)
 
 
+def dotted(fn: Any) -> str:
+    """Return the public path under which a callable is imported: `np.linalg.cond`, `scipy.special.lpmv`."""
+    name = getattr(fn, "__name__", "f")
+    home = getattr(fn, "__module__", None) or ""
+    if isinstance(fn, np.ufunc):
+        home = "numpy" if getattr(np, name, None) is fn else "scipy.special"
+    parts = home.split(".")
+    while len(parts) > 1 and (parts[-1].startswith("_") or any(part.startswith("_") for part in parts)):
+        parts.pop()
+    if home in ("", "builtins"):
+        return f"builtins.{name}" if home else name
+    return ".".join(["np" if parts[0] == "numpy" else parts[0], *parts[1:], name])
+
+
 def missing_rule_help(fn: Any) -> str:
     """Show the three lines that add a rule for `fn`."""
-    name = getattr(fn, "__name__", "f")
-    module = (getattr(fn, "__module__", "") or "").split(".")[0]
-    path = f"np.{name}" if module == "numpy" else f"{module}.{name}" if module else name
     return (
         "Neither a rule nor Python source to differentiate was found. Give it a rule:\n"
-        f"    s2sad.defvjp({path}, fwd, bwd)\n"
+        f"    s2sad.defvjp({dotted(fn)}, fwd, bwd)\n"
         f"    # fwd(*args) -> (result, residuals)\n"
         f"    # bwd(residuals, result_bar) -> one cotangent for each argument"
     )
@@ -408,10 +463,13 @@ def missing_rule_help(fn: Any) -> str:
 @functools.lru_cache(maxsize=1024)
 def parameters_of(fn: Any) -> tuple[str, ...] | None:
     """Return the parameter names of a library function, or None where they are not known."""
-    if isinstance(fn, np.ufunc) or fn is np.einsum:
+    if isinstance(fn, np.ufunc) or fn is np.einsum or fn.__module__ in ("math", "cmath"):
         return None
     try:
-        return tuple(inspect.signature(fn).parameters)
+        parameters = inspect.signature(fn).parameters.values()
+        if any(p.kind is p.VAR_POSITIONAL for p in parameters):  # what follows has names of its own
+            return tuple(p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD)
+        return tuple(p.name for p in parameters)
     except (TypeError, ValueError):
         return _KNOWN_PARAMETERS.get(fn)
 
@@ -426,6 +484,13 @@ _KNOWN_PARAMETERS: dict[Any, tuple[str, ...]] = {
 }  # fmt: skip
 
 
+_RUN_TIME: dict[Any, tuple[str, ...]] = {
+    **dict.fromkeys((np.fft.fft, np.fft.ifft, np.fft.rfft, np.fft.irfft, np.fft.fftfreq, np.fft.rfftfreq), ("n",)),
+    **dict.fromkeys((runtime.rfft_back, runtime.fit_axis), ("n",)),
+}  # fmt: skip
+"""Parameters that go by the name of a setting, but may be computed."""
+
+
 def split_arguments(
     lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value], node: Any
 ) -> tuple[list[Expr], dict[str, Any]]:
@@ -435,12 +500,13 @@ def split_arguments(
     static: dict[str, Any] = {}
     for position, value in enumerate(args):
         name = names[position] if names is not None and position < len(names) else ""
-        if name in STATIC_NAMES:
+        if name in STATIC_NAMES and name not in _RUN_TIME.get(fn, ()):
             _add_static(lw, fn, static, name, value, node)
         else:
             dynamic.append(as_expr(lw, value, node))
     for name, value in kwargs.items():
-        if names is not None and name in names and name not in STATIC_NAMES and names.index(name) == len(dynamic):
+        static_name = name in STATIC_NAMES and name not in _RUN_TIME.get(fn, ())
+        if names is not None and name in names and not static_name and names.index(name) == len(dynamic):
             dynamic.append(as_expr(lw, value, node))
         else:
             _add_static(lw, fn, static, name, value, node)
@@ -512,16 +578,20 @@ def _ufunc_method(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
         return StaticV(None)
     if name == "at" and owner in AT and not (isinstance(args[1], StructV) and args[1].kind == "tuple"):
         return call_function(lw, AT[owner], args, kwargs, node)
-    if name == "reduce":
-        known = {np.add: np.sum, np.multiply: np.prod, np.maximum: np.max, np.minimum: np.min}.get(owner)
+    from s2sad.rules import folding
+
+    if name in ("reduce", "accumulate") and owner in folding.FOLDED and len(args) < 3:
+        if len(args) > 1:
+            kwargs["axis"], args = args[1], args[:1]
+        known = folding.KNOWN[name].get(owner)
         if known is not None:
-            kwargs.setdefault("axis", args[1] if len(args) > 1 else const(0))
-            return call_function(lw, known, args[:1], kwargs, node)
-    if name == "outer" and owner is np.multiply:
+            kwargs.setdefault("axis", const(0))
+            return call_function(lw, known, args, kwargs, node)
+        return call_user(lw, folding.GENERIC[name], [StaticV(owner), *args], kwargs, node)
+    if name == "outer" and owner is np.multiply and all(_rank(a) == 1 for a in args):
         return call_function(lw, np.outer, args, kwargs, node)
-    if name == "accumulate" and owner in (np.add, np.multiply):
-        kwargs.setdefault("axis", args[1] if len(args) > 1 else const(0))
-        return call_function(lw, np.cumsum if owner is np.add else np.cumprod, args[:1], kwargs, node)
+    if name == "outer" and len(args) == 2:
+        return call_user(lw, folding.outer, [StaticV(owner), *args], kwargs, node)
     return lw.fail(node, f"`{owner.__name__}.{name}` is not supported")
 
 

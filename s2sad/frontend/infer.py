@@ -23,6 +23,7 @@ from s2sad.ir import ops
 from s2sad.ir.nodes import Const, Expr, Pack
 from s2sad.ir.typeof import layout_of
 from s2sad.ir.types import Array, Dim, ListOf, Scalar, Static, Struct, Sym, Type, not_one
+from s2sad.rules.registry import BROADCASTING
 
 # Far apart, so that adding or taking a small constant never lands on another one.
 # The second time in falling order: the smaller of two lengths is then not the same one both times.
@@ -50,7 +51,7 @@ def is_elementwise(fn: Any) -> bool:
     """Say whether the result's shape is the broadcast of the operands' shapes."""
     if fn in OPERATORS or fn in _NUMPY_ELEMENTWISE:
         return True
-    return isinstance(fn, np.ufunc) and fn.signature is None
+    return fn in BROADCASTING or (isinstance(fn, np.ufunc) and fn.signature is None)
 
 
 _fresh = iter(range(1, 1 << 62))
@@ -102,6 +103,14 @@ def _special(fn: Any, args: tuple[Expr, ...], static: dict[str, Any]) -> Type | 
             raise InferenceError("which axes have length one is not known here; name the axis")
     if fn in (np.reshape,):
         return _reshape(args)
+    if fn is np.bincount:
+        return Array("float64" if len(args) > 1 else "int64", (fresh_dim(),), "C")
+    if fn is ops.ifexp and len({str(getattr(k, "dtype", k)) for k in kinds[1:]}) > 1:
+        joined = _elementwise(operator.add, args[1:], tuple(kinds[1:]), {})  # `1 if test else x` likewise
+        return Scalar(joined.dtype, joined.weak) if isinstance(joined, Scalar) else joined
+    if fn in (builtins.max, builtins.min) and len({str(getattr(k, "dtype", k)) for k in kinds}) > 1:
+        joined = _elementwise(operator.add, args, tuple(kinds), {})  # `max(x, 1)` carries a derivative
+        return Scalar(joined.dtype, joined.weak) if isinstance(joined, Scalar) else joined
     if getattr(fn, "__module__", None) == "math" and any(isinstance(k, Array) and k.dims for k in kinds):
         raise InferenceError("`math` functions take scalars; use the NumPy function of the same name")
     if isinstance(fn, np.ufunc) and fn.nout != 1:

@@ -17,8 +17,8 @@ from s2sad.ir import ops
 from s2sad.rules.registry import constant
 
 constant(  # steps
-    np.floor, np.ceil, np.trunc, np.rint, np.round, np.around, np.fix, np.sign, np.signbit,
-    np.heaviside, np.floor_divide, np.digitize, operator.floordiv,
+    np.floor, np.ceil, np.trunc, np.rint, np.round, np.around, np.fix, np.signbit,
+    np.floor_divide, np.spacing, math.ulp, np.digitize, operator.floordiv,
     math.floor, math.ceil, math.trunc, builtins.round,
 )  # fmt: skip
 constant(  # truth values
@@ -36,7 +36,7 @@ constant(  # integers
     operator.and_, operator.or_, operator.xor, operator.invert, operator.lshift, operator.rshift,
     np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.invert, np.left_shift, np.right_shift,
     np.argmax, np.argmin, np.argsort, np.searchsorted, np.flatnonzero, np.argwhere,
-    np.count_nonzero, np.lexsort,
+    np.count_nonzero, np.argpartition, np.lexsort,
     np.gcd, np.lcm, math.gcd, math.lcm, math.factorial, math.comb, math.perm, math.isqrt,
     builtins.int, builtins.len, builtins.range, builtins.ord, builtins.hash,
     np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64, np.bool_,

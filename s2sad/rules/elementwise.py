@@ -96,6 +96,10 @@ TRIGONOMETRIC = (
         "where(t < 0.001, -3.289868133696453 * x * (1 - t / 10 + t * t / 280 - t * t * t / 15120), "
         "(cos(3.141592653589793 * x) - y) / where(x == 0, 1, x))",
         where="t = 9.869604401089358 * x * x",
+        complex=(
+            "where(abs(t) < 0.001, -3.289868133696453 * x * (1 - t / 10 + t * t / 280 - t * t * t / 15120), "
+            "(cos(3.141592653589793 * x) - y) / where(x == 0, 1, x))",
+        ),
     ),
 )
 
@@ -113,6 +117,9 @@ SELECTIONS = (
         domain=((-2.0, 2.0), (-1.0, -0.2), (0.2, 1.0)),
     ),
     row("copysign(a, b)", "copysign(1.0, a) * copysign(1.0, b)", "0"),
+    row("sign(x)", "0"),  # of a complex number: no rule, as it turns with its argument
+    row("heaviside(a, b)", "0", "a == 0"),
+    row("nextafter(a, b)", "1", "0"),
     row("nan_to_num(x)", "isfinite(x)"),
     row("ldexp(x, n)", "ldexp(1.0, n)", "0", domain=((-2.0, 2.0), (1.0, 3.0))),
 )

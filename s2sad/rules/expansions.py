@@ -16,14 +16,30 @@ from s2sad.rules.registry import expands
 
 
 @expands(np.average, counts=(1, 2), names=("axis", "keepdims"))
-def average(a: Any, axis: Any = None, weights: Any = None, *, keepdims: bool = False) -> Any:
-    """Return the mean, weighted when there are weights of the shape of `a`."""
+def average(
+    a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False
+) -> Any:
+    """Return the mean, weighted by an array like `a` or by one number for each place along the axis."""
     if weights is None:
-        return np.mean(a, axis=axis, keepdims=keepdims)
+        mean = np.mean(a, axis=axis, keepdims=keepdims)
+        if returned:
+            return mean, np.zeros_like(mean) + a.size / np.size(mean)
+        else:
+            return mean
     else:
-        return np.sum(a * weights, axis=axis, keepdims=keepdims) / np.sum(
-            weights, axis=axis, keepdims=keepdims
-        )
+        if np.ndim(weights) < a.ndim:
+            moved = np.moveaxis(a, axis, -1)
+            total = np.sum(weights)
+            mean = np.sum(moved * weights, axis=-1) / total
+            if keepdims:
+                mean = np.expand_dims(mean, axis)
+        else:
+            total = np.sum(weights, axis=axis, keepdims=keepdims)
+            mean = np.sum(a * weights, axis=axis, keepdims=keepdims) / total
+        if returned:
+            return mean, total + np.zeros_like(mean)
+        else:
+            return mean
 
 
 @expands(math.log, counts=(1,))
@@ -45,16 +61,18 @@ def complex_logarithm(x: Any, base: Any = None) -> Any:
 
 
 @expands(np.clip, counts=(3,))
-def clip(a: Any, a_min: Any = None, a_max: Any = None) -> Any:
-    """Return `a` between bounds, of which either may be missing."""
-    if a_min is None and a_max is None:
+def clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> Any:
+    """Return `a` between bounds, of which either may be missing, under either name."""
+    low = min if a_min is None else a_min
+    high = max if a_max is None else a_max
+    if low is None and high is None:
         return a
-    elif a_min is None:
-        return np.minimum(a, a_max)
-    elif a_max is None:
-        return np.maximum(a, a_min)
+    elif low is None:
+        return np.minimum(a, high)
+    elif high is None:
+        return np.maximum(a, low)
     else:
-        return np.clip(a, a_min, a_max)
+        return np.clip(a, low, high)
 
 
 @expands(math.hypot, counts=(2,))

@@ -170,6 +170,7 @@ class product_of_others:
     """`left * right`, the products of what stands before and behind; its Jacobian is symmetric."""
 
     samples = (case(values(4), axis=0), case(_WITH_ZEROS, axis=1), case(values(2, 3, 2), axis=-2))
+    complex = True
 
     def tangent(a: Any, y: Any, a_dot: Any, *, axis: int) -> Any:
         back = np.flip(a, axis=axis)
@@ -195,6 +196,7 @@ class scan:
     """A linear recurrence: its tangent is one, its transpose runs back."""
 
     samples = (case(values(4), values(4, seed=1), axis=0), case(_MATRIX, _OTHER, axis=-2))
+    complex = True
 
     def tangent(a: Any, f: Any, y: Any, a_dot: Any, f_dot: Any, *, axis: int) -> Any:
         return runtime.scan(a, f_dot, axis) + runtime.scan(
@@ -214,6 +216,7 @@ class scan_back:
     """The transpose of `scan`, which runs forward again when transposed."""
 
     samples = (case(values(4), values(4, seed=1), axis=0), case(_MATRIX, _OTHER, axis=1))
+    complex = True
 
     def tangent(a: Any, g: Any, y: Any, a_dot: Any, g_dot: Any, *, axis: int) -> Any:
         return runtime.scan_back(a, g_dot, axis) + runtime.scan_back(
@@ -233,6 +236,7 @@ class shift:
     """The transpose of `shift_back`."""
 
     samples = (case(values(4), 1.0, axis=0), case(_MATRIX, 0.0, axis=-1))
+    complex = True
 
     def tangent(a: Any, first: Any, y: Any, a_dot: Any, *, axis: int) -> Any:
         return runtime.shift(a_dot, 0.0, axis)
@@ -246,6 +250,7 @@ class shift_back:
     """The transpose of `shift`."""
 
     samples = (case(values(4), axis=0), case(_MATRIX, axis=0))
+    complex = True
 
     def tangent(a: Any, y: Any, a_dot: Any, *, axis: int) -> Any:
         return runtime.shift_back(a_dot, axis)

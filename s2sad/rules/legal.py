@@ -20,7 +20,7 @@ from s2sad import runtime
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Const, Expr, Index, Pack, Slice, Var
 from s2sad.ir.types import Array, Dim, Scalar, Static, Struct, Type, rank
-from s2sad.rules import legal_linalg, subscripts
+from s2sad.rules import legal_fft, legal_linalg, subscripts
 
 Rewrite = Callable[[Apply], Expr | None]
 
@@ -40,8 +40,11 @@ _ALONG: dict[Any, Any] = {
     np.sum: np.sum,
     np.nansum: runtime.nansum_axis,
     np.nanmean: runtime.nanmean_axis,
+    runtime.logsumexp: runtime.logsumexp_axis,
 }
-_OVER_ALL: dict[Any, Any] = {np.var: runtime.var_all, np.std: runtime.std_all}
+_OVER_ALL: dict[Any, Any] = {
+    np.var: runtime.var_all, np.std: runtime.std_all, runtime.logsumexp: runtime.logsumexp_all,
+}  # fmt: skip
 _NO_NESTING = (np.var, np.std, np.nanmean)
 _JOINS = (np.concatenate, np.stack, np.hstack, np.vstack, np.column_stack)
 
@@ -54,6 +57,16 @@ def legal(call: Apply) -> Expr:
     if rewrite is None:
         return call
     return rewrite(call) or call
+
+
+def add(fn: Any, rewrite: Rewrite) -> None:
+    """Add the rewrite of a function of a library that is loaded late."""
+    _REWRITES[fn] = rewrite
+
+
+def renamed(fn: Any) -> Rewrite:
+    """Return the rewrite to another function of the same arguments, rewritten in its turn."""
+    return lambda call: legal(Apply(fn, call.args, call.type, call.static))
 
 
 def _apply(fn: Any, args: tuple[Expr, ...], kind: Type, **static: Any) -> Apply:
@@ -105,7 +118,7 @@ def _reduce_axes(
 ) -> Expr | None:
     if len(axes) == rank(x.type):
         scalar = Scalar(kind.dtype)  # type: ignore[union-attr]
-        everywhere = _OVER_ALL.get(fn, fn) if static else fn
+        everywhere = _OVER_ALL.get(fn, fn) if static or fn not in (np.var, np.std) else fn
         return _apply(np.mean if fn is np.average else everywhere, (x,), scalar, **static)
     if len(axes) > 1 and fn in _NO_NESTING:
         return None
@@ -598,8 +611,18 @@ def _dist(call: Apply) -> Expr | None:
     return _apply(builtins.abs, (whole,), call.type)
 
 
+def _isclose(call: Apply) -> Expr | None:
+    static = dict(call.static)
+    tolerances = (static.get("rel_tol", 1e-9), static.get("abs_tol", 0.0))
+    if len(call.args) != 2:
+        return None
+    extra = tuple(Const(value, Scalar("float64", weak=True)) for value in tolerances)
+    return _apply(runtime.is_close, (*call.args, *extra), call.type)
+
+
 _REWRITES: dict[Any, Rewrite] = {
     **legal_linalg.REWRITES,
+    **legal_fft.REWRITES,
     **dict.fromkeys(_ALONG, _reduce),
     **dict.fromkeys(_JOINS, _join),
     **dict.fromkeys((np.matmul, operator.matmul, np.dot), _matmul),
@@ -635,6 +658,9 @@ _REWRITES: dict[Any, Rewrite] = {
     np.atleast_2d: _atleast,
     np.diagonal: _diagonal,
     np.fix: _renamed(np.trunc),
+    np.heaviside: _renamed(runtime.heaviside),
+    math.isclose: _isclose,
+    math.remainder: _renamed(runtime.ieee_remainder),
     math.cbrt: _renamed(np.cbrt),
     math.fmod: _renamed(np.fmod),
     math.hypot: _folded(math.hypot),

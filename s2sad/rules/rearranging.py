@@ -312,10 +312,15 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
 
 @expands(np.interp, counts=(3,))
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
-    """Return a value of a table, with values of their own below and above it."""
-    if period is not None:
-        ops.refuse("`interp` with a period has no derivative rule", "Take `x % period`, and extend the table.")
+    """Return a value of a table, with values of their own below and above it, or of one that repeats."""
     table = np.array(xp) if isinstance(xp, (list, tuple)) else xp
+    if period is not None:
+        order = np.argsort(table % period)
+        places = (table % period)[order]
+        heights = fp[order]
+        places = np.concatenate((places[-1:] - period, places, places[:1] + period))
+        heights = np.concatenate((heights[-1:], heights, heights[:1]))
+        return np.interp(x % period, places, heights)
     inside = np.interp(x, table, fp)
     above = inside if right is None else np.where(x > table[-1], right, inside)
     return above if left is None else np.where(x < table[0], left, above)

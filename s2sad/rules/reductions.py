@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from s2sad import runtime
 from s2sad.rules.registry import rule
 from s2sad.rules.sample import case, complex_values, values
 
@@ -157,6 +158,29 @@ class extremum:
         else:
             hit = (a == np.expand_dims(y, axis)) * np.ones_like(a)
             a_bar += np.expand_dims(y_bar / np.sum(hit, axis=axis), axis) * hit
+
+
+@rule(runtime.logsumexp)
+class logsumexp:
+    """The partials are the shares `exp(a - y)`; where every element is -inf they are 0."""
+
+    samples = (*_OVER_AXES, *_OVER_PAIRS)
+
+    def tangent(a: Any, y: Any, a_dot: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
+        if axis is None or keepdims:
+            shares = np.exp(a - np.where(np.isfinite(y), y, 0.0))
+        else:
+            shares = np.exp(a - np.expand_dims(np.where(np.isfinite(y), y, 0.0), axis))
+        return np.sum(shares * a_dot, axis=axis, keepdims=keepdims)
+
+    def adjoint(
+        a: Any, y: Any, y_bar: Any, a_bar: Any, *, axis: Any = None, keepdims: bool = False
+    ) -> None:
+        if axis is None or keepdims:
+            a_bar += y_bar * np.exp(a - np.where(np.isfinite(y), y, 0.0))
+        else:
+            base = np.where(np.isfinite(y), y, 0.0)
+            a_bar += np.expand_dims(y_bar, axis) * np.exp(a - np.expand_dims(base, axis))
 
 
 @rule(np.ptp)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import cmath
 import importlib
 import math
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -90,15 +91,26 @@ class Expansion:
     counts: tuple[int, ...]
     names: frozenset[str]
     when: Callable[[Settings], bool] | None = None
+    keywords: frozenset[str] = frozenset()
+    arrays: bool = False
 
 
 Settings = dict[str, Any]
 """What is known of a call beforehand: settings by parameter name, of the operands, `ndim` their
-ranks and `complex` whether they are."""
+ranks, `complex` whether they are, and `arrays` whether any is an array or a growing list."""
 
 Rule = Elementwise | Structured | Constant
 
 REGISTRY: dict[Fn, Rule] = {}
+
+HOMES: dict[Fn, Any] = {}
+"""The module in which the partials of a function look their names up, after NumPy's ufuncs."""
+
+BROADCASTING: set[Fn] = set()
+"""Python functions that act element by element and broadcast, as ufuncs do."""
+
+UNKNOWN = "unknown"
+"""A partial derivative that has no closed form."""
 
 EXPANSIONS: dict[Fn, Expansion] = {}
 """Functions read as other Python code: `np.average(x, weights=w)` as a quotient of sums."""
@@ -120,9 +132,9 @@ MATH_NAMES = {
 _TABLES = (
     "elementwise", "constants", "reductions", "scans", "linalg", "decompositions", "factors", "spectral", "shaping",
     "diagonals", "joining", "contractions", "polynomials", "helpers", "expansions", "products", "rearranging",
-    "places", "writing", "creation",
+    "places", "writing", "creation", "numbers", "masked", "statistics", "ranks", "fft",
 )  # fmt: skip
-_loaded: list[bool] = []
+_loaded: list[str] = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,17 +216,25 @@ def constant(*fns: Fn) -> None:
 
 
 def expands(
-    fn: Fn, counts: tuple[int, ...] = (), names: tuple[str, ...] = (),
+    *fns: Fn,
+    counts: tuple[int, ...] = (),
+    names: tuple[str, ...] = (),
     when: Callable[[Settings], bool] | None = None,
-) -> Callable[[Fn], Fn]:  # fmt: skip
-    """Register the decorated function as the meaning of `fn` (see `rules/expansions.py`).
+    keywords: tuple[str, ...] = (),
+    arrays: bool = False,
+) -> Callable[[Fn], Fn]:
+    """Register the decorated function as the meaning of each of `fns` (see `rules/expansions.py`).
 
-    A call of `fn` that has one of these counts of positional arguments, no other keyword than
-    these and no argument that is None is left as it is. `when`, if given, decides alone.
+    A call that has one of these counts of positional arguments, no other keyword than these and no
+    argument that is None is left as it is. `when`, `keywords` and `arrays` say instead which calls are
+    read so, any of them sufficing: those of which `when` is true, those with one of the `keywords`, and
+    those with an array or a growing list among the arguments; and, if there are `counts`, those with another
+    count of positional arguments.
     """
 
     def register(body: Fn) -> Fn:
-        EXPANSIONS[fn] = Expansion(body, counts, frozenset(names), when)
+        for fn in fns:
+            EXPANSIONS[fn] = Expansion(body, counts, frozenset(names), when, frozenset(keywords), arrays)
         return body
 
     return register
@@ -233,8 +253,10 @@ def expansion(fn: Any, count: int, names: set[str], has_none: bool, known: Setti
     found = EXPANSIONS.get(fn)
     if found is None:
         return None
-    if found.when is not None:
-        return found.body if found.when(known) else None
+    if found.when is not None or found.keywords or found.arrays:
+        asked = bool(names & found.keywords) or (found.arrays and known["arrays"])
+        asked = asked or (found.when is not None and found.when(known))
+        return found.body if asked or (found.counts and count not in found.counts) else None
     if count in found.counts and names <= found.names and not has_none:
         return None
     return found.body
@@ -254,6 +276,10 @@ def resolve(name: str, primal: Fn) -> Any:
     """Return what a bare name in a partial means: of the module of the primal, else NumPy's."""
     from s2sad import runtime
 
+    special = HOMES.get(primal)
+    if special is not None:
+        found = getattr(np, name, None)
+        return found if isinstance(found, np.ufunc) or not hasattr(special, name) else getattr(special, name)
     if hasattr(runtime, name):
         return getattr(runtime, name)
     home = {"math": math, "cmath": cmath}.get(getattr(primal, "__module__", ""))
@@ -271,8 +297,10 @@ def _load_extra(fn: Any) -> None:
 
 
 def _load() -> None:
-    if _loaded:
-        return
-    _loaded.append(True)
-    for table in _TABLES:
-        importlib.import_module(f"s2sad.rules.{table}")
+    if not _loaded:
+        _loaded.append("numpy")
+        for table in _TABLES:
+            importlib.import_module(f"s2sad.rules.{table}")
+    if "scipy" not in _loaded and hasattr(sys.modules.get("scipy.special"), "zeta"):  # wholly imported
+        _loaded.append("scipy")
+        importlib.import_module("s2sad.rules.special")

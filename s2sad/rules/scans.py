@@ -12,7 +12,7 @@ import numpy as np
 
 from s2sad import runtime
 from s2sad.rules.registry import rule
-from s2sad.rules.sample import case, values
+from s2sad.rules.sample import case, complex_values, values
 
 _MATRIX = values(3, 4)
 _CUBE = values(2, 3, 2)
@@ -24,7 +24,13 @@ _SCANS = (case(values(4)), case(_MATRIX), case(_MATRIX, axis=0), case(_CUBE, axi
 class prod:
     """Each element's partial is the product of the others: no division, right at zeros."""
 
-    samples = (*_SCANS, case(_WITH_ZEROS, axis=1), case(_MATRIX, axis=1, keepdims=True))
+    samples = (
+        *_SCANS,
+        case(_WITH_ZEROS, axis=1),
+        case(_MATRIX, axis=1, keepdims=True),
+        case(complex_values(2, 3), axis=1),
+    )
+    complex = True
 
     def tangent(a: Any, y: Any, a_dot: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
         if axis is None:
@@ -66,7 +72,8 @@ class list_prod:
 class cumsum:
     """Linear: the transpose sums from the other end."""
 
-    samples = _SCANS
+    samples = (*_SCANS, case(complex_values(4)))
+    complex = True
 
     def tangent(a: Any, y: Any, a_dot: Any, *, axis: Any = None) -> Any:
         return np.cumsum(a_dot, axis=axis)
@@ -84,7 +91,8 @@ class cumsum:
 class cumprod:
     """The recurrence `y[k] = y[k - 1] * a[k]` and its transpose: no division, right at zeros."""
 
-    samples = (*_SCANS, case(_WITH_ZEROS, axis=1), case(_WITH_ZEROS))
+    samples = (*_SCANS, case(_WITH_ZEROS, axis=1), case(_WITH_ZEROS), case(complex_values(4)))
+    complex = True
 
     def tangent(a: Any, y: Any, a_dot: Any, *, axis: Any = None) -> Any:
         if axis is None:
@@ -106,6 +114,7 @@ class diff:
 
     samples = (case(values(5)), case(_MATRIX), case(_MATRIX, axis=0), case(_CUBE, axis=1))
     only = (("n", (1,)),)
+    complex = True
 
     def tangent(a: Any, y: Any, a_dot: Any, *, n: int = 1, axis: int = -1) -> Any:
         return np.diff(a_dot, axis=axis)
@@ -141,7 +150,7 @@ class trapezoid:
         f: Any, x: Any, y: Any, f_dot: Any, x_dot: Any, *, dx: float = 1.0, axis: int = -1
     ) -> Any:
         if x is None:
-            return np.trapezoid(f_dot, dx=dx)
+            return np.trapezoid(f_dot) * dx
         else:
             pairs = f[..., 1:] + f[..., :-1]
             return np.trapezoid(f_dot, x) + 0.5 * np.sum(pairs * np.diff(x_dot), axis=-1)
@@ -221,23 +230,6 @@ class nanmean:
             a_bar += np.where(np.isnan(a), 0.0, np.expand_dims(share, axis))
 
 
-@rule(np.median)
-class median:
-    """The middle element, or the mean of the middle two."""
-
-    samples = (case(values(5)), case(values(4)), case(_MATRIX))
-
-    def tangent(a: Any, y: Any, a_dot: Any) -> Any:
-        order = np.argsort(np.ravel(a))
-        return np.mean(np.ravel(a_dot)[order[(a.size - 1) // 2 : a.size // 2 + 1]])
-
-    def adjoint(a: Any, y: Any, y_bar: Any, a_bar: Any) -> None:
-        order = np.argsort(np.ravel(a))
-        middle = order[(a.size - 1) // 2 : a.size // 2 + 1]
-        share = np.full(middle.size, y_bar / middle.size)
-        a_bar += np.reshape(runtime.scatter(share, middle, np.ravel(a), 0), a.shape)
-
-
 @rule(np.sort)
 class sort:
     """A permutation; its transpose is the inverse permutation."""
@@ -267,63 +259,17 @@ class sort:
             a_bar += np.take_along_axis(y_bar, back, axis=axis)
 
 
-@rule(np.quantile)
-class quantile:
-    """The two elements around the place `q * (n - 1)`, weighted by nearness; `q` is a number."""
+@rule(np.unwrap)
+class unwrap:
+    """A shift of each element by a multiple of the period, which does not vary."""
 
-    samples = (
-        case(values(5), 0.3),
-        case(_MATRIX, 0.81),
-    )
+    samples = (case(values(5) * 4.0), case(values(2, 4) * 4.0, axis=0))
+    only = (("period", (2 * np.pi,)),)
 
-    def tangent(a: Any, q: Any, y: Any, a_dot: Any, q_dot: Any) -> Any:
-        order = np.argsort(np.ravel(a))
-        place = q * (a.size - 1)
-        low = min(int(place), a.size - 2)
-        gap = np.ravel(a)[order[low + 1]] - np.ravel(a)[order[low]]
-        weight = place - low
-        below = np.ravel(a_dot)[order[low]] * (1 - weight)
-        above = np.ravel(a_dot)[order[low + 1]] * weight
-        return below + above + q_dot * (a.size - 1) * gap
+    def tangent(p: Any, y: Any, p_dot: Any, *, axis: int = -1, period: float = 2 * np.pi) -> Any:
+        return p_dot
 
-    def adjoint(a: Any, q: Any, y: Any, y_bar: Any, a_bar: Any, q_bar: Any) -> None:
-        order = np.argsort(np.ravel(a))
-        place = q * (a.size - 1)
-        low = min(int(place), a.size - 2)
-        around = order[low : low + 2]
-        weight = place - low
-        pair_bar = np.array([y_bar * (1 - weight), y_bar * weight])
-        a_bar += np.reshape(runtime.scatter(pair_bar, around, np.ravel(a), 0), a.shape)
-        gap = np.ravel(a)[order[low + 1]] - np.ravel(a)[order[low]]
-        q_bar += y_bar * (a.size - 1) * gap
-
-
-@rule(np.percentile)
-class percentile:
-    """As `quantile`, of hundredths."""
-
-    samples = (
-        case(values(5), 0.3 * 100),
-        case(_MATRIX, 0.81 * 100),
-    )
-
-    def tangent(a: Any, q: Any, y: Any, a_dot: Any, q_dot: Any) -> Any:
-        order = np.argsort(np.ravel(a))
-        place = q / 100 * (a.size - 1)
-        low = min(int(place), a.size - 2)
-        gap = np.ravel(a)[order[low + 1]] - np.ravel(a)[order[low]]
-        weight = place - low
-        below = np.ravel(a_dot)[order[low]] * (1 - weight)
-        above = np.ravel(a_dot)[order[low + 1]] * weight
-        return below + above + q_dot / 100 * (a.size - 1) * gap
-
-    def adjoint(a: Any, q: Any, y: Any, y_bar: Any, a_bar: Any, q_bar: Any) -> None:
-        order = np.argsort(np.ravel(a))
-        place = q / 100 * (a.size - 1)
-        low = min(int(place), a.size - 2)
-        around = order[low : low + 2]
-        weight = place - low
-        pair_bar = np.array([y_bar * (1 - weight), y_bar * weight])
-        a_bar += np.reshape(runtime.scatter(pair_bar, around, np.ravel(a), 0), a.shape)
-        gap = np.ravel(a)[order[low + 1]] - np.ravel(a)[order[low]]
-        q_bar += y_bar / 100 * (a.size - 1) * gap
+    def adjoint(
+        p: Any, y: Any, y_bar: Any, p_bar: Any, *, axis: int = -1, period: float = 2 * np.pi
+    ) -> None:
+        p_bar += y_bar

@@ -2,6 +2,7 @@
 
 from s2sad.runtime.broadcast import sum_to_shape, unbroadcast
 from s2sad.runtime.decompositions import precision, rank_bound, real_eig, real_eigvals
+from s2sad.runtime.fourier import fit_axis, irfft_back, rfft_back
 from s2sad.runtime.indexing import add_at, add_at_any, insertion_order, places_besides
 from s2sad.runtime.linalg import (
     det_batch,
@@ -16,6 +17,9 @@ from s2sad.runtime.reductions import (
     all_axis,
     any_axis,
     cumprod_axis,
+    logsumexp,
+    logsumexp_all,
+    logsumexp_axis,
     max_axis,
     mean_axis,
     min_axis,
@@ -53,7 +57,7 @@ from s2sad.runtime.shaping import (
     unpad,
     untile,
 )
-from s2sad.runtime.special import digamma, polygamma, polyval
+from s2sad.runtime.special import digamma, heaviside, ieee_remainder, is_close, polygamma, polyval
 
 __all__ = [
     "add_at",
@@ -65,10 +69,18 @@ __all__ = [
     "det_batch",
     "digamma",
     "embed",
+    "fit_axis",
     "flip_axis",
+    "heaviside",
+    "ieee_remainder",
     "insertion_order",
     "inv_batch",
     "inverse_axes",
+    "irfft_back",
+    "is_close",
+    "logsumexp",
+    "logsumexp_all",
+    "logsumexp_axis",
     "matmul_batch",
     "max_axis",
     "mean_axis",
@@ -91,6 +103,7 @@ __all__ = [
     "rank_bound",
     "real_eig",
     "real_eigvals",
+    "rfft_back",
     "roll_axis",
     "scan",
     "scan_back",

@@ -215,3 +215,38 @@ def shift_back(a: Any, axis: int) -> Any:
         if i // inner % n != n - 1:
             out[i] = flat[i + inner]
     return out.reshape(a.shape)
+
+
+def logsumexp(a: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
+    """Return the logarithm of the sum of exponentials, shifted by the largest so that none overflows."""
+    top = np.max(a, axis=axis, keepdims=True)
+    base = np.where(np.isfinite(top), top, np.zeros_like(top))
+    total = np.log(np.sum(np.exp(a - base), axis=axis, keepdims=True)) + base
+    if keepdims:
+        return total
+    return np.sum(total) if axis is None else np.squeeze(total, axis=axis)
+
+
+def logsumexp_all(a: Any) -> Any:
+    """Return `logsumexp(a)` of a whole array."""
+    flat = np.ravel(a)
+    top = np.max(flat)
+    if not np.isfinite(top):
+        top = top * 0 if np.isnan(top) else flat.dtype.type(0)
+    total = top * 0
+    for i in range(flat.size):
+        total += np.exp(flat[i] - top)
+    return np.log(total) + top
+
+
+def logsumexp_axis(a: Any, axis: int) -> Any:
+    """Return `logsumexp(a, axis=axis)` of an array of rank 2 or more."""
+    flat, n, inner = np.ravel(a), a.shape[axis], inner_size(a, axis)
+    out = np.empty(flat.size // n, a.dtype)
+    line = np.empty(n, a.dtype)
+    for start in range(out.size):
+        first = start // inner * n * inner + start % inner
+        for k in range(n):
+            line[k] = flat[first + k * inner]
+        out[start] = logsumexp_all(line)
+    return out.reshape(without(a, axis).shape)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 
 def polyval(p: Any, x: Any) -> Any:
     """Return `np.polyval(p, x)`: Horner's rule, the highest power first."""
@@ -12,6 +14,36 @@ def polyval(p: Any, x: Any) -> Any:
     for k in range(p.size):
         value = value * x + p[k]
     return value
+
+
+def is_close(a: float, b: float, rel_tol: float, abs_tol: float) -> bool:
+    """Return `math.isclose(a, b, rel_tol=rel_tol, abs_tol=abs_tol)`."""
+    if a == b:
+        return True
+    if math.isinf(a) or math.isinf(b):
+        return False
+    return abs(a - b) <= max(rel_tol * max(abs(a), abs(b)), abs_tol)
+
+
+def ieee_remainder(a: float, b: float) -> float:
+    """Return `math.remainder(a, b)`: `a - n * b` for the integer `n` nearest to `a / b`, ties to even.
+
+    Exact, as each step is: `fmod` is, and so are the subtractions of halves that follow it.
+    """
+    if math.isnan(a) or math.isnan(b) or math.isinf(a) or b == 0.0:
+        return math.nan
+    size, rest = abs(b), np.fmod(abs(a), abs(b))
+    if math.isinf(b):
+        return a
+    other = size - rest
+    if rest > other or (rest == other and np.fmod(abs(a) - rest, 2.0 * size) != 0.0):
+        rest = -other
+    return math.copysign(1.0, a) * rest
+
+
+def heaviside(a: Any, b: Any) -> Any:
+    """Return `np.heaviside(a, b)`."""
+    return np.where(a > 0, 1.0, np.where(a == 0, b, np.where(a < 0, 0.0, a + 0.0)))
 
 
 def digamma(x: float) -> float:
@@ -36,11 +68,12 @@ def digamma(x: float) -> float:
     return value + math.log(x) - 0.5 / x - series
 
 
-def polygamma(n: int, x: float) -> float:
-    """Return the `n`-th derivative of `digamma`; NaN at its poles.
+def polygamma(times: int, x: float) -> float:
+    """Return the `times`-th derivative of `digamma`; NaN at its poles.
 
     Source: Abramowitz & Stegun, 6.4.6 and 6.4.11.
     """
+    n = times
     if n == 0:
         return digamma(x)
     if x <= 0.0 and x == math.floor(x):
@@ -61,3 +94,25 @@ def polygamma(n: int, x: float) -> float:
 
 
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
+
+
+def hurwitz_zeta(s: float, q: float) -> float:
+    """Return the sum of `(q + k)**-s` over all `k >= 0`, for `s > 1`; infinite at the poles.
+
+    Summed to 12 beyond, then the Euler-Maclaurin formula. Source: NIST DLMF, 25.11.5.
+    """
+    if q <= 0.0 and q == math.floor(q):
+        return math.inf
+    if s <= 1.0 or (q < 0.0 and s != math.floor(s)):
+        return math.inf if s == 1.0 else math.nan
+    total = 0.0
+    while q < 12.0:
+        total += q**-s
+        q += 1.0
+    total += q ** (1.0 - s) / (s - 1.0) + 0.5 * q**-s
+    ratio = 0.5 * s * q ** (-s - 1.0)
+    for k in range(1, 9):
+        total += _BERNOULLI[k - 1] * ratio
+        j = s + 2 * k
+        ratio *= (j - 1.0) * j / ((2 * k + 1) * (2 * k + 2)) / (q * q)
+    return total

@@ -128,7 +128,7 @@ class Cotangents:
         if not self.is_active(expr):
             return
         if not same_dims(wide, narrow) and len(wide) >= len(narrow):
-            g = self._dtype(self._unbroadcast(g, wide, narrow, expr), expr.type)
+            g = self._unbroadcast(self._dtype(g, expr.type), wide, narrow, expr)
         self.push(expr, g)
 
     def _push_index(self, expr: Index, g: Expr) -> None:
@@ -245,15 +245,15 @@ class Cotangents:
         self.code.append(For(k, literal(0), length, literal(1), (add, *step), self.span))
 
     def _push_elementwise(self, rule: Elementwise, expr: Apply, g: Expr) -> None:
+        if any(is_complex(a.type) for a in expr.args) and rule.complex_partials is None:
+            name = getattr(expr.fn, "__name__", str(expr.fn))
+            raise NotDifferentiableError(f"`{name}` has no derivative for complex numbers here", self.span)
         wanted = [
             i for i, arg in enumerate(expr.args)
             if self.is_active(arg) and i < len(rule.partials) and partial_texts(rule, expr.args)[i] != "0"
         ]  # fmt: skip
         if not wanted:
             return
-        if any(is_complex(a.type) for a in expr.args) and rule.complex_partials is None:
-            name = getattr(expr.fn, "__name__", str(expr.fn))
-            raise NotDifferentiableError(f"`{name}` has no derivative for complex numbers here", self.span)
         counts = partial_uses(rule, expr.args, wanted)
         args = tuple(
             self.value(arg, counts.get(name, 0))
@@ -296,7 +296,7 @@ class Cotangents:
             if count is not None:
                 return self._dtype(build(operator.mul, g, count), arg.type)
             g = spread
-        return self._dtype(self._unbroadcast(g, wide, narrow, arg), arg.type)
+        return self._unbroadcast(self._dtype(g, arg.type), wide, narrow, arg)
 
     def _materialise(self, g: Expr, dims: tuple[Dim, ...], result: Expr) -> Expr:
         """A cotangent that must be summed or multiplied is first spread to the full shape."""
@@ -449,7 +449,7 @@ class Cotangents:
         wide = g.type.dims if isinstance(g.type, Array) else ()
         narrow = kind.dims if isinstance(kind, Array) else ()
         if len(wide) > len(narrow):
-            g = self._unbroadcast(g, wide, narrow, target)
+            g = self._unbroadcast(self._dtype(g, kind), wide, narrow, target)
         self._add(place, self._dtype(g, kind))
 
     def _add(self, place: Expr, g: Expr) -> None:

@@ -14,6 +14,7 @@ from s2sad.analysis.facts import Facts
 from s2sad.analysis.liveness import Liveness
 from s2sad.analysis.sharing import Groups
 from s2sad.ir import ops
+from s2sad.ir.draws import draws
 from s2sad.ir.nodes import (
     Append,
     Apply,
@@ -129,7 +130,7 @@ class _Needed:
             case Raise() | Assert() | Effect():
                 return not self.silent
             case Assign(target, value):
-                return self._wanted(target.name) or _pops_needed(value, self)
+                return self._wanted(target.name) or _pops_needed(value, self) or draws(value)
             case Store(place):
                 root = root_of(place)
                 return root is not None and self._wanted(root.name)
@@ -229,4 +230,6 @@ def _is_dead(stmt: Assign, live: Liveness, shared: set[str]) -> bool:
         return False
     if isinstance(stmt.value, Var) and stmt.value.name == stmt.target.name:
         return True
-    return not any(isinstance(p, Apply) and p.fn is ops.pop for p in subexpressions(stmt.value))
+    return not draws(stmt.value) and not any(
+        isinstance(p, Apply) and p.fn is ops.pop for p in subexpressions(stmt.value)
+    )

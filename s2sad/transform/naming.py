@@ -16,7 +16,8 @@ _NOUNS: dict[Any, str] = {
     operator.truediv: "ratio", operator.pow: "power", operator.matmul: "product",
     operator.neg: "negated", operator.mod: "remainder", np.add: "total", np.subtract: "difference",
     np.multiply: "product", np.divide: "ratio", np.power: "power", ops.transpose: "transposed",
-    ops.ifexp: "chosen", np.dot: "product", np.matmul: "product",
+    ops.ifexp: "chosen", np.dot: "product", np.matmul: "product", operator.and_: "both",
+    operator.or_: "either", operator.not_: "unless", operator.invert: "unless",
 }  # fmt: skip
 
 

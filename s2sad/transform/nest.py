@@ -17,6 +17,7 @@ from s2sad.analysis.facts import Facts, written_by
 from s2sad.analysis.sharing import Groups
 from s2sad.ir import ops
 from s2sad.ir.device import is_barrier
+from s2sad.ir.draws import draws
 from s2sad.ir.nodes import (
     Append,
     Apply,
@@ -113,6 +114,9 @@ class _Nest:
         for at in range(position + 1, len(work)):
             later = work[at]
             own = sum(_count(e, name) for e in exprs_of(later))
+            if draws(value):
+                bare = isinstance(later, Assign) and later.value == stmt.target
+                return at if bare else None
             if own == 1 and not isinstance(later, While):
                 return at if self._fits(stmt, later) else None
             if own or any(name in reads(e) for s in statements((later,)) for e in exprs_of(s)):

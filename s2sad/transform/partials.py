@@ -25,7 +25,7 @@ from s2sad.frontend.statements import lower_block
 from s2sad.frontend.values import BarV, StaticV, StructV, V, Value, pack
 from s2sad.ir.nodes import Apply, Expr, Pack, Stmt
 from s2sad.ir.types import Struct, is_complex
-from s2sad.rules.registry import Constant, Elementwise, Structured, find, resolve
+from s2sad.rules.registry import UNKNOWN, Constant, Elementwise, Structured, find, resolve
 from s2sad.transform.algebra import fold
 from s2sad.transform.naming import Namer
 
@@ -76,7 +76,7 @@ def partials(
             f"`{getattr(expr.fn, '__name__', expr.fn)}` with {len(args)} operands has no derivative rule",
             span, missing_rule_help(expr.fn),
         )  # fmt: skip
-    _refuse_settings(expr, frozenset(), {}, span)
+    _refuse_settings(expr, _REPLACEMENTS, {}, span)
     source = Source("rule", None, span.file, span.line, 0, _Names(expr.fn), {})
     env: dict[str, Value] = {name: V(arg) for name, arg in zip(rule.args, args, strict=False)}
     if result is not None:
@@ -85,6 +85,12 @@ def partials(
     for name, text in rule.where:
         lw.env[name] = lower_expr(lw, _parsed(text))
     texts = partial_texts(rule, args)
+    for i in wanted:
+        if texts[i] == UNKNOWN:
+            raise NotDifferentiableError(
+                f"`{getattr(expr.fn, '__name__', expr.fn)}` has no derivative in closed form by argument {i + 1}",
+                span, "Hold that argument constant with s2sad.stop_gradient, or give a rule with s2sad.defvjp.",
+            )  # fmt: skip
     return {i: fold(as_expr(lw, lower_expr(lw, _parsed(texts[i])), None)) for i in wanted}
 
 
@@ -162,6 +168,9 @@ def bind_rule(fn: Callable[..., Any], expr: Apply, values: dict[str, Value], spa
 _WITHOUT_MEANING = frozenset({
     "dtype", "optimize", "casting", "kind", "stable", "subok", "copy", "check_finite", "overwrite_a", "overwrite_b",
 })  # fmt: skip
+
+_REPLACEMENTS = frozenset({"nan", "posinf", "neginf"})
+"""What `np.nan_to_num` puts in places where its derivative is 0, whatever it is."""
 
 
 def _refuse_settings(expr: Apply, named: frozenset[str], only: dict[str, tuple[Any, ...]], span: Span) -> None:

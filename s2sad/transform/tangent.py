@@ -234,13 +234,13 @@ class _Tangent:
     def _return(self, stmt: Return) -> list[Stmt]:
         ex = self._writer(stmt.span)
         dots: list[Expr] = []
-        for value in stmt.values:
-            if not is_inexact(value.type):
+        for value, kind in zip(stmt.values, self.fn.results, strict=True):
+            if not is_inexact(kind):  # what is promised: a float may be returned as the integer that it is
                 continue
             result = ex.tangent(value)
             if result is None:
                 name = ex.value(value, 2) if isinstance(value.type, Array) else value
-                dots.append(build(np.zeros_like, name) if isinstance(value.type, Array) else zero(value.type))
+                dots.append(build(np.zeros_like, name) if isinstance(value.type, Array) else zero(kind))
             else:
                 dots.append(ex.full(result, value))
         values = tuple(ex.known(v) for v in stmt.values)
@@ -353,15 +353,15 @@ class _Expression(Cotangents):
                 return None
 
     def _elementwise(self, rule: Elementwise, expr: Apply) -> Expr | None:
+        if any(is_complex(a.type) for a in expr.args) and rule.complex_partials is None:
+            name = getattr(expr.fn, "__name__", str(expr.fn))
+            raise NotDifferentiableError(f"`{name}` has no derivative for complex numbers here", self.span)
         wanted = [
             i for i, arg in enumerate(expr.args)
             if self.is_active(arg) and i < len(rule.partials) and partial_texts(rule, expr.args)[i] != "0"
         ]  # fmt: skip
         if not wanted:
             return None
-        if any(is_complex(a.type) for a in expr.args) and rule.complex_partials is None:
-            name = getattr(expr.fn, "__name__", str(expr.fn))
-            raise NotDifferentiableError(f"`{name}` has no derivative for complex numbers here", self.span)
         dots = {i: self.tangent(expr.args[i]) for i in wanted}
         counts = partial_uses(rule, expr.args, wanted)
         args = tuple(

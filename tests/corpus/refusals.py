@@ -121,9 +121,9 @@ def unknown_callable(x):
     return random.gauss(x, 1.0)
 
 
-@refusal(spectrum := mat(3, 3), error="MissingRuleError", says="unwrap", caret="np.sum(np.unwrap(a))")
+@refusal(spectrum := mat(3, 3), error="MissingRuleError", says="i0", caret="np.sum(np.i0(a))")
 def unknown_numpy_function(a):
-    return np.sum(np.unwrap(a))
+    return np.sum(np.i0(a))
 
 
 @refusal(1.0, error="UnsupportedSyntaxError", says="interp1d", caret="interp1d(x)")

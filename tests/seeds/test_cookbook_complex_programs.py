@@ -1,15 +1,9 @@
 """The cookbook's complex programs that need a library's rules: a convolution by Fourier transforms, Cholesky."""
 
 import numpy as np
-import pytest
 
 from s2sad import grad
-from s2sad.rules import find
 
-FOURIER = pytest.mark.skipif(find(np.fft.fft) is None, reason="np.fft.fft has no rule in this build")
-CHOLESKY = pytest.mark.skipif(
-    not getattr(find(np.linalg.cholesky), "complex", False), reason="np.linalg.cholesky is real only in this build"
-)
 KERNEL = np.array([1.0, -2.0, 0.5, 0.0, 0.25])
 
 
@@ -27,7 +21,6 @@ def by_sums(x):
     return total
 
 
-@FOURIER
 def test_real_through_the_fourier_transform():
     """R → R through complex numbers: real, and what the real program gives."""
     x = np.array([0.3, -1.2, 2.0, 0.7, 0.1])
@@ -49,7 +42,6 @@ def of_factor(X):
     return np.sum((L - np.sin(L)) ** 2)
 
 
-@CHOLESKY
 def test_cholesky_of_a_complex_matrix():
     """The printed gradient, in single precision there; here also against differences along Hermitian moves."""
     found = grad(of_factor, holomorphic=True, target="python")(A)

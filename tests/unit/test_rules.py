@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.special  # noqa: F401  (its rules are loaded once the program has imported it)
 
 from s2sad.rules import REGISTRY, Constant, Elementwise, Structured, find, resolve
 
@@ -175,7 +176,7 @@ def partials_of(fn: Any, rule: Elementwise, args: list[Any], y: Any, complexes: 
         def __missing__(self, name: str) -> Any:
             return resolve(name, fn)
 
-    scope = Names(zip(rule.args, args, strict=True), y=y)
+    scope = Names(zip(rule.args, args, strict=True), y=y, unknown=None)
     for name, expression in rule.where:
         scope[name] = eval(expression, {}, scope)
     partials = rule.complex_partials if complexes else rule.partials
@@ -209,7 +210,7 @@ def test_elementwise_rule(fn: Any, rule: Elementwise) -> None:
         y = fn(*args)
         partials = partials_of(fn, rule, args, y, False)
         for k, partial in enumerate(partials):
-            if rule.args[k] == "n":
+            if rule.args[k] == "n" or partial is None:
                 continue
             step = 1e-6
             high = fn(*[v + step if j == k else v for j, v in enumerate(args)])

@@ -1,0 +1,81 @@
+"""Functions of numbers that give several results or take a whole array, read as simpler ones."""
+
+from __future__ import annotations
+
+import cmath
+import math
+from typing import Any
+
+import numpy as np
+
+from s2sad.rules.registry import expands
+
+_DEGREES = 57.29577951308232
+
+
+@expands(np.modf, math.modf)
+def modf(x: Any) -> Any:
+    """Return the fraction and the whole part, both of the sign of `x`."""
+    whole = np.trunc(x)
+    return x - whole, whole
+
+
+@expands(np.divmod)
+def divided(a: Any, b: Any) -> Any:
+    """Return the floor of the quotient, and what remains."""
+    return a // b, a % b
+
+
+@expands(cmath.polar)
+def polar(z: Any) -> Any:
+    """Return the size and the angle of a complex number."""
+    return abs(z), cmath.phase(z)
+
+
+@expands(cmath.rect)
+def rect(r: Any, phi: Any) -> Any:
+    """Return the complex number of this size and angle."""
+    return complex(r * math.cos(phi), r * math.sin(phi))
+
+
+@expands(np.angle, counts=(1,))
+def angle(z: Any, deg: bool = False) -> Any:
+    """Return the angle, in degrees if asked."""
+    if deg:
+        return np.angle(z) * _DEGREES
+    else:
+        return np.angle(z)
+
+
+@expands(math.prod, keywords=("start",), arrays=True)
+def prod_from(items: Any, *, start: Any = 1) -> Any:
+    """Return the product of an array or a list of numbers, and of what it starts with."""
+    if isinstance(items, np.ndarray):
+        return np.prod(items) * start
+    else:
+        return math.prod(items) * start
+
+
+@expands(math.fsum, arrays=True)
+def fsum(items: Any) -> Any:
+    """Return the sum of an array."""
+    return np.sum(items)
+
+
+@expands(math.dist, arrays=True)
+def dist(p: Any, q: Any) -> Any:
+    """Return the distance of two points that are arrays."""
+    return np.sqrt(np.sum((p - q) ** 2))
+
+
+_SUMPROD: Any = getattr(math, "sumprod", None)  # of Python 3.12
+
+if _SUMPROD is not None:
+
+    @expands(_SUMPROD)
+    def sumprod(p: Any, q: Any) -> Any:
+        """Return the sum of the products of two sequences."""
+        if isinstance(p, np.ndarray):
+            return np.dot(p, q)
+        else:
+            return sum([a * b for a, b in zip(p, q)])

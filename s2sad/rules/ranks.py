@@ -1,0 +1,161 @@
+"""Medians and quantiles, read as what they select from the sorted elements.
+
+The derivative goes to the elements that are selected, and through the weights to `q`. NaN sorts
+last: where there is one, the result is NaN, except in the `nan` variants, which leave them out.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from s2sad.rules.registry import expands
+
+
+@expands(np.quantile)
+def quantile(a: Any, q: Any, axis: Any = None, method: str = "linear", keepdims: bool = False) -> Any:
+    """Return the elements, or means of neighbours, below which the shares `q` of all lie."""
+    rows = sorted_rows(a, axis)
+    if not isinstance(q, (list, tuple, np.ndarray)):
+        value = at_share(rows, q, method)
+    elif rows.ndim == 1:
+        value = np.array([at_share(rows, share, method) for share in q])
+    else:
+        value = np.stack([at_share(rows, share, method) for share in q])
+    if keepdims:
+        return kept(value, a, axis, isinstance(q, (list, tuple, np.ndarray)))
+    else:
+        return value
+
+
+@expands(np.percentile)
+def percentile(a: Any, q: Any, axis: Any = None, method: str = "linear", keepdims: bool = False) -> Any:
+    """As `quantile`, of hundredths."""
+    rows = sorted_rows(a, axis)
+    if not isinstance(q, (list, tuple, np.ndarray)):
+        value = at_share(rows, q / 100.0, method)
+    elif rows.ndim == 1:
+        value = np.array([at_share(rows, share / 100.0, method) for share in q])
+    else:
+        value = np.stack([at_share(rows, share / 100.0, method) for share in q])
+    if keepdims:
+        return kept(value, a, axis, isinstance(q, (list, tuple, np.ndarray)))
+    else:
+        return value
+
+
+@expands(np.median)
+def median(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """Return the middle element, or the mean of the middle two."""
+    rows = sorted_rows(a, axis)
+    n = rows.shape[0]
+    middle = (rows[(n - 1) // 2] + rows[n // 2]) * 0.5
+    value = np.where(np.isnan(rows[n - 1]), rows[n - 1], middle)
+    if keepdims:
+        return kept(value, a, axis, False)
+    else:
+        return value
+
+
+@expands(np.nanquantile)
+def nanquantile(a: Any, q: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """As `quantile` of the elements that are not NaN."""
+    rows = sorted_rows(a, axis)
+    if not isinstance(q, (list, tuple, np.ndarray)):
+        value = at_share_given(rows, q)
+    elif rows.ndim == 1:
+        value = np.array([at_share_given(rows, share) for share in q])
+    else:
+        value = np.stack([at_share_given(rows, share) for share in q])
+    if keepdims:
+        return kept(value, a, axis, isinstance(q, (list, tuple, np.ndarray)))
+    else:
+        return value
+
+
+@expands(np.nanpercentile)
+def nanpercentile(a: Any, q: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """As `nanquantile`, of hundredths."""
+    rows = sorted_rows(a, axis)
+    if not isinstance(q, (list, tuple, np.ndarray)):
+        value = at_share_given(rows, q / 100.0)
+    elif rows.ndim == 1:
+        value = np.array([at_share_given(rows, share / 100.0) for share in q])
+    else:
+        value = np.stack([at_share_given(rows, share / 100.0) for share in q])
+    if keepdims:
+        return kept(value, a, axis, isinstance(q, (list, tuple, np.ndarray)))
+    else:
+        return value
+
+
+@expands(np.nanmedian)
+def nanmedian(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """Return the median of the elements that are not NaN."""
+    value = at_share_given(sorted_rows(a, axis), 0.5)
+    if keepdims:
+        return kept(value, a, axis, False)
+    else:
+        return value
+
+
+def sorted_rows(a: Any, axis: Any) -> Any:
+    """Return `a` sorted along the axis, which comes first; everything in one line without one."""
+    if axis is None or a.ndim == 1:
+        return np.sort(np.ravel(a))
+    elif isinstance(axis, tuple):
+        front = np.moveaxis(a, axis, tuple([k for k in range(len(axis))]))
+        return np.sort(np.reshape(front, (-1, *front.shape[len(axis) :])), axis=0)
+    else:
+        return np.sort(np.moveaxis(a, axis, 0), axis=0)
+
+
+def kept(value: Any, a: Any, axis: Any, several: bool) -> Any:
+    """Return the result with the axes that were reduced kept, behind that of the shares if any."""
+    if axis is None or a.ndim == 1:
+        shape = (-1,) if several else ()
+        return np.reshape(value, (*shape, *(1,) * a.ndim))
+    elif several and not isinstance(axis, tuple):
+        return np.expand_dims(value, axis + 1 if axis >= 0 else axis)
+    else:
+        return np.expand_dims(value, axis)
+
+
+def at_share(rows: Any, q: Any, method: str) -> Any:
+    """Return what lies at the share `q` of the way through sorted rows."""
+    n = rows.shape[0]
+    place = q * (n - 1)
+    low = min(int(np.floor(place)), n - 1)
+    high = min(low + 1, n - 1)
+    if method == "linear":
+        value = rows[low] + (rows[high] - rows[low]) * (place - low)
+    elif method == "lower":
+        value = rows[low]
+    elif method == "higher":
+        value = rows[int(np.ceil(place))]
+    elif method == "midpoint":
+        value = (rows[low] + rows[int(np.ceil(place))]) * 0.5
+    elif method == "nearest":
+        value = rows[int(np.rint(place))]
+    else:
+        raise NotImplementedError("only the methods linear, lower, higher, midpoint and nearest are known")
+    return np.where(np.isnan(rows[n - 1]), rows[n - 1], value)
+
+
+def at_share_given(rows: Any, q: Any) -> Any:
+    """Return what lies at the share `q` of the way through the numbers before the NaNs."""
+    if rows.ndim == 1:
+        n = int(np.sum(~np.isnan(rows)))
+        place = q * (n - 1)
+        low = min(int(np.floor(place)), n - 1)
+        high = min(low + 1, n - 1)
+        return rows[low] + (rows[high] - rows[low]) * (place - low)
+    else:
+        n = np.sum(~np.isnan(rows), axis=0)
+        place = q * (n - 1)
+        low = np.maximum(np.minimum(np.floor(place), n - 1.0), 0.0).astype(np.int64)
+        high = np.maximum(np.minimum(low + 1, n - 1), 0)
+        below = np.take_along_axis(rows, low[None], axis=0)[0]
+        above = np.take_along_axis(rows, high[None], axis=0)[0]
+        return below + (above - below) * (place - low).astype(rows.dtype)
