@@ -27,6 +27,8 @@ find(np.sin)  # loads the tables
 
 V, M, S, C = values(4), values(3, 4), definite(3, 3), values(2, 3, 4)
 W, N = values(4, seed=1), values(3, 4, seed=1)
+Z, ZM = complex_values(4), complex_values(3, 4)
+SIX, SQUARES = definite(6, 6).reshape(2, 3, 6), values(2, 3, 3)
 TABLE = np.array([-2.0, -0.5, 1.0, 2.5])
 ROWS = np.array([0, 2, 2])
 GRID = np.array([[0, 1], [2, 2]])
@@ -40,6 +42,29 @@ EXPANDED: dict[Any, tuple[Any, ...]] = {
     math.hypot: (case(0.3, 0.4), case(0.3, 0.4, -0.5)),
     np.linalg.multi_dot: (case([values(2, 3), M, W]),),
     np.linalg.slogdet: (case(S),),
+    np.linalg.norm: (case(S, ord="nuc"), case(S, ord=-2), case(C, ord=1, axis=(0, 2)), case(M, ord=-np.inf)),
+    np.linalg.vector_norm: (case(M), case(M, axis=1, keepdims=True), case(M, ord=3, axis=0), case(V, ord=np.inf)),
+    np.linalg.matrix_norm: (case(M), case(C, ord=1), case(C, ord=2), case(S, ord="nuc", keepdims=True)),
+    np.linalg.cond: (case(S), case(S, p=-2), case(S, 1), case(S, "fro")),
+    np.linalg.cholesky: (case(S @ S.T, upper=True),),
+    np.linalg.qr: (case(M.T, mode="r"),),
+    np.linalg.svd: (case(M, compute_uv=False), case(C, compute_uv=False)),
+    np.linalg.eig: (case(S + np.diag([0.0, 2.0, 5.0])),),
+    np.linalg.eigvals: (case(S + np.diag([0.0, 2.0, 5.0])),),
+    np.linalg.matrix_power: (case(S / 4.0, 11), case(S, -3), case(S, 0)),
+    np.linalg.tensorinv: (case(SIX), case(definite(6, 6).reshape(6, 3, 2), ind=1)),
+    np.linalg.tensorsolve: (case(SIX, values(2, 3)), case(SIX, values(2, 3, seed=3))),
+    np.linalg.cross: (case(values(3), values(3, seed=1)), case(values(3, 2), values(3, 2, seed=1), axis=0)),
+    np.linalg.trace: (case(S), case(SQUARES, offset=1)),
+    np.linalg.diagonal: (case(S), case(SQUARES)),
+    np.linalg.matmul: (case(M, N.T), case(C, C.swapaxes(1, 2)), case(ZM, ZM.T)),
+    np.linalg.outer: (case(V, W), case(V, values(3)), case(V, Z)),
+    np.linalg.tensordot: (case(M, N), case(M, C, axes=([0, 1], [1, 2])), case(M.T, N, axes=1)),
+    np.linalg.vecdot: (case(V, W), case(M, N, axis=0), case(M, W), case(Z, ZM)),
+    np.vecdot: (case(V, W), case(M, N, axis=0), case(M, W), case(Z, ZM)),
+    np.kron: (case(V, M), case(M, 0.7), case(C, V)),
+    np.cross: (case(values(3, 2), values(3, 2, seed=1), axis=0), case(values(3, 2), values(2, 3), axisa=0)),
+    np.trace: (case(C, axis1=0, axis2=2), case(C, 1, 0, 2)),
     np.reshape: (case(M, (2, 6), order="F"), case(M, -1, order="F")),
     np.ravel: (case(M, order="F"),),
     np.array_split: (case(M, 3, axis=1), case(V, 3), case(M, [1, 3], axis=1)),
@@ -135,6 +160,9 @@ EXPANDED: dict[Any, tuple[Any, ...]] = {
     np.fft.irfftn: (case(M), case(C, axes=(1, 2))),
     np.fft.fftshift: (case(M), case(M, axes=1)),
     np.fft.ifftshift: (case(M), case(V)),
+    **({np.matvec: (case(M, V), case(C, M[:2]), case(M, Z), case(ZM, V)),
+        np.vecmat: (case(values(3), M), case(M[:2, :3], C), case(Z[:3], M), case(Z[:3], ZM))}
+       if hasattr(np, "matvec") else {}),  # since NumPy 2.2
 }  # fmt: skip
 """Functions that are read as other code (`EXPANSIONS`): where they are sampled."""
 
@@ -153,6 +181,30 @@ PROCEDURES: dict[Any, tuple[Any, ...]] = {
     np.minimum.at: (case(V, ROWS, values(3, seed=2)),),
 }  # fmt: skip
 """Procedures: the first argument is written into, and is what they give."""
+
+
+HERMITIAN = (np.linalg.cholesky, np.linalg.eigh, np.linalg.eigvalsh)
+"""Functions of a Hermitian matrix: of complex matrices, they are called with the Hermitian part of the argument.
+
+Its tangents and the steps of the differences are then Hermitian too.
+"""
+
+BESIDE_PHASES: dict[Any, tuple[str, ...]] = {
+    np.linalg.eigh: (
+        "    w, v = {call}",
+        "    weights = np.arange(w.shape[-1]) + 1.0",
+        "    return w, (v * weights) @ np.conj(np.matrix_transpose(v))",
+    ),
+    np.linalg.svd: (
+        "    u, s, vh = {call}",
+        "    weights = np.arange(s.shape[-1]) + 1.0",
+        "    return s, (u * weights) @ vh, np.abs(u), np.abs(vh)",
+    ),
+}
+"""What a call gives with complex vectors, whose phases are arbitrary: what is made of them that has no phase.
+
+Sums with a weight for each vector tell the vectors apart, as a product that gives back the matrix does not.
+"""
 
 
 @dataclass(frozen=True)
@@ -342,8 +394,12 @@ def program(call: Call) -> tuple[Callable[..., Any], tuple[Any, ...], tuple[int,
     for name, value in call.static.items():
         scope[f"set_{name}"] = value
         words.append(f"{name}=set_{name}")
+    if call.variant == "complex" and call.fn in HERMITIAN:
+        words[0] = "0.5 * (x0 + np.conj(np.matrix_transpose(x0)))"
     body = f"function({', '.join(words)})"
     lines = [f"    return {body}"]
+    if call.variant == "complex" and call.fn in BESIDE_PHASES:
+        lines = [line.format(call=body) for line in BESIDE_PHASES[call.fn]]
     if call.procedure:
         lines = ["    x0 = x0.copy()", f"    {body}", "    return x0"]
     text = f"def call({', '.join(names)}):\n" + "\n".join(lines) + "\n"

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from s2sad import runtime
 from s2sad.ir import ops
 from s2sad.ir.nodes import Const, Expr, Pack
 from s2sad.ir.typeof import layout_of
@@ -101,6 +102,9 @@ def _special(fn: Any, args: tuple[Expr, ...], static: dict[str, Any]) -> Type | 
     if fn is np.squeeze and "axis" not in static and isinstance(kinds[0], Array):
         if any(isinstance(d, Sym) and not not_one(d) for d in kinds[0].dims):
             raise InferenceError("which axes have length one is not known here; name the axis")
+    if fn is runtime.put_diagonal and isinstance(kinds[0], Array) and isinstance(kinds[1], Array):
+        # a sample's diagonal need not have room in a sample's matrix
+        return Array(kinds[0].dtype, kinds[1].dims)
     if fn in (np.reshape,):
         return _reshape(args)
     if fn is np.bincount:

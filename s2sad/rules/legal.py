@@ -381,6 +381,13 @@ def _astype(call: Apply) -> Expr:
     return Apply(np.ndarray.astype, (*call.args, Const(dtype, Static(dtype))), call.type)
 
 
+def _conversion(call: Apply) -> Expr | None:
+    """`np.float32(x)` of an array is `x.astype(np.float32)`: Numba converts numbers alone by a call."""
+    if not isinstance(call.args[0].type, Array):
+        return None
+    return Apply(np.ndarray.astype, (*call.args, Const(call.fn, Static(call.fn))), call.type)
+
+
 def _expand_dims(call: Apply) -> Expr | None:
     axis = dict(call.static).get("axis")
     result = call.args[0]
@@ -641,6 +648,7 @@ _REWRITES: dict[Any, Rewrite] = {
     np.linalg.inv: _batched(runtime.inv_batch),
     np.linalg.det: _batched(runtime.det_batch),
     ops.astype: _astype,
+    **dict.fromkeys((np.float64, np.float32, np.complex128, np.complex64), _conversion),
     np.einsum: _einsum,
     np.tensordot: _tensordot,
     np.polyval: _renamed(runtime.polyval),

@@ -34,8 +34,6 @@ def test_no_function_is_without_a_domain() -> None:
 @pytest.mark.parametrize("call", CALLS, ids=ident)
 def test_call(call: Call) -> None:
     """Climb."""
-    if call.fn is np.linalg.norm and call.static.get("ord") == 2 and "axis" not in call.static:
-        pytest.skip("the rule of the largest singular value needs one of `svd`")
     climb_call(call)
 
 
