@@ -42,7 +42,9 @@ if TYPE_CHECKING:
     from s2sad.analysis.facts import Facts
 
 _UNSURE = (np.reshape, np.ravel)
-_NO_SHADOW = (np.asarray, np.asanyarray, np.broadcast_to, np.diagonal, ops.unbroadcast, runtime.unbroadcast)
+_NO_SHADOW = (
+    np.asarray, np.asanyarray, np.broadcast_to, np.diagonal, np.diag, np.einsum, ops.unbroadcast, runtime.unbroadcast,
+)  # fmt: skip
 """Views that may be copies, or cannot be written: their adjoint is an array of its own."""
 
 

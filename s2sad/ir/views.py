@@ -8,7 +8,7 @@ import numpy as np
 
 from s2sad import runtime
 from s2sad.ir import ops
-from s2sad.ir.nodes import Apply, Expr, Index, Slice, Var
+from s2sad.ir.nodes import Apply, Const, Expr, Index, Slice, Var
 from s2sad.ir.types import Array, ListOf, is_complex, not_one
 
 VIEWS: frozenset[Any] = frozenset({
@@ -33,6 +33,10 @@ def view_base(expr: Expr) -> Var | None:
             return None
         case Apply(fn, (first, *_)) if fn is np.reshape and _surely_copied(first, expr):
             return None
+        case Apply(fn, (first, *_)) if fn is np.diag:
+            return view_base(first) if isinstance(first.type, Array) and len(first.type.dims) == 2 else None
+        case Apply(fn, (Const(str(text)), only)) if fn is np.einsum:
+            return view_base(only) if _sums_nothing(text) else None
         case Apply(fn, args) if fn in VIEWS:
             if fn is np.real and is_complex(args[0].type):
                 return view_base(args[0])
@@ -47,6 +51,12 @@ def _surely_copied(base: Expr, result: Expr) -> bool:
     if not (isinstance(kind, Array) and isinstance(flat, Array)) or len(kind.dims) < 2 or len(flat.dims) != 1:
         return False
     return kind.layout == "F" and all(not_one(d) for d in kind.dims)
+
+
+def _sums_nothing(subscripts: str) -> bool:
+    """Say whether every letter of one operand is in the result: `einsum` then gives a view, of a diagonal say."""
+    letters, arrow, result = subscripts.replace(" ", "").partition("->")
+    return not arrow or set(letters) <= set(result)
 
 
 def is_advanced(index: tuple[Any, ...]) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import s2sad
-from s2sad.errors import S2SADError
+from s2sad.errors import AliasError, S2SADError
 from s2sad.rules.sample import values
 from tests.rulebook import climb_function
 
@@ -124,3 +124,29 @@ def test_second_order_through_a_list_of_arrays() -> None:
     x, s, v = values(3), 0.7, values(3, seed=2)
     _, got = s2sad.jvp(s2sad.grad(program), (x, s), (v, 0.0))
     np.testing.assert_allclose(got, v * s * sum((s + i) ** 2 for i in range(3)), rtol=1e-12)
+
+
+@pytest.mark.parametrize("view", ["np.diag(b)", "np.diag(b, 1)", "np.diagonal(b)", "np.linalg.diagonal(b)",
+                                  "np.einsum('ii->i', b)", "np.einsum('ij->ji', b)"])  # fmt: skip
+def test_a_view_that_moves_with_a_later_write_is_refused(view: str) -> None:
+    """What NumPy gives as a view, and s2sad treats as an array of its own, is not read past a write."""
+    text = f"def f(a):\n    b = a * 1.0\n    d = {view}\n    b[0, 0] = 2.0 * a[1, 1]\n    return np.sum(d ** 2)\n"
+    file = f"<view {view}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
+    scope: dict[str, Any] = {"np": np}
+    exec(compile(text, file, "exec"), scope)
+    with pytest.raises(AliasError, match=r"`b` is written here while `d` may share its memory"):
+        s2sad.differentiate(target="python")(scope["f"]).grad(values(3, 3))
+
+
+def test_a_diagonal_that_is_a_copy_is_read_past_a_write() -> None:
+    """A matrix from a vector, and sums over letters, are arrays of their own."""
+
+    def call(x: Any, a: Any) -> Any:
+        y, b = x * 1.0, a * 1.0
+        d, sums = np.diag(y), np.einsum("ij->i", b)
+        y[0] = 2.0 * x[1]
+        b[0, 0] = 2.0 * a[1, 1]
+        return np.sum(d**2) + np.sum(sums**2) + np.sum(b) + np.sum(y)
+
+    climb_function(call, (values(3), values(3, 3)), (0, 1), "copies")
