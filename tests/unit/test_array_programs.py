@@ -62,7 +62,6 @@ x, s: return stacked(x, s, np.column_stack) * 2.0
 REFUSED = {
     "return np.pad(M, 1, mode='linear_ramp')": "only the modes constant, edge",
     "return np.take(M, [0, 9], mode='clip')": "`take` with `mode='clip'` has no derivative rule",
-    "return np.interp(M[0], M[1], M[2], period=1.0)": "with a period",
     "return np.vectorize(np.sin)(M)": "`vectorize` is not supported",
     "return np.squeeze(M[:, :1])": "name the axis",
     "A = M.T; A.flat[0] = 1.0; return A": "not in C order",
