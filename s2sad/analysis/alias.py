@@ -41,7 +41,7 @@ from s2sad.ir.walk import bound, reads, root_of, statements
 if TYPE_CHECKING:
     from s2sad.analysis.facts import Facts
 
-_UNSURE = (np.reshape, np.ravel)
+_UNSURE = (np.reshape, np.ravel, np.ascontiguousarray)
 _NO_SHADOW = (
     np.asarray, np.asanyarray, np.broadcast_to, np.diagonal, np.diag, np.einsum, ops.unbroadcast, runtime.unbroadcast,
 )  # fmt: skip

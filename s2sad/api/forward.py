@@ -7,6 +7,7 @@ from typing import Any
 
 from s2sad.api.flatten import Finish, Match, Result, finisher, matcher
 from s2sad.api.guards import Guard, both, guard
+from s2sad.api.known import lowered
 from s2sad.api.plan import Entry, Request, entry, split_aux
 from s2sad.api.specialise import Store
 from s2sad.api.structure import Tree, inexact_leaves
@@ -77,6 +78,7 @@ def forward_store(request: Request) -> Store[Forward]:
     """Return the specialisations of a function in forward mode."""
 
     def build(trees: tuple[Tree, ...], values: tuple[Any, ...]) -> Forward:
+        lowered(request.fun, trees)
         leaves = tuple(leaf for tree in trees for leaf in tree.leaves())
         return Forward(request, trees, matcher(trees), guard(request.fun), leaves)
 

@@ -120,7 +120,7 @@ def _state(owner: Any) -> Any:
         return owner.parts()
     if not _has_attributes(owner):
         return static_key(owner)
-    return tuple((name, static_key(value, 1)) for name, value in list(vars(owner).items()))
+    return tuple((name, static_key(value)) for name, value in list(vars(owner).items()))
 
 
 def _shared(data: list[Any]) -> set[int]:

@@ -8,9 +8,11 @@ from typing import Any, Generic, Protocol, TypeVar
 from s2sad.api.custom import rules_key
 from s2sad.api.flatten import Match
 from s2sad.api.guards import Guard
+from s2sad.api.known import constant, with_constants
 from s2sad.api.plan import DERIVING
 from s2sad.api.signature import Binder
 from s2sad.api.structure import Tree, describe
+from s2sad.ir.types import Scalar
 
 _RECENT = 4  # specialisations tried by generated code before a call is described anew
 
@@ -33,12 +35,13 @@ class Store(Generic[S]):
         last: the structures of the last call that was described.
     """
 
-    __slots__ = ("_build", "_known", "_latest", "_recent", "binder", "last")
+    __slots__ = ("_build", "_constants", "_known", "_latest", "_recent", "binder", "last")
 
     def __init__(self, fun: Callable[..., Any], build: Callable[[tuple[Tree, ...], tuple[Any, ...]], S]) -> None:
         """Keep specialisations of `fun` that `build(trees, values)` makes."""
         self.binder = Binder(fun)
         self._build = build
+        self._constants: frozenset[int] = frozenset()  # the arguments that had to be known
         self._recent: dict[tuple[Any, ...], tuple[S, ...]] = {}
         self._latest: tuple[Any, S] | None = None  # tried before anything is looked up
         self._known: dict[Any, tuple[tuple[Tree, ...], S]] = {}
@@ -66,9 +69,11 @@ class Store(Generic[S]):
         with DERIVING:
             found = self._known.get(key)
             if found is None or (found[1].guard is not None and not found[1].guard()):
-                found = trees, self._build(trees, values)
-                self._known[key] = found
-            plan = found[1]
+                found = with_constants(self._build, trees, values)
+                changed = [i for i, (tree, other) in enumerate(zip(trees, found[0], strict=True)) if tree is not other]
+                self._constants = self._constants.union(changed)
+                self._known[(rules, *(tree.key for tree in found[0]))] = found
+            trees, plan = found
             classes = (rules, *map(type, values))
             others = [p for p in self._recent.get(classes, ()) if p is not plan]
             self._recent[classes] = (plan, *others[: _RECENT - 1])
@@ -82,7 +87,11 @@ class Store(Generic[S]):
     def describe(self, values: tuple[Any, ...]) -> tuple[Tree, ...]:
         """Return the structures of bound values."""
         names = self.binder.names_for(values)
-        return tuple(describe(value, name) for value, name in zip(values, names, strict=True))
+        trees = [describe(value, name) for value, name in zip(values, names, strict=True)]
+        for i in self._constants:
+            if isinstance(trees[i].type, Scalar):
+                trees[i] = constant(trees[i], values[i])
+        return tuple(trees)
 
     def known(self) -> list[tuple[tuple[Tree, ...], S]]:
         """List what has been specialised so far, oldest first."""

@@ -520,13 +520,17 @@ def _add_static(lw: Lowerer, fn: Any, static: dict[str, Any], name: str, value: 
         lw.fail(node, f"`{named}` has no derivative rule", missing_rule_help(fn), MissingRuleError)
     if known is UNKNOWN:
         lw.fail(node, f"`{name}` of `{getattr(fn, '__name__', fn)}` must be known at transform time",
-                "Write it as a constant, or make it a default argument.")  # fmt: skip
+                "Write it as a constant, or as the name of a global one.")  # fmt: skip
+    if name == "copy" and known is False and fn is np.nan_to_num:
+        lw.fail(node, "`nan_to_num(copy=False)` writes into its argument", "Assign: x[:] = np.nan_to_num(x).")
     if known is None and name == "axis" and fn in (np.concatenate, np.sort, np.argsort, np.append):
         static[name] = known
         return
     if known is None and name in ("axis", "out", "initial", "dtype", "order", "ord", "where"):
         return
     if name in ("copy", "subok", "like", "device") or (name == "keepdims" and known is False):
+        return
+    if name == "order" and fn is np.copy:
         return
     if name == "dtype":
         kinds: dict[Any, Any] = {float: np.float64, int: np.int64, complex: np.complex128, bool: np.bool_}
@@ -845,14 +849,13 @@ def _array(fn: Any) -> Any:
         value = args[0]
         if isinstance(value, StaticV):
             value = _outside(lw, value.value, node)
-        if isinstance(value, V) and isinstance(value.expr.type, Array) and fn is np.array and not kwargs:
-            return call_function(lw, np.copy, [value], {}, node)
-        if isinstance(value, V) and isinstance(value.expr.type, Array) and fn is not np.array and not kwargs:
-            return value
         if isinstance(value, V) and isinstance(value.expr.type, Array):
-            from s2sad.frontend.methods import _astype
+            from s2sad.frontend.methods import converted
 
-            return _astype(lw, value, kwargs["dtype"], node) if "dtype" in kwargs else value
+            named = dict(zip(("dtype",), args[1:], strict=False)) | kwargs
+            if fn is np.ascontiguousarray:
+                named["order"] = StaticV("C")
+            return converted(lw, value, named, fn is np.array, node)
         if isinstance(value, StructV) and value.kind == "tuple":
             value = StructV("list", value.keys, value.items)
         return library_call(lw, np.array, [_lists(value), *args[1:]], kwargs, node)
@@ -906,7 +909,7 @@ _SPECIAL: dict[Any, Any] = {
     np.real: _conjugate(np.real),
     np.array: _array(np.array),
     np.asarray: _array(np.asarray),
-    np.ascontiguousarray: _array(np.asarray),
+    np.ascontiguousarray: _array(np.ascontiguousarray),
     np.asanyarray: _array(np.asarray),
 }
 

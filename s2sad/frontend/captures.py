@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,40 +13,41 @@ from s2sad.frontend.values import StructV, V, Value, literal
 from s2sad.ir.nodes import Var
 from s2sad.ir.typeof import typeof
 
+Read = Callable[[], Any]
 
-def capture(lw: Lowerer, found: Any, name: str, path: tuple[Any, ...] = ()) -> Value:
-    """Return the value of an outer array, or of a container that holds arrays."""
+
+def capture(lw: Lowerer, found: Any, name: str, read: Read | None = None) -> Value:
+    """Return the value of an outer array, or of a container that holds arrays.
+
+    `read` gives it anew at each call; None for what a name of an outer scope means.
+    """
+    read = read or functools.partial(lw.source.resolve, name)
     if isinstance(found, np.ndarray):
-        return V(_array(lw, found, name, path))
+        return V(_array(lw, found, name, read))
     if isinstance(found, int | float | complex | np.generic):
         return V(literal(found))
     if isinstance(found, dict):
-        items = tuple(capture(lw, v, f"{name}_{k}", (*path, k)) for k, v in found.items())
+        items = tuple(capture(lw, v, f"{name}_{k}", _item(read, k)) for k, v in found.items())
         return StructV("dict", tuple(found), items)
     if isinstance(found, tuple | list):
         kind = type(found) if hasattr(found, "_fields") else type(found).__name__
         keys = getattr(found, "_fields", tuple(range(len(found))))
-        items = tuple(capture(lw, v, f"{name}_{i}", (*path, i)) for i, v in enumerate(found))
+        items = tuple(capture(lw, v, f"{name}_{i}", _item(read, i)) for i, v in enumerate(found))
         return StructV(kind, keys, items)
     from s2sad.frontend.expressions import outside_value
 
     return outside_value(lw, found, name, None)
 
 
-def _array(lw: Lowerer, array: np.ndarray[Any, Any], name: str, path: tuple[Any, ...]) -> Var | Any:
+def _item(read: Read, key: Any) -> Read:
+    return lambda: read()[key]
+
+
+def _array(lw: Lowerer, array: np.ndarray[Any, Any], name: str, read: Read) -> Var | Any:
     if array.ndim == 0:
         return literal(array[()])
     if id(array) in lw.captured:
         return lw.captured[id(array)].var
-    root = _root_name(name, path)
-    source = lw.source
-
-    def read() -> Any:
-        value = source.resolve(root)
-        for key in path:
-            value = value[key]
-        return value
-
     var = Var(lw.fresh(name), typeof(array, name))
     lw.captured[id(array)] = Captured(var.name, read, var)
     lw.ctx.keep.append(array)
@@ -58,11 +61,6 @@ def capture_object(lw: Lowerer, array: np.ndarray[Any, Any], name: str) -> Var:
         lw.captured[id(array)] = Captured(var.name, lambda: array, var)
         lw.ctx.keep.append(array)
     return lw.captured[id(array)].var
-
-
-def _root_name(name: str, path: tuple[Any, ...]) -> str:
-    suffix = "".join(f"_{key}" for key in path)
-    return name[: len(name) - len(suffix)] if suffix else name
 
 
 def pass_captured(lw: Lowerer, captured: list[Captured]) -> list[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from typing import Any, cast
 
 import gast
@@ -114,8 +115,11 @@ def _name(lw: Lowerer, node: Any) -> Value:
     return outside_value(lw, lw.source.resolve(node.id), node.id, node)
 
 
-def outside_value(lw: Lowerer, found: Any, name: str, node: Any) -> Value:
-    """Return what a global or closure name means: a literal, a captured array, or an object."""
+def outside_value(lw: Lowerer, found: Any, name: str, node: Any, read: Callable[[], Any] | None = None) -> Value:
+    """Return what a global or closure name means: a literal, a captured array, or an object.
+
+    `read` gives it anew at each call, if it is no name but held by an object.
+    """
     from s2sad.frontend.captures import capture
 
     if isinstance(found, bool):
@@ -123,7 +127,7 @@ def outside_value(lw: Lowerer, found: Any, name: str, node: Any) -> Value:
     if isinstance(found, int | float | complex | np.generic):
         return V(literal(found))
     if isinstance(found, np.ndarray | list | tuple | dict) and not _is_plain(found):
-        return capture(lw, found, name)
+        return capture(lw, found, name, read)
     if isinstance(found, tuple | list):
         return StructV(type(found).__name__ if not hasattr(found, "_fields") else type(found),
                        getattr(found, "_fields", tuple(range(len(found)))),
@@ -443,7 +447,7 @@ def _subscript(lw: Lowerer, node: Any) -> Value:
         case StaticV(obj):
             key = lower_expr(lw, node.slice)
             known = key.value if isinstance(key, StaticV) else getattr(getattr(key, "expr", None), "value", None)
-            return outside_value(lw, obj[known], "item", node)
+            return outside_value(lw, obj[known], "item", node, lambda: obj[known])
         case V(expr) if isinstance(expr.type, Array | ListOf | Scalar):
             return lower_index(lw, base, lower_index_items(lw, node.slice, node), node)
         case _:

@@ -13,7 +13,7 @@ from s2sad.frontend.inline import dynamic_lists
 from s2sad.frontend.lowerer import BottomReached, Captured, Context, Instance, Lowerer
 from s2sad.frontend.source import Source, source_of, unwrap
 from s2sad.frontend.statements import lower_block
-from s2sad.frontend.values import StaticV, StructV, V, Value, join_types, leaves_of, rebuild, type_of
+from s2sad.frontend.values import StaticV, StructV, V, Value, const, join_types, leaves_of, rebuild, type_of
 from s2sad.ir.nodes import CallStmt, Expr, Function, Param, Return, Stmt, Var
 from s2sad.ir.types import Static, Struct, Type
 
@@ -108,7 +108,7 @@ def _lower_into(
     for name, kind in zip(names, types, strict=True):
         leaves = _parameter_leaves(name, kind)
         params.extend(Param(leaf.name, leaf.type) for leaf in leaves)
-        env[name] = rebuild(kind, list(leaves))
+        env[name] = _given(rebuild(kind, list(leaves)))
     used = {p.name for p in params} | {n.id for n in gast.walk(source.node) if isinstance(n, gast.Name)}
     lw = Lowerer(ctx, source, env, [], used, instance, dynamic_lists=dynamic_lists(source.node))
     bottomed = _lower_body(lw, source.node) or lw.bottomed
@@ -125,6 +125,11 @@ def _lower_into(
         "", source.span(source.node),
     )  # fmt: skip
     return not bottomed
+
+
+def _given(value: Value) -> Value:
+    """A number that is known is a literal."""
+    return const(value.value) if isinstance(value, StaticV) and type(value.value) in (bool, int, float) else value
 
 
 def _lower_body(lw: Lowerer, node: Any) -> bool:

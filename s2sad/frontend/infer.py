@@ -31,6 +31,7 @@ from s2sad.rules.registry import BROADCASTING
 _LENGTHS = ((11, 29, 47, 67, 83, 101, 127, 149), (43, 31, 19, 13, 59, 71, 79, 97))
 # Many lengths at once are closer together, as an array may have them all.
 _CLOSE = ((11, 13, 17, 19, 23, 29, 31, 37), (31, 29, 23, 19, 17, 13, 11, 37))
+_WHOLE = Sym("whole number")  # stands in the sizes of a run for the value of a whole number
 
 OPERATORS: frozenset[Any] = frozenset({
     operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod,
@@ -107,6 +108,9 @@ def _special(fn: Any, args: tuple[Expr, ...], static: dict[str, Any]) -> Type | 
         return Array(kinds[0].dtype, kinds[1].dims)
     if fn in (np.reshape,):
         return _reshape(args)
+    if fn is np.arange and any(isinstance(k, Scalar) and k.value is None and not isinstance(a, Const)
+                               for k, a in zip(kinds, args, strict=True)):  # fmt: skip
+        return Array(_call(fn, [_sample(kind, {}, 0) for kind in kinds], static).dtype.name, (fresh_dim(),), "C")
     if fn is np.bincount:
         return Array("float64" if len(args) > 1 else "int64", (fresh_dim(),), "C")
     if fn is ops.ifexp and len({str(getattr(k, "dtype", k)) for k in kinds[1:]}) > 1:
@@ -278,8 +282,8 @@ def _sampled(
     merge = merge or _merge
     for merged in (*_mergings(names), None):
         results: list[tuple[Any, dict[int, Dim]]] = []
-        for lengths in _LENGTHS if len(names) < 4 else _CLOSE:
-            sizes = _assign(names, lengths, merged)
+        for whole, lengths in enumerate(_LENGTHS if len(names) < 4 else _CLOSE, 2):
+            sizes = _assign(names, lengths, merged) | {_WHOLE: whole}
             samples = [_sample_tree(arg, kind, sizes, lengths[-1]) for arg, kind in zip(args, types, strict=True)]
             try:
                 result = _call(fn, samples, static)
@@ -424,7 +428,7 @@ def _sample(kind: Type, sizes: dict[Any, int], unknown: int) -> Any:
         case Scalar(dtype, weak, value):
             if isinstance(value, Sym):
                 value = sizes.get(value, unknown or 1)
-            return _sample_scalar(dtype, weak, value)
+            return _sample_scalar(dtype, weak, value, sizes.get(_WHOLE, 2))
         case ListOf(item):
             length = max(unknown // 10, 3)  # another one in each run, so that no length is taken to be known
             return [_sample(item, sizes, unknown)] * length if item is not None else []
@@ -434,11 +438,12 @@ def _sample(kind: Type, sizes: dict[Any, int], unknown: int) -> Any:
             raise InferenceError("a container takes no part in this operation")
 
 
-def _sample_scalar(dtype: str, weak: bool, value: Any) -> Any:
+def _sample_scalar(dtype: str, weak: bool, value: Any, whole: int) -> Any:
+    """A number to try; a whole one that is not known is `whole`, another in each run: it may be a length."""
     if weak:
-        plain = {"bool": True, "int64": 2, "float64": 0.5, "complex128": 0.5 + 0.25j}[dtype]
+        plain = {"bool": True, "int64": whole, "float64": 0.5, "complex128": 0.5 + 0.25j}[dtype]
         return plain if value is None else value
-    return np.dtype(dtype).type(1 if dtype == "bool" else 2 if "int" in dtype else 0.5)
+    return np.dtype(dtype).type(1 if dtype == "bool" else whole if "int" in dtype else 0.5)
 
 
 def _sample_array(dtype: str, shape: tuple[int, ...], layout: str) -> np.ndarray[Any, Any]:

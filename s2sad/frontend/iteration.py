@@ -7,8 +7,9 @@ from typing import Any
 
 import gast
 
+from s2sad.errors import MissingRuleError, UnsupportedSyntaxError
 from s2sad.frontend.expressions import as_expr, lower_expr, lower_index, lower_test
-from s2sad.frontend.infer import infer
+from s2sad.frontend.infer import InferenceError, infer
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.operators import build
 from s2sad.frontend.values import IterV, RangeV, Scope, StaticV, StructV, V, Value, const, literal
@@ -18,6 +19,7 @@ from s2sad.ir.types import Array, ListOf, Scalar
 
 INT = Scalar("int64", weak=True)
 _MAX_UNROLL = 64
+_REFUSALS = (UnsupportedSyntaxError, MissingRuleError, InferenceError)
 
 
 class UnrollNeeded(Exception):
@@ -34,18 +36,23 @@ def lower_for(lw: Lowerer, node: Any, iterable: Value) -> bool:
     items = static_items(lw, iterable)
     if items is not None:
         return _unrolled(lw, node, items)
-    saved = (dict(lw.env), len(lw.block), set(lw.names), len(lw.results))
+    mark = lw.mark()
     try:
         return _counted(lw, node, iterable)
-    except UnrollNeeded as need:
+    except (UnrollNeeded, *_REFUSALS) as refusal:
+        # where the body needs the number itself, an axis or the place in a tuple, the loop is written out
         known = _known_range(iterable)
-        if known is None or len(known) > _MAX_UNROLL:
-            return lw.fail(need.node, "the index into this container is not known",
+        if known is not None and len(known) <= _MAX_UNROLL:
+            lw.back_to(mark)
+            try:
+                return _unrolled(lw, node, [const(i) for i in known])
+            except _REFUSALS:
+                if isinstance(refusal, UnrollNeeded):
+                    raise
+        if isinstance(refusal, UnrollNeeded):
+            return lw.fail(refusal.node, "the index into this container is not known",
                            "Loop over its items, or stack them into one array.")  # fmt: skip
-        lw.env, lw.names = saved[0], saved[2]
-        del lw.block[saved[1] :]
-        del lw.results[saved[3] :]
-        return _unrolled(lw, node, [const(i) for i in known])
+        raise
 
 
 def _known_range(iterable: Value) -> range | None:

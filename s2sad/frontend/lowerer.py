@@ -88,6 +88,17 @@ class Context:
         return {i.name: i.function for i in done if i.function is not None}
 
 
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Where a lowering stood."""
+
+    env: dict[str, Value]
+    block: list[Stmt]
+    names: set[str]
+    sizes: tuple[int, int, int]
+    depth: int
+
+
 @dataclass(slots=True)
 class Lowerer:
     """The state of lowering one function body."""
@@ -122,6 +133,17 @@ class Lowerer:
     def emit(self, stmt: Stmt) -> None:
         """Append a statement to the current block."""
         self.block.append(stmt)
+
+    def mark(self) -> Mark:
+        """Return the state of the lowering, to come back to if what follows is lowered in another way."""
+        sizes = len(self.block), len(self.results), len(self.loops)
+        return Mark(dict(self.env), self.block, set(self.names), sizes, self.depth)
+
+    def back_to(self, mark: Mark) -> None:
+        """Forget what was lowered since `mark`."""
+        self.env, self.block, self.names, self.depth = dict(mark.env), mark.block, set(mark.names), mark.depth
+        for items, size in zip((self.block, self.results, self.loops), mark.sizes, strict=True):
+            del items[size:]
 
     def fresh(self, hint: str) -> str:
         """Return a new IR name built on a noun; clashes take `_2`."""

@@ -12,7 +12,7 @@ from s2sad.frontend.operators import apply, build
 from s2sad.frontend.values import MethodV, StaticV, StructV, V, Value, ZeroV, literal
 from s2sad.ir import ops
 from s2sad.ir.nodes import Append, Apply, Index, Slice, Store
-from s2sad.ir.types import Array, ListOf, Scalar
+from s2sad.ir.types import Array, ListOf, Scalar, is_complex
 
 _AS_FUNCTIONS: dict[str, Any] = {
     name: getattr(np, name)
@@ -53,10 +53,8 @@ def _static_attribute(lw: Lowerer, obj: Any, name: str, node: Any) -> Value:
         found = getattr(obj, name)
     except AttributeError:
         return lw.fail(node, f"`{getattr(obj, '__name__', obj)}` has no attribute `{name}`")
-    if isinstance(found, np.ndarray | list | dict):
-        return lw.fail(node, "an array held by an object is not read at call time",
-                       "Pass it to the function as an argument.")  # fmt: skip
-    return outside_value(lw, found, name, node)
+    owner = getattr(getattr(node, "value", None), "id", "")
+    return outside_value(lw, found, f"{owner}_{name}" if owner else name, node, lambda: getattr(obj, name))
 
 
 def _array_attribute(lw: Lowerer, owner: V, kind: Array | Scalar, name: str, node: Any) -> Value:
@@ -164,6 +162,8 @@ def _array_method(lw: Lowerer, owner: V, name: str, args: list[Value], kwargs: d
     from s2sad.frontend.calls import call_function
 
     expr = owner.expr
+    if name in ("conj", "conjugate") and not is_complex(expr.type):
+        return owner  # NumPy returns the very array
     if name in _AS_FUNCTIONS:
         return call_function(lw, _AS_FUNCTIONS[name], [owner, *args], kwargs, node)
     match name:
@@ -191,7 +191,8 @@ def _array_method(lw: Lowerer, owner: V, name: str, args: list[Value], kwargs: d
         case "put":
             return call_function(lw, np.put, [owner, *args], kwargs, node)
         case "astype":
-            return _astype(lw, owner, args[0], node)
+            named = dict(zip(("dtype", "order", "casting", "subok", "copy"), args, strict=False)) | kwargs
+            return converted(lw, owner, named, True, node)
         case "item" | "__float__":
             return _item(lw, owner, args, node)
         case "tolist":
@@ -204,6 +205,35 @@ def _array_method(lw: Lowerer, owner: V, name: str, args: list[Value], kwargs: d
             return lw.fail(node, f"the array method `{name}` is not supported", "Use a NumPy function instead.")
         case _:
             return lw.fail(node, f"the array method `{name}` is not supported")
+
+
+def converted(lw: Lowerer, owner: V, named: dict[str, Value], copies: bool, node: Any) -> Value:
+    """An array as another dtype, or copied, or the very array where NumPy returns that.
+
+    `copies` is what leaving `copy=` out means: True for `astype` and `np.array`, False for `np.asarray`.
+    """
+    from s2sad.frontend.calls import UNKNOWN, call_function, known_value
+
+    for word in named:
+        if word not in ("dtype", "copy", "order", "casting", "subok"):
+            return lw.fail(node, f"`{word}=` of a conversion is not supported", "Reshape the array instead.")
+    settings = {word: known_value(value) for word, value in named.items() if word != "dtype"}
+    if any(known is UNKNOWN for known in settings.values()) or settings.get("order") not in (None, "K", "C", "A"):
+        return lw.fail(node, "the settings of a conversion must be known constants, and the order C")
+    copies = bool(settings.get("copy", copies))
+    dtype = named.get("dtype")
+    kind = owner.expr.type
+    assert isinstance(kind, Array | Scalar)
+    if dtype is not None and not (isinstance(dtype, StaticV) and dtype.value is None):
+        changed = _astype(lw, owner, dtype, node)
+        same = isinstance(changed, V) and getattr(changed.expr.type, "dtype", "") == kind.dtype
+        if copies or not same:
+            return changed
+    if copies:
+        return call_function(lw, np.copy, [owner], {}, node)
+    if settings.get("order") == "C" and isinstance(kind, Array) and kind.layout != "C":
+        return V(Apply(np.ascontiguousarray, (owner.expr,), Array(kind.dtype, kind.dims, "C")))
+    return owner
 
 
 def _astype(lw: Lowerer, owner: V, dtype: Value, node: Any) -> Value:
@@ -230,5 +260,3 @@ def _item(lw: Lowerer, owner: V, args: list[Value], node: Any) -> Value:
     kind = owner.expr.type
     assert isinstance(kind, Array)
     return lower_index(lw, owner, [literal(0)] * len(kind.dims), node)
-
-

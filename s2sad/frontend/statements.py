@@ -13,6 +13,7 @@ from s2sad.frontend.expressions import as_expr, expand_index, lower_expr, lower_
 from s2sad.frontend.joins import joined_env, same_env, widen_new
 from s2sad.frontend.lowerer import BottomReached, Contribution, Lowerer
 from s2sad.frontend.operators import BINARY, SYMBOLS, apply
+from s2sad.frontend.source import unwrap
 from s2sad.frontend.values import (
     BarV,
     FuncV,
@@ -511,9 +512,7 @@ def _for(lw: Lowerer, node: Any) -> bool:
     return lower_for(lw, node, lower_expr(lw, node.iter))
 
 
-def run_counted(
-    lw: Lowerer, node: Any, var: Var, bounds: tuple[Expr, Expr, Expr], enter: Any
-) -> bool:
+def run_counted(lw: Lowerer, node: Any, var: Var, bounds: tuple[Expr, Expr, Expr], enter: Any) -> bool:
     """Emit `for var in range(*bounds)`; `enter` binds the targets at the head of the body."""
     flag = _completion_flag(lw, node)
     span = lw.span(node)
@@ -555,6 +554,13 @@ def _scope(lw: Lowerer, node: Any, word: str) -> Scope:
 
 
 def _return(lw: Lowerer, node: Any) -> bool:
+    if isinstance(node.value, gast.IfExp) and any(isinstance(n, gast.Call) for n in gast.walk(node.value)):
+        # two returns: only one side is run, and a side that recurses may wait for the other's type
+        choice = node.value
+        sides = [gast.copy_location(gast.Return(value=side), side) for side in (choice.body, choice.orelse)]
+        whole = gast.If(test=choice.test, body=[sides[0]], orelse=[sides[1]])
+        if _recurses(lw, choice):
+            return lower_stmt(lw, gast.copy_location(whole, node))
     value = StaticV(None) if node.value is None else lower_expr(lw, node.value)
     if isinstance(value, FuncV | Poison | RangeV | IterV):
         lw.fail(node, "a function cannot be the result of a differentiated function",
@@ -563,6 +569,13 @@ def _return(lw: Lowerer, node: Any) -> bool:
     lw.results.append(value)
     lw.emit(Return(tuple(leaves_of(value)), lw.span(node)))
     return True
+
+
+def _recurses(lw: Lowerer, node: Any) -> bool:
+    """Say whether an expression calls the function that is being lowered."""
+    own = lw.instance.fun if lw.instance is not None else None
+    names = [n.func.id for n in gast.walk(node) if isinstance(n, gast.Call) and isinstance(n.func, gast.Name)]
+    return any(lw.source.knows(name) and unwrap(lw.source.resolve(name)) is unwrap(own) for name in names)
 
 
 def _public(lw: Lowerer, value: Value, node: Any) -> Value:

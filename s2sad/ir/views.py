@@ -31,6 +31,8 @@ def view_base(expr: Expr) -> Var | None:
             return None if is_advanced(index) else view_base(base)
         case Apply(fn, (first, *_)) if fn is np.ravel and _surely_copied(first, expr):
             return None
+        case Apply(fn, (first, *_)) if fn is np.ascontiguousarray and _fortran(first):
+            return None
         case Apply(fn, (first, *_)) if fn is np.reshape and _surely_copied(first, expr):
             return None
         case Apply(fn, (first, *_)) if fn is np.diag:
@@ -47,8 +49,13 @@ def view_base(expr: Expr) -> Var | None:
 
 def _surely_copied(base: Expr, result: Expr) -> bool:
     """Flattening what is laid out in Fortran order, no axis of length 1, always copies."""
-    kind, flat = base.type, result.type
-    if not (isinstance(kind, Array) and isinstance(flat, Array)) or len(kind.dims) < 2 or len(flat.dims) != 1:
+    return isinstance(result.type, Array) and len(result.type.dims) == 1 and _fortran(base)
+
+
+def _fortran(base: Expr) -> bool:
+    """Say whether elements surely lie in Fortran order and in no other."""
+    kind = base.type
+    if not isinstance(kind, Array) or len(kind.dims) < 2:
         return False
     return kind.layout == "F" and all(not_one(d) for d in kind.dims)
 

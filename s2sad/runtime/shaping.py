@@ -13,9 +13,9 @@ def scatter(g: Any, index: Any, x: Any, axis: int) -> Any:
     inner = 1
     for k in range(axis % x.ndim + 1, x.ndim):
         inner *= x.shape[k]
-    flat, places = np.ravel(g), np.ravel(index)
+    flat, places = np.ravel(np.asarray(g)), np.ravel(np.asarray(index))
     count = places.size
-    out = np.zeros(x.size, g.dtype)
+    out = np.zeros(x.size, x.dtype)
     for o in range(x.size // max(n * inner, 1)):
         for k in range(count):
             at = places[k] % n

@@ -9,10 +9,11 @@ import numpy as np
 
 from s2sad.analysis import alias
 from s2sad.analysis.facts import Facts
-from s2sad.errors import NotDifferentiableError, Span
+from s2sad.errors import NotDifferentiableError, Span, UnsupportedSyntaxError
 from s2sad.frontend.functions import instantiate
-from s2sad.frontend.lowerer import Context, Instance
+from s2sad.frontend.lowerer import BottomReached, Context, Instance
 from s2sad.frontend.operators import build
+from s2sad.frontend.source import source_of
 from s2sad.frontend.values import literal
 from s2sad.ir.nodes import Assign, CallStmt, Comment, Const, Expr, For, Function, If, Param, Return, Stmt, Store, Var
 from s2sad.ir.types import Array, ListOf, Scalar, Static, Struct, Type, is_inexact
@@ -79,9 +80,7 @@ class Deriver:
             own, wrt, self.facts, self.callee_adjoint, False, results, wants_values=False, device=self.ctx.device
         )
         self.decisions.setdefault(callee, made.decisions)
-        shadows = [
-            bar for i, bar in zip(wrt, made.bars, strict=True) if isinstance(fn.params[i].type, Array | ListOf)
-        ]
+        shadows = [bar for i, bar in zip(wrt, made.bars, strict=True) if isinstance(fn.params[i].type, Array | ListOf)]
         scalars = [
             bar for i, bar in zip(wrt, made.bars, strict=True) if not isinstance(fn.params[i].type, Array | ListOf)
         ]
@@ -293,7 +292,15 @@ def derive_program(
 ) -> Derived:
     """Return the program of the derivative of `fun` for these argument types."""
     ctx = ctx or Context()
-    instance = instantiate(ctx, fun, types, Span("<call>", 0, 0, 0, 0, getattr(fun, "__name__", "")))
+    try:
+        instance = instantiate(ctx, fun, types, Span("<call>", 0, 0, 0, 0, getattr(fun, "__name__", "")))
+    except BottomReached as error:
+        source = source_of(fun)
+        raise UnsupportedSyntaxError(
+            f"the recursion of `{source.name}` gives no type for its result",
+            source.span(source.node),
+            "Let one path return without a recursive call, and stand before the others.",
+        ) from error
     return derive_instance(ctx, instance, mode, wrt, aux)
 
 

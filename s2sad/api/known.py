@@ -1,0 +1,70 @@
+"""Numbers that the compiler must know: an axis that is passed as an argument becomes a constant of the call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import numpy as np
+
+from s2sad.api.nested import context
+from s2sad.api.structure import Tree, static_key
+from s2sad.api.written import entered
+from s2sad.errors import MissingRuleError, S2SADError, Span, UnsupportedSyntaxError
+from s2sad.frontend.functions import instantiate
+from s2sad.ir.types import Scalar, Static
+
+S = TypeVar("S")
+Trees = tuple[Tree, ...]
+
+
+def constant(tree: Tree, value: Any) -> Tree:
+    """Return the structure of a number that the compiler is to know."""
+    known = value.item() if isinstance(value, np.generic) else value
+    return replace(tree, type=Static(known), key=("static", static_key(value)), value=value)
+
+
+def with_constants(
+    build: Callable[[Trees, tuple[Any, ...]], S], trees: Trees, values: tuple[Any, ...]
+) -> tuple[Trees, S]:
+    """Build a specialisation; where the compiler refuses, build it again with numbers as constants.
+
+    Whole numbers and flags are tried first, one at a time and then together, then all numbers: most of
+    what must be known is an axis, a count or an order. Each value then has a specialisation of its own.
+
+    Returns:
+        The structures that the specialisation was made for, and it.
+
+    Raises:
+        S2SADError: what the compiler said at first, if constants do not help.
+    """
+    try:
+        return trees, build(trees, values)
+    except (UnsupportedSyntaxError, MissingRuleError) as error:
+        for choice in _choices(trees):
+            pairs = enumerate(zip(trees, values, strict=True))
+            fixed = tuple(constant(tree, value) if i in choice else tree for i, (tree, value) in pairs)
+            try:
+                return fixed, build(fixed, values)
+            except S2SADError:
+                continue
+        raise error
+
+
+def _choices(trees: Trees) -> Iterator[frozenset[int]]:
+    """Yield the arguments to make constants of, the likeliest first."""
+    numbers = [i for i, tree in enumerate(trees) if isinstance(tree.type, Scalar)]
+    whole = [i for i in numbers if np.dtype(getattr(trees[i].type, "dtype")).kind in "biu"]
+    tried: set[frozenset[int]] = set()
+    for choice in (*([i] for i in whole), whole, *([i] for i in numbers), numbers):
+        picked = frozenset(choice)
+        if picked and picked not in tried:
+            tried.add(picked)
+            yield picked
+
+
+def lowered(fun: Callable[..., Any], trees: Trees) -> None:
+    """Read `fun` for arguments of these structures, where numbers are among them; raises what the compiler says."""
+    if any(isinstance(tree.type, Scalar) for tree in trees):
+        instantiate(context("python"), entered(fun), tuple(t.type for t in trees), Span("<call>", 0, 0, 0, 0))
