@@ -92,6 +92,10 @@ EXPANDED: dict[Any, tuple[Any, ...]] = {
     np.interp: (case(V, TABLE, W, left=0.5, right=-0.5),),
     np.polyder: (case(V), case(V, 2)),
     np.polyint: (case(V), case(V, k=0.5)),
+    np.polyfit: (
+        case(values(7), values(7, seed=1), 2), case(values(7), values(7, 2, seed=1), 2),
+        case(values(7), values(7, seed=1), 1, w=values(7, seed=2)),
+    ),
     np.polyadd: (case(V, values(2)),),
     np.polysub: (case(V, values(6)),),
     np.meshgrid: (case(V, values(3)), case(V, values(3), indexing="ij"), case(V, values(3), sparse=True)),

@@ -18,6 +18,7 @@ from s2sad.errors import MissingRuleError
 from s2sad.frontend.displays import displayed, gathered, joined, makes_array, rows_as_arrays
 from s2sad.frontend.expansion import refuse, write_expansion
 from s2sad.frontend.expressions import as_expr, lower_expr, lower_index, lower_test
+from s2sad.frontend.functional import lower_filter, lower_map, lower_reduce
 from s2sad.frontend.infer import InferenceError, infer, infer_several
 from s2sad.frontend.iteration import emit_loop, static_items
 from s2sad.frontend.lowerer import BottomReached, Lowerer
@@ -127,6 +128,8 @@ def call_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
     special = _SPECIAL.get(fn) if _hashable(fn) else None
     if special is not None:
         return special(lw, args, kwargs, node)
+    if isinstance(fn, np.vectorize):
+        return _SPECIAL[np.vectorize](lw, args, kwargs, node)
     if isinstance(fn, functools.partial):
         fixed: list[Value] = [_outside(lw, a, node) for a in fn.args]
         named = {k: _outside(lw, v, node) for k, v in fn.keywords.items()}
@@ -713,10 +716,11 @@ def _extreme(scalar: Any, whole: Any) -> Any:
 
 def _isinstance(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
     classes = known_value(args[1])
-    return StaticV(issubclass(_class_of(args[0]), classes if isinstance(classes, tuple) else (classes,)))
+    return StaticV(issubclass(class_of(args[0]), classes if isinstance(classes, tuple) else (classes,)))
 
 
-def _class_of(value: Value) -> type:
+def class_of(value: Value) -> type:
+    """Return the class that a value has in CPython."""
     match value:
         case V(expr):
             match expr.type:
@@ -877,7 +881,7 @@ _SPECIAL: dict[Any, Any] = {
     builtins.reversed: _iterator("reversed"),
     np.ndindex: _ndindex,
     np.ndenumerate: _iterator("ndenumerate"),
-    np.vectorize: _unread("vectorize", "Write the loop, or call the function with the whole array."),
+    np.vectorize: _unread("vectorize", "Write the loop, call the function with the whole array, or use s2sad.vmap."),
     np.nditer: _unread("nditer", "Loop over np.ndindex(x.shape), or over x.flat."),
     builtins.len: _len,
     builtins.sum: _sum,
@@ -900,6 +904,9 @@ _SPECIAL: dict[Any, Any] = {
     builtins.any: _logical(any, False),
     builtins.bool: _bool,
     builtins.slice: _slice,
+    builtins.map: lower_map,
+    builtins.filter: lower_filter,
+    functools.reduce: lower_reduce,
     ops.refuse: refuse,
     np.shape: _shape,
     np.ndim: _ndim,

@@ -62,12 +62,14 @@ def _key(kind: Type) -> Any:
 
 
 def parameter_names(node: Any) -> list[str]:
-    """Return the parameter names in signature order, `*args` and keyword-only ones included."""
+    """Return the parameter names in signature order, `*args`, keyword-only ones and `**kwargs` included."""
     args = node.args
     names = [a.id for a in [*args.posonlyargs, *args.args]]
     if args.vararg is not None:
         names.append(args.vararg.id)
     names.extend(a.id for a in args.kwonlyargs)
+    if args.kwarg is not None:
+        names.append(args.kwarg.id)
     return names
 
 
@@ -236,9 +238,11 @@ def bind_parameters(
         lw.fail(node, f"`{source.name}` takes {len(positional)} arguments, {len(args)} were given", "", ArgumentError)
     if spec.vararg is not None:
         bound[spec.vararg.id] = StructV("tuple", tuple(range(len(extra))), tuple(extra))
-    if spec.kwarg is not None:
-        lw.fail(node, f"`**{spec.kwarg.id}` in a differentiated function is not supported", "Name the arguments.")
     known = {*positional, *(a.id for a in spec.kwonlyargs)}
+    if spec.kwarg is not None:
+        others = {name: value for name, value in kwargs.items() if name not in known}
+        bound[spec.kwarg.id] = StructV("dict", tuple(others), tuple(others.values()))
+        kwargs = {name: value for name, value in kwargs.items() if name in known}
     for name, value in kwargs.items():
         if name not in known or name in bound:
             lw.fail(node, f"`{source.name}` got an unexpected argument `{name}`", "", ArgumentError)

@@ -56,14 +56,17 @@ class Source:
         raise KeyError(name)
 
 
+_Cached = type(functools.lru_cache(len))
+
+
 def unwrap(fun: Any) -> Any:
-    """Return the plain Python function behind njit dispatchers and `functools.wraps`."""
+    """Return the plain Python function behind njit dispatchers, caches and `functools.wraps`."""
     while True:
         if hasattr(fun, "py_func"):
             fun = fun.py_func
         elif type(fun).__name__ == "FakeCUDAKernel":  # Numba's simulator keeps it elsewhere
             fun = fun.fn
-        elif isinstance(fun, types.FunctionType) and hasattr(fun, "__wrapped__"):
+        elif isinstance(fun, types.FunctionType | _Cached) and hasattr(fun, "__wrapped__"):
             fun = vars(fun)["__wrapped__"]
         elif isinstance(fun, types.MethodType):
             return fun

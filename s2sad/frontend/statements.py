@@ -12,6 +12,7 @@ from s2sad.frontend.exceptions import lower_try
 from s2sad.frontend.expressions import as_expr, expand_index, lower_expr, lower_index, lower_test
 from s2sad.frontend.joins import joined_env, same_env, widen_new
 from s2sad.frontend.lowerer import BottomReached, Contribution, Lowerer
+from s2sad.frontend.matching import lower_match
 from s2sad.frontend.operators import BINARY, SYMBOLS, apply
 from s2sad.frontend.source import unwrap
 from s2sad.frontend.values import (
@@ -69,7 +70,6 @@ _REFUSED = {
     "ClassDef": ("a class inside a differentiated function is not supported", "Move it outside."),
     "AsyncFor": ("`async for` cannot be differentiated", "Use an ordinary loop."),
     "AsyncWith": ("`async with` cannot be differentiated", "Call the function outside."),
-    "Match": ("`match` is not supported", "Write it as `if`/`elif`."),
     "AsyncFunctionDef": ("`async def` cannot be differentiated", "Write a plain function."),
 }
 
@@ -712,6 +712,7 @@ _STATEMENTS: dict[str, Any] = {
     "Try": lower_try,
     "FunctionDef": _function_def,
     "With": _with,
+    "Match": lower_match,
     "Import": _import,
     "ImportFrom": _import,
     "Pass": _pass,

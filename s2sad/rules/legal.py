@@ -195,6 +195,12 @@ def _argsort(call: Apply) -> Expr | None:
 
 def _swapaxes(call: Apply) -> Expr | None:
     static = dict(call.static)
+    x, *axes = call.args
+    given = [getattr(a, "value", None) for a in axes] + list(static.values())
+    if rank(x.type) == 2 and sorted(k % 2 for k in given if isinstance(k, int)) == [0, 1]:
+        assert isinstance(x.type, Array)
+        layout = {"C": "F", "F": "C"}.get(x.type.layout, "A")  # known, so that products need no copy
+        return _apply(ops.transpose, (x,), Array(x.type.dtype, x.type.dims[::-1], layout))
     return _apply(call.fn, (*call.args, *(_int(k) for k in static.values())), call.type)
 
 

@@ -345,6 +345,20 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     return np.concatenate([given / np.arange(given.size, 0, -1), constant])
 
 
+@expands(np.polyfit)
+def polyfit(x: Any, y: Any, deg: int, rcond: Any = None, full: Any = False, w: Any = None, cov: Any = False) -> Any:
+    """Return the coefficients of the polynomial nearest to points: least squares in scaled powers."""
+    if full or cov:
+        ops.refuse("`polyfit` with `full` or `cov` has no derivative rule", "Ask for the coefficients only.")
+    powers, values = np.vander(np.asarray(x), deg + 1), np.asarray(y)
+    if w is not None:
+        powers = powers * np.asarray(w)[:, None]
+        values = values * np.asarray(w) if values.ndim == 1 else values * np.asarray(w)[:, None]
+    size = np.sqrt(np.sum(powers * powers, axis=0))
+    scaled = np.linalg.lstsq(powers / size, values)[0]
+    return scaled / size if values.ndim == 1 else scaled / size[:, None]
+
+
 @expands(np.polyadd)
 def polyadd(a1: Any, a2: Any) -> Any:
     """Return the coefficients of the sum of two polynomials."""

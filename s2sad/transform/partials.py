@@ -22,7 +22,7 @@ from s2sad.frontend.functions import parameter_names
 from s2sad.frontend.lowerer import Context, Contribution, Lowerer
 from s2sad.frontend.source import Source, source_of
 from s2sad.frontend.statements import lower_block
-from s2sad.frontend.values import BarV, StaticV, StructV, V, Value, pack
+from s2sad.frontend.values import BarV, StaticV, StructV, V, Value, ZeroV, pack
 from s2sad.ir.nodes import Apply, Expr, Pack, Stmt
 from s2sad.ir.types import Struct, is_complex
 from s2sad.rules.registry import UNKNOWN, Constant, Elementwise, Structured, find, resolve
@@ -227,8 +227,11 @@ def run_adjoint(rule: Structured, env: dict[str, Value], namer: Namer, span: Spa
 
 def run_tangent(
     rule: Structured, env: dict[str, Value], namer: Namer, span: Span
-) -> tuple[list[Stmt], tuple[Expr, ...]]:
-    """Lower a structured tangent; return its statements and the tangents of the results, none if zero."""
+) -> tuple[list[Stmt], tuple[Expr | None, ...]]:
+    """Lower a structured tangent; return its statements and the tangents of the results.
+
+    One of several that is zero is None; if the only one is, there is none at all.
+    """
     from s2sad.ir.nodes import Return
 
     lw = _rule_lowerer(rule.tangent, env, namer)
@@ -236,7 +239,11 @@ def run_tangent(
     namer.taken |= lw.names
     *before, last = lw.block
     assert isinstance(last, Return), f"the tangent of {rule.tangent.__qualname__} does not end in one return"
-    return [_at(stmt, span) for stmt in before], last.values
+    given = iter(last.values)
+    returned = lw.results[-1]
+    parts = returned.items if isinstance(returned, StructV) else (returned,) if last.values else ()
+    dots = tuple(None if isinstance(part, ZeroV) else next(given) for part in parts)
+    return [_at(stmt, span) for stmt in before], dots
 
 
 def _rule_lowerer(fn: Callable[..., Any], env: dict[str, Value], namer: Namer) -> Lowerer:

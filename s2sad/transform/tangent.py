@@ -414,7 +414,8 @@ class _Expression(Cotangents):
         for name in names[names.index("y") + 1 :]:
             env.setdefault(name, ZeroV())
         statements, dots = run_tangent(rule, bind_rule(rule.tangent, expr, env, self.span), self.namer, self.span)
-        return dots, statements
+        inexact = [target for target in call.targets if is_inexact(target.type)]
+        return tuple(_zeros(t) if dot is None else dot for t, dot in zip(inexact, dots, strict=True)), statements
 
     def _dot_value(self, arg: Expr) -> Any:
         if isinstance(arg, Pack):

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 THEMES = ("loops", "control", "mutation", "aliases", "containers", "calls", "elementwise", "reductions",
-          "numpy_style", "layouts", "physics", "learning", "numerics", "field", "decompositions")
+          "numpy_style", "layouts", "physics", "learning", "numerics", "field", "decompositions",
+          "language")
 
 
 @dataclass(frozen=True, slots=True)
