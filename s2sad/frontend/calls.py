@@ -1,10 +1,9 @@
-"""Calls: builtins, NumPy and `math`, the user's own functions, functions defined on the spot."""
+"""Calls: which kind of callable it is, and what a call of that kind becomes."""
 
 from __future__ import annotations
 
 import builtins
 import functools
-import inspect
 import operator
 import sys
 import types
@@ -13,23 +12,28 @@ from typing import Any
 import gast
 import numpy as np
 
-from s2sad import runtime
 from s2sad.errors import MissingRuleError
+from s2sad.frontend.arguments import (
+    STATIC_NAMES,
+    UNKNOWN,
+    in_order,
+    known_value,
+    missing_rule_help,
+    parameters_of,
+    split_arguments,
+)
 from s2sad.frontend.displays import displayed, gathered, joined, makes_array, rows_as_arrays
-from s2sad.frontend.expansion import refuse, write_expansion
+from s2sad.frontend.expansion import write_expansion
 from s2sad.frontend.expressions import as_expr, lower_expr, lower_index, lower_test
-from s2sad.frontend.functional import lower_filter, lower_map, lower_reduce
 from s2sad.frontend.infer import InferenceError, infer, infer_several
-from s2sad.frontend.iteration import emit_loop, static_items
+from s2sad.frontend.iteration import static_items
 from s2sad.frontend.lowerer import BottomReached, Lowerer
 from s2sad.frontend.operators import apply, build
 from s2sad.frontend.source import has_source, unwrap
 from s2sad.frontend.transforms import Derivation, Linear, as_derivation, call_transformed, needs_writing_out
 from s2sad.frontend.values import (
     FuncV,
-    IterV,
     MethodV,
-    RangeV,
     StaticV,
     StructV,
     V,
@@ -37,24 +41,15 @@ from s2sad.frontend.values import (
     ZeroV,
     const,
     leaves_of,
-    literal,
     rebuild,
     type_of,
 )
 from s2sad.ir import ops
-from s2sad.ir.draws import PARAMETERS, UNSUPPORTED, is_draw, rehearsed
-from s2sad.ir.nodes import Apply, Assign, CallStmt, Const, Expr, Index, Pack, Slice, Store, Var
+from s2sad.ir.draws import UNSUPPORTED, is_draw, rehearsed
+from s2sad.ir.nodes import Apply, CallStmt, Expr, Index, Pack, Slice, Store, Var
 from s2sad.ir.types import Array, ListOf, Scalar, Static, is_complex
 from s2sad.ir.views import is_advanced
 from s2sad.rules.writing import AT
-
-STATIC_NAMES: frozenset[str] = frozenset({
-    "axis", "axes", "keepdims", "ddof", "dtype", "order", "n", "k", "ord", "mode", "indexing",
-    "initial_static", "offset", "axis1", "axis2", "norm", "decimals", "copy", "full_matrices",
-    "UPLO", "casting", "axisa", "axisb", "axisc", "nan", "posinf", "neginf", "optimize", "lower",
-    "kind", "side", "source", "destination", "pad_width", "constant_values", "stable", "return_index",
-    "endpoint", "subok", "like", "device", "hermitian", "compute_uv", "trans", "increasing", "minlength",
-})  # fmt: skip
 
 
 def lower_call(lw: Lowerer, node: Any) -> Value:
@@ -125,11 +120,13 @@ def call_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
         from s2sad.frontend.einsum import call_einsum
 
         return call_einsum(lw, args, kwargs, node)
-    special = _SPECIAL.get(fn) if _hashable(fn) else None
+    from s2sad.frontend.specials import SPECIAL
+
+    special = SPECIAL.get(fn) if _hashable(fn) else None
     if special is not None:
         return special(lw, args, kwargs, node)
     if isinstance(fn, np.vectorize):
-        return _SPECIAL[np.vectorize](lw, args, kwargs, node)
+        return SPECIAL[np.vectorize](lw, args, kwargs, node)
     if isinstance(fn, functools.partial):
         fixed: list[Value] = [_outside(lw, a, node) for a in fn.args]
         named = {k: _outside(lw, v, node) for k, v in fn.keywords.items()}
@@ -385,14 +382,6 @@ def _draw(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value], nod
     return V(lw.atom(Apply(fn, tuple(dynamic), kind, tuple(static.items())), fn.__name__, lw.span(node)))
 
 
-def in_order(fn: Any, given: int, kwargs: dict[str, Value]) -> list[Value]:
-    """Take the parameters of a distribution out of the keywords, the default of each before the last."""
-    names = PARAMETERS.get(fn.__name__, {})
-    rest = list(names.items())[given:]
-    last = max((k for k, (name, _) in enumerate(rest) if name in kwargs), default=-1)
-    return [kwargs.pop(name) if name in kwargs else const(default) for name, default in rest[: last + 1]]
-
-
 def several_results(fn: Any) -> tuple[str, ...]:
     """Return nouns for the results of a library function that has several, else nothing."""
     from s2sad.rules import Structured, find
@@ -439,134 +428,6 @@ def _untypable(lw: Lowerer, fn: Any, reason: str, node: Any) -> Value:
     return lw.fail(node, f"`{name}` cannot be applied here", f"NumPy says: {reason.strip()}.", ArgumentError)
 
 
-def dotted(fn: Any) -> str:
-    """Return the public path under which a callable is imported: `np.linalg.cond`, `scipy.special.lpmv`."""
-    name = getattr(fn, "__name__", "f")
-    home = getattr(fn, "__module__", None) or ""
-    if isinstance(fn, np.ufunc):
-        home = "numpy" if getattr(np, name, None) is fn else "scipy.special"
-    parts = home.split(".")
-    while len(parts) > 1 and (parts[-1].startswith("_") or any(part.startswith("_") for part in parts)):
-        parts.pop()
-    if home in ("", "builtins"):
-        return f"builtins.{name}" if home else name
-    return ".".join(["np" if parts[0] == "numpy" else parts[0], *parts[1:], name])
-
-
-def missing_rule_help(fn: Any) -> str:
-    """Show the three lines that add a rule for `fn`."""
-    return (
-        "Neither a rule nor Python source to differentiate was found. Give it a rule:\n"
-        f"    s2sad.defvjp({dotted(fn)}, fwd, bwd)\n"
-        f"    # fwd(*args) -> (result, residuals)\n"
-        f"    # bwd(residuals, result_bar) -> one cotangent for each argument"
-    )
-
-
-@functools.lru_cache(maxsize=1024)
-def parameters_of(fn: Any) -> tuple[str, ...] | None:
-    """Return the parameter names of a library function, or None where they are not known."""
-    if isinstance(fn, np.ufunc) or fn is np.einsum or fn.__module__ in ("math", "cmath"):
-        return None
-    try:
-        parameters = inspect.signature(fn).parameters.values()
-        if any(p.kind is p.VAR_POSITIONAL for p in parameters):  # what follows has names of its own
-            return tuple(p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD)
-        return tuple(p.name for p in parameters)
-    except (TypeError, ValueError):
-        return _KNOWN_PARAMETERS.get(fn)
-
-
-_KNOWN_PARAMETERS: dict[Any, tuple[str, ...]] = {
-    np.concatenate: ("arrays", "axis"), np.dot: ("a", "b"), np.where: ("condition", "x", "y"),
-    np.bincount: ("x", "weights", "minlength"), np.copyto: ("dst", "src", "casting", "where"),
-    np.zeros: ("shape", "dtype"), np.empty: ("shape", "dtype"), np.array: ("object", "dtype"),
-    np.asarray: ("a", "dtype"), np.arange: ("start", "stop", "step", "dtype"),
-    np.inner: ("a", "b"), np.vdot: ("a", "b"), np.empty_like: ("prototype", "dtype"),
-    np.ascontiguousarray: ("a", "dtype"), np.asfortranarray: ("a", "dtype"),
-}  # fmt: skip
-
-
-_RUN_TIME: dict[Any, tuple[str, ...]] = {
-    **dict.fromkeys((np.fft.fft, np.fft.ifft, np.fft.rfft, np.fft.irfft, np.fft.fftfreq, np.fft.rfftfreq), ("n",)),
-    **dict.fromkeys((runtime.rfft_back, runtime.fit_axis), ("n",)),
-}  # fmt: skip
-"""Parameters that go by the name of a setting, but may be computed."""
-
-
-def split_arguments(
-    lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value], node: Any
-) -> tuple[list[Expr], dict[str, Any]]:
-    """Separate run-time operands from settings known now (`axis`, `keepdims`, `dtype`, …)."""
-    names = parameters_of(fn)
-    dynamic: list[Expr] = []
-    static: dict[str, Any] = {}
-    for position, value in enumerate(args):
-        name = names[position] if names is not None and position < len(names) else ""
-        if name in STATIC_NAMES and name not in _RUN_TIME.get(fn, ()):
-            _add_static(lw, fn, static, name, value, node)
-        else:
-            dynamic.append(as_expr(lw, value, node))
-    for name, value in kwargs.items():
-        static_name = name in STATIC_NAMES and name not in _RUN_TIME.get(fn, ())
-        if names is not None and name in names and not static_name and names.index(name) == len(dynamic):
-            dynamic.append(as_expr(lw, value, node))
-        else:
-            _add_static(lw, fn, static, name, value, node)
-    return dynamic, static
-
-
-def _add_static(lw: Lowerer, fn: Any, static: dict[str, Any], name: str, value: Value, node: Any) -> None:
-    known = known_value(value)
-    if known is UNKNOWN and not _ruled(fn):
-        named = getattr(fn, "__name__", fn)
-        lw.fail(node, f"`{named}` has no derivative rule", missing_rule_help(fn), MissingRuleError)
-    if known is UNKNOWN:
-        lw.fail(node, f"`{name}` of `{getattr(fn, '__name__', fn)}` must be known at transform time",
-                "Write it as a constant, or as the name of a global one.")  # fmt: skip
-    if name == "copy" and known is False and fn is np.nan_to_num:
-        lw.fail(node, "`nan_to_num(copy=False)` writes into its argument", "Assign: x[:] = np.nan_to_num(x).")
-    if known is None and name == "axis" and fn in (np.concatenate, np.sort, np.argsort, np.append):
-        static[name] = known
-        return
-    if known is None and name in ("axis", "out", "initial", "dtype", "order", "ord", "where"):
-        return
-    if name in ("copy", "subok", "like", "device") or (name == "keepdims" and known is False):
-        return
-    if name == "order" and fn is np.copy:
-        return
-    if name == "dtype":
-        kinds: dict[Any, Any] = {float: np.float64, int: np.int64, complex: np.complex128, bool: np.bool_}
-        known = kinds.get(known, known)
-        known = np.dtype(known).type
-    static[name] = known
-
-
-def _ruled(fn: Any) -> bool:
-    from s2sad.rules import find
-
-    return find(fn) is not None
-
-
-UNKNOWN = object()
-
-
-def known_value(value: Value) -> Any:
-    """Return the Python object that a value is at transform time, or a sentinel."""
-    match value:
-        case StaticV(obj):
-            return obj
-        case StructV(kind, _, items) if kind in ("tuple", "list"):
-            parts = [known_value(item) for item in items]
-            return UNKNOWN if any(p is UNKNOWN for p in parts) else tuple(parts)
-        case V(Const(number)):
-            return number
-        case V(expr) if isinstance(expr.type, Scalar) and isinstance(expr.type.value, int):
-            return expr.type.value
-        case _:
-            return UNKNOWN
-
-
 def _ufunc_method(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
     """`np.add.at`, `np.add.reduce` and their like."""
     owner, name = fn.__self__, fn.__name__
@@ -604,320 +465,5 @@ def _ufunc_method(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
 
 # ---- builtins and functions that are syntax rather than arithmetic ----
 
-
-def _range(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
-    exprs = [as_expr(lw, a, node) for a in args]
-    start = exprs[0] if len(exprs) > 1 else literal(0)
-    stop = exprs[1] if len(exprs) > 1 else exprs[0]
-    return RangeV(start, stop, exprs[2] if len(exprs) > 2 else literal(1))
-
-
-def _iterator(kind: str) -> Any:
-    def lower(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
-        if kind == "reversed" and isinstance(args[0], RangeV):
-            return _reversed_range(args[0])
-        start = kwargs.get("start") or (args[1] if kind == "enumerate" and len(args) > 1 else None)
-        parts = tuple(args[:1]) if kind != "zip" else tuple(args)
-        return IterV(kind, parts, None if start is None else as_expr(lw, start, node))
-
-    return lower
-
-
-def _ndindex(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
-    shape = args[0].items if len(args) == 1 and isinstance(args[0], StructV) else tuple(args)
-    return IterV("ndindex", tuple(shape))
-
-
-def _unread(name: str, way_out: str) -> Any:
-    def lower(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
-        return lw.fail(node, f"`{name}` is not supported in a differentiated function", way_out)
-
-    return lower
-
-
-def _reversed_range(value: RangeV) -> RangeV:
-    """`reversed(range(a, b))` counts down; another step than 1 first finds the last item."""
-    one = literal(1)
-    step = getattr(value.step.type, "value", None)
-    if step == 1:
-        return RangeV(build(operator.sub, value.stop, one), build(operator.sub, value.start, one), literal(-1))
-    length = Apply(ops.length, (Apply(range, (value.start, value.stop, value.step), Scalar("int64", True)),),
-                   Scalar("int64", True))  # fmt: skip
-    last = build(operator.add, value.start, build(operator.mul, build(operator.sub, length, one), value.step))
-    return RangeV(last, build(operator.sub, value.start, value.step), build(operator.neg, value.step))
-
-
-def _len(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
-    match args[0]:
-        case StructV(_, keys, _):
-            return const(len(keys))
-        case StaticV(obj):
-            return const(len(obj))
-        case RangeV(start, stop, step) if getattr(step.type, "value", None) == 1:
-            return V(build(operator.sub, stop, start))
-        case V(expr) if isinstance(expr.type, Array):
-            return V(build(ops.dim, expr, literal(0)))
-        case V(expr) if isinstance(expr.type, ListOf):
-            return V(Apply(ops.length, (expr,), Scalar("int64", True)))
-        case _:
-            return lw.fail(node, "the length of this value is not known")
-
-
-def _sum(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
-    start = args[1] if len(args) > 1 else kwargs.get("start", const(0))
-    items = static_items(lw, args[0])
-    if items is not None:
-        total = start
-        if isinstance(start, V) and isinstance(start.expr, Const) and start.expr.value == 0 and items:
-            total, items = items[0], items[1:]
-        for item in items:
-            total = apply(lw, operator.add, (as_expr(lw, total, node), as_expr(lw, item, node)), {}, node)
-        return total
-    from s2sad.frontend.iteration import _indexable
-
-    length, item_at = _indexable(lw, args[0], node)
-    first = as_expr(lw, start, node)
-    kind = as_expr(lw, item_at(literal(0)), node).type
-    if not isinstance(kind, Scalar):
-        return call_function(lw, np.sum, [args[0]], {"axis": const(0)}, node)
-    if isinstance(first, Const) and not isinstance(first.value, float):
-        first = literal(float(first.value)) if kind.dtype.startswith("float") else first
-    total = Var(lw.fresh("total"), build(operator.add, first, as_expr(lw, item_at(literal(0)), node)).type)
-    span = lw.span(node)
-    lw.emit(Assign(total, first, span))
-
-    def body(i: Expr) -> None:
-        item = as_expr(lw, item_at(i), node)
-        lw.emit(Assign(total, build(operator.add, total, item), span))
-
-    emit_loop(lw, length, "i", body, node)
-    return V(total)
-
-
-def _extreme(scalar: Any, whole: Any) -> Any:
-    def lower(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
-        if kwargs:
-            return lw.fail(node, f"`{scalar.__name__}` with keywords is not supported")
-        if len(args) == 1:
-            items = static_items(lw, args[0])
-            if items is None:
-                value = args[0]
-                if isinstance(value, V) and isinstance(value.expr.type, ListOf):
-                    value = call_function(lw, np.array, [value], {}, node)
-                return call_function(lw, whole, [value], {}, node)
-            args = items
-        result = args[0]
-        for other in args[1:]:
-            result = apply(lw, scalar, (as_expr(lw, result, node), as_expr(lw, other, node)), {}, node)
-        return result
-
-    return lower
-
-
-def _isinstance(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
-    classes = known_value(args[1])
-    return StaticV(issubclass(class_of(args[0]), classes if isinstance(classes, tuple) else (classes,)))
-
-
-def class_of(value: Value) -> type:
-    """Return the class that a value has in CPython."""
-    match value:
-        case V(expr):
-            match expr.type:
-                case Array():
-                    return np.ndarray
-                case ListOf():
-                    return list
-                case Scalar(dtype, weak):
-                    plain = {"bool": bool, "int64": int, "float64": float, "complex128": complex}
-                    return plain[dtype] if weak and dtype in plain else np.dtype(dtype).type
-                case _:
-                    return object
-        case StructV(kind, _, _):
-            return {"tuple": tuple, "list": list, "dict": dict}[kind] if isinstance(kind, str) else kind
-        case StaticV(obj):
-            return type(obj)
-        case _:
-            return object
-
-
-def _refused(name: str) -> Any:
-    def lower(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
-        return lw.fail(node, f"`{name}` cannot be differentiated", "Pass what it gives as an argument instead.")
-
-    return lower
-
-
-def _container(kind: str) -> Any:
-    def lower(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
-        if kind == "dict":
-            return StructV("dict", tuple(kwargs), tuple(kwargs.values()))
-        if not args:
-            return StructV(kind, (), ())
-        items = static_items(lw, args[0])
-        if items is None:
-            if kind == "list" and isinstance(args[0], V) and isinstance(args[0].expr.type, ListOf | Array):
-                return args[0]
-            return lw.fail(node, f"`{kind}` of a value of unknown length is not supported")
-        return StructV(kind, tuple(range(len(items))), tuple(items))
-
-    return lower
-
-
-def _iscomplexobj(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
-    """Known from the type."""
-    return StaticV(isinstance(args[0], V) and is_complex(args[0].expr.type))
-
-
-def _conjugate(fn: Any) -> Any:
-    """In a rule the conjugate of real numbers is left out; a user's own call stays."""
-
-    def lower(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
-        if lw.in_rule and isinstance(args[0], V) and not is_complex(args[0].expr.type):
-            return args[0]
-        return library_call(lw, fn, args, kwargs, node)
-
-    return lower
-
-
-def _divmod(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
-    pair = (as_expr(lw, args[0], node), as_expr(lw, args[1], node))
-    parts = tuple(apply(lw, fn, pair, {}, node) for fn in (operator.floordiv, operator.mod))
-    return StructV("tuple", (0, 1), parts)
-
-
-def _print(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
-    flat: list[Value] = []
-    for arg in args:
-        flat.extend(arg.items if isinstance(arg, StructV) and arg.kind == "fstring" else [arg])
-    exprs = tuple(as_expr(lw, a, node) for a in flat)
-    return V(Apply(print, exprs, Static(None)))
-
-
-def _breakpoint(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
-    """Stop in the emitted primal sweep; a rule that stops runs as it is, on its own lines."""
-    if lw.ctx.in_rule or not lw.ctx.as_is:
-        lw.fail(node, "`breakpoint` is not compiled", 'Use target="python" while you look.')
-    return V(Apply(breakpoint, (), Static(None)))
-
-
-def _logical(fn: Any, is_and: bool) -> Any:
-    """`all(...)`/`any(...)` over known items; over arrays they are NumPy's."""
-
-    def lower(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
-        items = static_items(lw, args[0])
-        if items is None:
-            return call_function(lw, np.all if is_and else np.any, args, kwargs, node)
-        exprs = tuple(as_expr(lw, item, node) for item in items)
-        return V(Apply(ops.both if is_and else ops.either, exprs, Scalar("bool", True)))
-
-    return lower
-
-
-def _shape(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
-    from s2sad.frontend.methods import attribute
-
-    return attribute(lw, args[0], "shape", node)
-
-
-def _ndim(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
-    from s2sad.frontend.methods import attribute
-
-    return attribute(lw, args[0], "ndim", node)
-
-
-def _size(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
-    from s2sad.frontend.methods import attribute
-
-    return attribute(lw, args[0], "size", node)
-
-
-def _bool(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
-    if isinstance(args[0], V):
-        return V(build(operator.ne, args[0].expr, literal(0)))
-    return StaticV(bool(known_value(args[0])))
-
-
-def _slice(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
-    from s2sad.frontend.values import SliceV
-
-    parts = [None if isinstance(a, StaticV) and a.value is None else a for a in args]
-    lower, upper, step = {1: [None, *parts, None], 2: [*parts, None]}.get(len(parts), parts)
-    return SliceV(lower, upper, step)
-
-
-def _array(fn: Any) -> Any:
-    """`np.array(x)` of an array copies; of a growing list it gathers; of a display it packs."""
-
-    def lower(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
-        value = args[0]
-        if isinstance(value, StaticV):
-            value = _outside(lw, value.value, node)
-        if isinstance(value, V) and isinstance(value.expr.type, Array):
-            from s2sad.frontend.methods import converted
-
-            named = dict(zip(("dtype",), args[1:], strict=False)) | kwargs
-            if fn is np.ascontiguousarray:
-                named["order"] = StaticV("C")
-            return converted(lw, value, named, fn is np.array, node)
-        if isinstance(value, StructV) and value.kind == "tuple":
-            value = StructV("list", value.keys, value.items)
-        return library_call(lw, np.array, [_lists(value), *args[1:]], kwargs, node)
-
-    return lower
-
-
-def _lists(value: Value) -> Value:
-    """Nested displays of an array are lists, whichever brackets the user wrote."""
-    if isinstance(value, StructV) and value.kind in ("tuple", "list"):
-        return StructV("list", value.keys, tuple(_lists(item) for item in value.items))
-    return value
-
-
-_SPECIAL: dict[Any, Any] = {
-    builtins.range: _range,
-    builtins.enumerate: _iterator("enumerate"),
-    builtins.zip: _iterator("zip"),
-    builtins.reversed: _iterator("reversed"),
-    np.ndindex: _ndindex,
-    np.ndenumerate: _iterator("ndenumerate"),
-    np.vectorize: _unread("vectorize", "Write the loop, call the function with the whole array, or use s2sad.vmap."),
-    np.nditer: _unread("nditer", "Loop over np.ndindex(x.shape), or over x.flat."),
-    builtins.len: _len,
-    builtins.sum: _sum,
-    builtins.max: _extreme(builtins.max, np.max),
-    builtins.min: _extreme(builtins.min, np.min),
-    builtins.isinstance: _isinstance,
-    builtins.tuple: _container("tuple"),
-    builtins.list: _container("list"),
-    builtins.dict: _container("dict"),
-    builtins.divmod: _divmod,
-    builtins.eval: _refused("eval"),
-    builtins.exec: _refused("exec"),
-    builtins.globals: _refused("globals"),
-    builtins.locals: _refused("locals"),
-    builtins.input: _refused("input"),
-    builtins.open: _refused("open"),
-    builtins.print: _print,
-    builtins.breakpoint: _breakpoint,
-    builtins.all: _logical(all, True),
-    builtins.any: _logical(any, False),
-    builtins.bool: _bool,
-    builtins.slice: _slice,
-    builtins.map: lower_map,
-    builtins.filter: lower_filter,
-    functools.reduce: lower_reduce,
-    ops.refuse: refuse,
-    np.shape: _shape,
-    np.ndim: _ndim,
-    np.size: _size,
-    np.iscomplexobj: _iscomplexobj,
-    np.conj: _conjugate(np.conj),
-    np.real: _conjugate(np.real),
-    np.array: _array(np.array),
-    np.asarray: _array(np.asarray),
-    np.ascontiguousarray: _array(np.ascontiguousarray),
-    np.asanyarray: _array(np.asarray),
-}
 
 __all__ = ["call_function", "call_value", "lower_call", "lower_test"]

@@ -58,7 +58,7 @@ def call_device(lw: Lowerer, name: DeviceName, args: list[Value], kwargs: dict[s
 
 
 def _grid(lw: Lowerer, path: str, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
-    from s2sad.frontend.calls import known_value
+    from s2sad.frontend.arguments import known_value
 
     table = device.GRID if path == "grid" else device.STRIDE
     count = known_value(args[0]) if args else 0
@@ -76,7 +76,7 @@ def _barrier(lw: Lowerer, path: str, args: list[Value], kwargs: dict[str, Value]
 
 def _memory(lw: Lowerer, path: str, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
     """`cuda.shared.array(shape, dtype)` and `cuda.local.array`: the shape is known when compiling."""
-    from s2sad.frontend.calls import known_value
+    from s2sad.frontend.arguments import known_value
 
     given = dict(zip(("shape", "dtype"), args, strict=False)) | kwargs
     shape = known_value(given["shape"]) if "shape" in given else None

@@ -44,7 +44,8 @@ def gathered(lw: Lowerer, value: Value, node: Any) -> Value:
 
 def joined(lw: Lowerer, fn: Any, items: V, kwargs: dict[str, Value], node: Any) -> Value:
     """Join a list that the function has built: every join is a stack, or the items one behind the other."""
-    from s2sad.frontend.calls import call_function, known_value
+    from s2sad.frontend.arguments import known_value
+    from s2sad.frontend.calls import call_function
 
     kind = items.expr.type.item if isinstance(items.expr.type, ListOf) else None
     if kind is None:

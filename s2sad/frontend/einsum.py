@@ -61,7 +61,7 @@ def _spelled(lw: Lowerer, args: list[Value], node: Any) -> tuple[str, list[Value
 
 
 def _letters(lw: Lowerer, axes: Value, node: Any) -> str:
-    from s2sad.frontend.calls import known_value
+    from s2sad.frontend.arguments import known_value
 
     numbers: list[Any] = [known_value(item) for item in axes.items] if isinstance(axes, StructV) else [None]
     if not all(n is Ellipsis or isinstance(n, int) for n in numbers):

@@ -32,7 +32,7 @@ def write_expansion(lw: Lowerer, body: Any, args: list[Value], kwargs: dict[str,
 
 def refuse(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Any:
     """`ops.refuse(what, way_out)` in a body: an error at the user's call."""
-    from s2sad.frontend.calls import known_value
+    from s2sad.frontend.arguments import known_value
 
     what, way_out = (str(known_value(arg)) for arg in args)
     return lw.fail(node, what, way_out, MissingRuleError)

@@ -40,7 +40,8 @@ def make(lw: Lowerer, maker: Any, node: Any) -> Value:
 
 
 def _part(lw: Lowerer, part: Any, node: Any) -> Value:
-    from s2sad.frontend.calls import call_function, known_value
+    from s2sad.frontend.arguments import known_value
+    from s2sad.frontend.calls import call_function
 
     value = lower_expr(lw, part)
     match value:

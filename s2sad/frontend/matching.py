@@ -152,7 +152,7 @@ def _mapping(lw: Lowerer, keys: list[Any], patterns: list[Any], subject: Any) ->
 
 
 def _class(lw: Lowerer, pattern: Any, subject: Any) -> tuple[list[Any], dict[str, Any]]:
-    from s2sad.frontend.calls import class_of
+    from s2sad.frontend.specials import class_of
 
     given = _value(lw, pattern.cls)
     if not (isinstance(given, StaticV) and isinstance(given.value, type)):

@@ -212,7 +212,8 @@ def converted(lw: Lowerer, owner: V, named: dict[str, Value], copies: bool, node
 
     `copies` is what leaving `copy=` out means: True for `astype` and `np.array`, False for `np.asarray`.
     """
-    from s2sad.frontend.calls import UNKNOWN, call_function, known_value
+    from s2sad.frontend.arguments import UNKNOWN, known_value
+    from s2sad.frontend.calls import call_function
 
     for word in named:
         if word not in ("dtype", "copy", "order", "casting", "subok"):

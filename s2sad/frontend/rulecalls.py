@@ -69,7 +69,7 @@ def _bound(
     lw: Lowerer, rule: UserRule, args: list[Value], kwargs: dict[str, Value], node: Any
 ) -> tuple[list[Value], UserRule]:
     """Return one value per position; what a library function takes by name only stays by name."""
-    from s2sad.frontend.calls import UNKNOWN, known_value, parameters_of
+    from s2sad.frontend.arguments import UNKNOWN, known_value, parameters_of
 
     if has_source(rule.fun):
         try:

@@ -86,7 +86,7 @@ def is_value(value: Any) -> bool:
 
 def known_option(lw: Lowerer, name: str, value: Value, node: Any) -> Any:
     """Return an option of a transform; a located error if it is only known at run time."""
-    from s2sad.frontend.calls import UNKNOWN, known_value
+    from s2sad.frontend.arguments import UNKNOWN, known_value
 
     known = known_value(value)
     if known is UNKNOWN:

@@ -15,8 +15,8 @@ from typing import Any
 import gast
 
 from s2sad.errors import MissingRuleError, NotDifferentiableError, Span
+from s2sad.frontend.arguments import missing_rule_help
 from s2sad.frontend.asis import AsIs
-from s2sad.frontend.calls import missing_rule_help
 from s2sad.frontend.expressions import as_expr, lower_expr
 from s2sad.frontend.functions import parameter_names
 from s2sad.frontend.lowerer import Context, Contribution, Lowerer
