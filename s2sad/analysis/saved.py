@@ -16,20 +16,18 @@ import numpy as np
 
 from s2sad.analysis.alias import Alias, shared_at_writes
 from s2sad.analysis.facts import Facts
-from s2sad.analysis.liveness import Liveness
+from s2sad.analysis.layout import TOP, Block, Layout
+from s2sad.analysis.loops import affine, filled_by, is_whole, taken_back
 from s2sad.analysis.sharing import Groups
 from s2sad.errors import AliasError
 from s2sad.ir import ops
 from s2sad.ir.device import is_barrier, is_index
 from s2sad.ir.draws import is_draw
 from s2sad.ir.nodes import (
-    Append,
     Apply,
     Assign,
-    Break,
     CallStmt,
     Const,
-    Continue,
     Effect,
     Expr,
     For,
@@ -37,8 +35,6 @@ from s2sad.ir.nodes import (
     If,
     Index,
     Pack,
-    Raise,
-    Return,
     Slice,
     Stmt,
     Store,
@@ -50,8 +46,6 @@ from s2sad.ir.types import Array, ListOf, Scalar
 from s2sad.ir.walk import blocks_of, bound, children, exprs_of, reads, root_of, statements, subexpressions
 from s2sad.runtime.lists import zero_arrays, zero_scalars
 
-Block = tuple[int, int]
-TOP: Block = (0, 0)
 _SHAPES = frozenset({
     ops.dim, ops.size, np.zeros_like, np.empty_like, np.ones_like, np.full_like, ops.shape, zero_arrays, zero_scalars,
 })  # fmt: skip
@@ -82,84 +76,6 @@ class Plan:
     """By statement: what takes it back (`k -= 1` for `k += 1`), so that nothing is saved."""
     undefined: dict[Block, list[Var]] = field(default_factory=dict[Block, list[Var]])
     """By block: names that must exist before the block, because a save may come before a definition."""
-
-
-class Layout:
-    """Where everything stands: blocks, their loops, the block that each name lives in."""
-
-    def __init__(self, fn: Function) -> None:
-        """Walk the function once."""
-        self.fn = fn
-        self.block_of: dict[int, Block] = {}
-        self.parent: dict[Block, Block] = {}
-        self.owner: dict[Block, Stmt] = {}
-        self.defs: dict[str, list[Stmt]] = {}
-        self.stores: dict[str, list[Stmt]] = {}
-        self.uses: dict[str, list[Block]] = {}
-        self.live = Liveness(fn.body)
-        self._visit(fn.body, TOP)
-        self.home: dict[str, Block] = {name: self._home(name) for name in self.uses}
-        for param in fn.params:
-            self.home[param.name] = TOP
-
-    def _visit(self, body: tuple[Stmt, ...], block: Block) -> None:
-        for stmt in body:
-            self.block_of[id(stmt)] = block
-            for expr in exprs_of(stmt):
-                for name in reads(expr):
-                    self.uses.setdefault(name, []).append(block)
-            for name in bound(stmt):
-                self.defs.setdefault(name, []).append(stmt)
-                inner = (id(stmt), 0) if isinstance(stmt, For) else block
-                self.uses.setdefault(name, []).append(inner)
-            if isinstance(stmt, Append):
-                self.uses.setdefault(stmt.list.name, []).append(block)
-            for number, nested in enumerate(blocks_of(stmt)):
-                inner = (id(stmt), number)
-                self.parent[inner] = block
-                self.owner[inner] = stmt
-                self._visit(nested, inner)
-
-    def chain(self, block: Block) -> list[Block]:
-        """Return the blocks from the outermost to `block`."""
-        found = [block]
-        while found[-1] != TOP:
-            found.append(self.parent[found[-1]])
-        return found[::-1]
-
-    def loops(self, block: Block) -> list[For | While]:
-        """Return the loops around a block, outermost first."""
-        owners = [self.owner[b] for b in self.chain(block)[1:]]
-        return [s for s in owners if isinstance(s, For | While)]
-
-    def _home(self, name: str) -> Block:
-        """The innermost block that holds every occurrence, and into which no older value flows."""
-        chains = [self.chain(b) for b in self.uses[name]]
-        home = TOP
-        for level in zip(*chains, strict=False):
-            if len(set(level)) > 1:
-                break
-            home = level[0]
-        while home != TOP:
-            owner = self.owner[home]
-            if isinstance(owner, For | While) and self._carried(owner, name):
-                home = self.parent[home]
-                continue
-            break
-        return home
-
-    def _carried(self, loop: For | While, name: str) -> bool:
-        """Say whether an iteration may read what an earlier one left in `name`."""
-        if isinstance(loop, For) and loop.var.name == name:
-            return False
-        first = loop.body[0] if loop.body else None
-        if first is None:
-            return False
-        return name in self.live.before_loop_body(loop)
-
-    def within(self, block: Block, other: Block) -> bool:
-        """Say whether `block` is `other` or lies inside it."""
-        return other in self.chain(block)
 
 
 class SavedValues:
@@ -561,100 +477,6 @@ def _waits_inside(body: tuple[Stmt, ...]) -> bool:
     while body and isinstance(body[-1], Effect) and is_barrier(body[-1].value):
         body = body[:-1]
     return any(isinstance(s, Effect) and is_barrier(s.value) for s in statements(body))
-
-
-def affine(expr: Expr) -> tuple[str | None, int] | None:
-    """Read an index as `name + offset` (name None: a constant), or None."""
-    import operator
-
-    match expr:
-        case Const(int() as value):
-            return None, value
-        case Var(name):
-            return name, 0
-        case Apply(fn, (Var(name), Const(int() as value))) if fn is operator.add:
-            return name, value
-        case Apply(fn, (Const(int() as value), Var(name))) if fn is operator.add:
-            return name, value
-        case Apply(fn, (Var(name), Const(int() as value))) if fn is operator.sub:
-            return name, -value
-        case _:
-            return None
-
-
-def taken_back(stmt: Stmt) -> Assign | None:
-    """Return the statement that undoes the counting up or down of an integer, or None."""
-    import operator
-
-    if not isinstance(stmt, Assign) or not isinstance(stmt.target.type, Scalar) or stmt.target.type.dtype != "int64":
-        return None
-    match stmt.value:
-        case Apply(fn, (Var(name), Const(int() as step))) if fn in (operator.add, operator.sub):
-            if name != stmt.target.name or isinstance(step, bool):
-                return None
-            inverse = operator.sub if fn is operator.add else operator.add
-            value = Apply(inverse, stmt.value.args, Scalar("int64"))  # type: ignore[union-attr]
-            return Assign(stmt.target, value, stmt.span)
-        case _:
-            return None
-
-
-def is_whole(store: Store) -> bool:
-    """Say whether a store replaces every element of an array."""
-    if store.op:
-        return False
-    if isinstance(store.place, Var):
-        return True
-    whole = Slice(None, None, None)
-    return (
-        isinstance(store.place, Index) and isinstance(store.place.base, Var)
-        and all(item == whole for item in store.place.index)
-    )  # fmt: skip
-
-
-def filled_by(loop: For | While) -> list[str]:
-    """Return the arrays of which a loop replaces every element, whatever it does beside."""
-    if not isinstance(loop, For) or any(isinstance(s, Break | Continue | Return | Raise) for s in statements((loop,))):
-        return []
-    return [name for name, axes, kind in _filling(loop, {}) if axes == set(range(len(kind.dims)))]
-
-
-def _filling(loop: For, loops: dict[str, For]) -> list[tuple[str, set[int], Array]]:
-    loops = {**loops, loop.var.name: loop}
-    found: list[tuple[str, set[int], Array]] = []
-    for stmt in loop.body:
-        if isinstance(stmt, For):
-            found += _filling(stmt, loops)
-        if not (isinstance(stmt, Store) and stmt.op == "" and isinstance(stmt.place, Index)):
-            continue
-        base = stmt.place.base
-        if not isinstance(base, Var) or not isinstance(base.type, Array):
-            continue
-        if len(stmt.place.index) != len(base.type.dims):
-            continue
-        names = [item.name for item in stmt.place.index if isinstance(item, Var)]
-        if len(set(names)) != len(names):
-            continue
-        axes = {
-            axis for axis, item in enumerate(stmt.place.index)
-            if isinstance(item, Var) and item.name in loops and _runs_over(loops[item.name], base, axis)
-        }  # fmt: skip
-        found.append((base.name, axes, base.type))
-    return found
-
-
-def _runs_over(loop: For, array: Var, axis: int) -> bool:
-    """Say whether a loop counts through all the indices of an axis."""
-    if not (isinstance(loop.start, Const) and loop.start.value == 0):
-        return False
-    if not (isinstance(loop.step, Const) and loop.step.value == 1):
-        return False
-    assert isinstance(array.type, Array)
-    length = array.type.dims[axis]
-    stop = loop.stop
-    if isinstance(stop, Apply) and stop.fn is ops.dim and stop.args[0] == array:
-        return isinstance(stop.args[1], Const) and stop.args[1].value == axis
-    return isinstance(stop.type, Scalar) and stop.type.value is not None and stop.type.value == length
 
 
 def is_pure(expr: Expr) -> bool:

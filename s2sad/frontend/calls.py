@@ -24,7 +24,8 @@ from s2sad.frontend.arguments import (
 )
 from s2sad.frontend.displays import displayed, gathered, joined, makes_array, rows_as_arrays
 from s2sad.frontend.expansion import write_expansion
-from s2sad.frontend.expressions import as_expr, lower_expr, lower_index, lower_test
+from s2sad.frontend.expressions import as_expr, lower_expr, lower_test
+from s2sad.frontend.indexing import lower_index
 from s2sad.frontend.infer import InferenceError, infer, infer_several
 from s2sad.frontend.iteration import static_items
 from s2sad.frontend.lowerer import BottomReached, Lowerer
@@ -435,7 +436,7 @@ def _ufunc_method(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
         target = as_expr(lw, args[0], node)
         index = args[1]
         items = list(index.items) if isinstance(index, StructV) and index.kind == "tuple" else [index]
-        from s2sad.frontend.expressions import _index_item
+        from s2sad.frontend.indexing import _index_item
 
         place = lower_index(lw, V(target), [_index_item(lw, i, node) for i in items], node)
         value = as_expr(lw, args[2], node)

@@ -102,7 +102,8 @@ def numpy_dtype(given: Any) -> np.dtype[Any] | None:
 
 def _atomic_add(lw: Lowerer, path: str, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
     """`cuda.atomic.add(out, i, v)` is a `+=` that threads may do together; its adjoint is a read."""
-    from s2sad.frontend.expressions import _index_item, as_expr, lower_index
+    from s2sad.frontend.expressions import as_expr
+    from s2sad.frontend.indexing import _index_item, lower_index
 
     if len(args) != 3:
         return lw.fail(node, "`cuda.atomic.add` takes an array, an index and a value")

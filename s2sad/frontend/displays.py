@@ -7,7 +7,7 @@ from typing import Any
 import gast
 import numpy as np
 
-from s2sad.frontend.expressions import lower_index
+from s2sad.frontend.indexing import lower_index
 from s2sad.frontend.infer import infer
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.operators import apply

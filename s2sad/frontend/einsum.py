@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from s2sad.errors import MissingRuleError
-from s2sad.frontend.expressions import as_expr, lower_index
+from s2sad.frontend.expressions import as_expr
+from s2sad.frontend.indexing import lower_index
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.values import StaticV, StructV, V, Value, const
 from s2sad.ir.nodes import Slice

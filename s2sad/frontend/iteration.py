@@ -8,7 +8,8 @@ from typing import Any
 import gast
 
 from s2sad.errors import MissingRuleError, UnsupportedSyntaxError
-from s2sad.frontend.expressions import as_expr, lower_expr, lower_index, lower_test
+from s2sad.frontend.expressions import as_expr, lower_expr, lower_test
+from s2sad.frontend.indexing import lower_index
 from s2sad.frontend.infer import InferenceError, infer
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.operators import build
@@ -31,7 +32,7 @@ class UnrollNeeded(Exception):
         self.node = node
 
 
-def lower_for(lw: Lowerer, node: Any, iterable: Value) -> bool:
+def loop_over(lw: Lowerer, node: Any, iterable: Value) -> bool:
     """Lower a `for` statement over any iterable value."""
     items = static_items(lw, iterable)
     if items is not None:
@@ -100,7 +101,8 @@ def _first_items(lw: Lowerer, part: Value, count: int) -> list[Value]:
 
 
 def _unrolled(lw: Lowerer, node: Any, items: list[Value]) -> bool:
-    from s2sad.frontend.statements import assign_target, lower_block
+    from s2sad.frontend.assignments import assign_target
+    from s2sad.frontend.statements import lower_block
 
     assigned = _assigns(node)
     for item in items:
@@ -128,7 +130,8 @@ def _assigns(node: Any) -> bool:
 
 
 def _counted(lw: Lowerer, node: Any, iterable: Value) -> bool:
-    from s2sad.frontend.statements import assign_target, run_counted
+    from s2sad.frontend.assignments import assign_target
+    from s2sad.frontend.flow import run_counted
 
     if isinstance(iterable, RangeV) and isinstance(node.target, gast.Name):
         start, stop, step = _stable(lw, iterable, node)
@@ -293,7 +296,7 @@ def lower_comprehension(lw: Lowerer, node: Any) -> Value:
 
 def _nested(lw: Lowerer, node: Any, generators: list[Any], target: Var, found: list[Any]) -> None:
     """Emit the loops of a comprehension from the outside in."""
-    from s2sad.frontend.statements import assign_target
+    from s2sad.frontend.assignments import assign_target
 
     if not generators:
         value = as_expr(lw, lower_expr(lw, node.elt), node.elt)
@@ -343,7 +346,7 @@ def _filtered(lw: Lowerer, node: Any, generator: Any, rest: list[Any], target: V
 
 
 def _unrolled_comprehension(lw: Lowerer, node: Any, generator: Any, items: list[Value]) -> Value:
-    from s2sad.frontend.statements import assign_target
+    from s2sad.frontend.assignments import assign_target
 
     before = dict(lw.env)
     keys: list[Any] = []

@@ -25,8 +25,9 @@ class _Never(Exception):
 
 def lower_match(lw: Lowerer, node: Any) -> bool:
     """Lower a `match` statement; return True if it always jumps away."""
+    from s2sad.frontend.assignments import assign_target
     from s2sad.frontend.expressions import lower_expr
-    from s2sad.frontend.statements import assign_target, lower_block
+    from s2sad.frontend.statements import lower_block
 
     subject = node.subject
     if not isinstance(subject, gast.Name):

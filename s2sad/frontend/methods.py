@@ -252,7 +252,7 @@ def _astype(lw: Lowerer, owner: V, dtype: Value, node: Any) -> Value:
 
 
 def _item(lw: Lowerer, owner: V, args: list[Value], node: Any) -> Value:
-    from s2sad.frontend.expressions import lower_index
+    from s2sad.frontend.indexing import lower_index
 
     if isinstance(owner.expr.type, Scalar):
         return owner

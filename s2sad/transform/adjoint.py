@@ -8,25 +8,20 @@ Source: Griewank and Walther, *Evaluating Derivatives*, 2nd edition, chapters 3,
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
-from s2sad.analysis import alias as alias_analysis
-from s2sad.analysis.activity import active_names, sources
-from s2sad.analysis.alias import exact_aliases
 from s2sad.analysis.facts import Facts, written_by
+from s2sad.analysis.layout import TOP, Block
 from s2sad.analysis.needed import unneeded
-from s2sad.analysis.saved import TOP, Block, Layout, Plan, SavedValues
-from s2sad.errors import NotDifferentiableError, Span
-from s2sad.frontend.operators import BY_SYMBOL, build
+from s2sad.analysis.saved import Plan, SavedValues
+from s2sad.errors import Span
+from s2sad.frontend.operators import build
 from s2sad.frontend.values import literal
 from s2sad.ir import ops
 from s2sad.ir.device import is_barrier
 from s2sad.ir.nodes import (
-    Append,
     Apply,
     Assign,
     Break,
@@ -41,28 +36,21 @@ from s2sad.ir.nodes import (
     Index,
     Param,
     Return,
-    Slice,
     Stmt,
     Store,
     Swap,
     Var,
     While,
 )
-from s2sad.ir.types import Array, Dim, ListOf, Scalar, Type, is_inexact
-from s2sad.ir.walk import bound, names_in, reads, root_of, statements
-from s2sad.runtime.indexing import last_of_each
+from s2sad.ir.types import Array, ListOf, Scalar, Type, is_inexact
+from s2sad.ir.walk import names_in, reads, root_of, statements
 from s2sad.runtime.lists import zero_arrays, zero_scalars
-from s2sad.transform.algebra import negative, zero
+from s2sad.transform.adjoint_statements import CalleeAdjoint, Statements
+from s2sad.transform.algebra import zero
 from s2sad.transform.cotangents import Cotangents
 from s2sad.transform.decisions import Decisions
-from s2sad.transform.naming import Namer, noun
-from s2sad.transform.prepare import Prepared, prepare, without_scalar_stores
-from s2sad.transform.structure import structured, values_of
-from s2sad.transform.tapes import Slot, Tapes
-from s2sad.transform.webs import renamed
-
-CalleeAdjoint = Callable[[str, tuple[bool, ...], tuple[bool, ...]], str]
-"""From a callee, its active arguments and active results, the name of its adjoint function."""
+from s2sad.transform.structure import values_of
+from s2sad.transform.tapes import Tapes
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,110 +106,7 @@ class _ControlNeeded(Exception):
         self.saved, self.reversed_ = frozenset(saved), frozenset(reversed_)
 
 
-class _Adjoint:
-    def __init__(
-        self, fn: Function, wrt: tuple[int, ...], facts: Facts, callee_adjoint: CalleeAdjoint,
-        own_bars: bool, active_results: tuple[bool, ...] | None, seed: float | None, split: bool,
-        wants_values: bool, device: bool, saved: frozenset[Span], reversed_: frozenset[Span],
-    ) -> None:  # fmt: skip
-        self.device, self.saved, self.reversed_ = device, saved, reversed_
-        self.split, self.wants_values, self.silent = split, wants_values, not own_bars
-        self.facts, self.callee_adjoint, self.own_bars, self.seed = facts, callee_adjoint, own_bars, seed
-        self.namer = Namer({p.name for p in fn.params} | names_in(fn.body))
-        fn = renamed(structured(without_scalar_stores(fn), self.namer), self.namer)
-        alias_analysis.check(fn, facts)
-        self.results_active = active_results or tuple(is_inexact(k) for k in fn.results)
-        self.inputs = {fn.params[i].name for i in wrt}
-        self.active = self._activity(fn)
-        self.prepared: Prepared = prepare(fn, self.active, self.namer, facts, saved, reversed_)
-        self.fn = self.prepared.fn
-        self.aliases = exact_aliases(self.fn)
-        self.layout = Layout(self.fn)
-        self.wrt = wrt
-        self.bar_names: dict[str, str] = {}
-        self.kinds = self._kinds()
-        for name, kind in self.kinds.items():
-            if name in self.active or name in self.inputs:
-                self.bar(Var(name, kind))
-        self.seeds = self._seed_vars()
-        self.adjoint_code: dict[int, list[Stmt]] = {}
-        self.after_loop: dict[int, list[Stmt]] = {}
-
-    def _activity(self, fn: Function) -> set[str]:
-        values = values_of(fn)
-        outputs = {
-            name for value, on in zip(values, self.results_active, strict=False) if on for name in sources(value)
-        }
-        if not self.own_bars:
-            outputs |= {p.name for p in fn.params if isinstance(p.type, Array | ListOf) and p.name in self.inputs}
-        kept = tuple(v for v, on in zip(values, self.results_active, strict=False) if on)
-        body = (*fn.body[:-1], Return(kept)) if values else fn.body
-        active = active_names(replace(fn, body=body), self.inputs, outputs, self.facts.flow)
-        return active | (set() if self.own_bars else {n for n in self.inputs})
-
-    def _kinds(self) -> dict[str, Type]:
-        """The type of each name, and None for arrays whose definitions differ in shape."""
-        kinds: dict[str, Type] = {p.name: p.type for p in self.fn.params}
-        for stmt in statements(self.fn.body):
-            targets: list[Var] = []
-            match stmt:
-                case Assign(target):
-                    targets = [target]
-                case CallStmt(made):
-                    targets = list(made)
-                case Append(items) if isinstance(items.type, ListOf) and items.type.item is not None:
-                    targets = [items]
-                case _:
-                    pass
-            for target in targets:
-                kinds[target.name] = target.type
-        return kinds
-
-    def _seed_vars(self) -> tuple[Var, ...]:
-        if self.seed is not None:
-            return ()
-        seeds: list[Var] = []
-        on = [i for i, active in enumerate(self.results_active) if active]
-        for i in on:
-            hint = "result_bar" if len(self.results_active) == 1 else f"result_{i}_bar"
-            seeds.append(Var(self.namer.fresh(hint), self.fn.results[i]))
-        return tuple(seeds)
-
-    # ---- adjoint variables ----
-
-    def bar(self, name: Var) -> Var:
-        """Return the adjoint variable of a name."""
-        if name.name not in self.bar_names:
-            self.bar_names[name.name] = self.namer.fresh(f"{name.name}_bar")
-        kind = name.type
-        if isinstance(kind, Scalar):
-            kind = Scalar(kind.dtype, kind.weak)
-        return Var(self.bar_names[name.name], kind)
-
-    def _cotangents(self, span: Span) -> Cotangents:
-        made = Cotangents(self.active, self.bar, self.namer, span)
-        made.shape_source = self._shape_source
-        made.dim_source = self._dim_source
-        return made
-
-    def _shape_source(self, dims: tuple[Dim, ...]) -> Expr | None:
-        """Return a name whose array has these dims and is surely still there."""
-        for name, kind in self.kinds.items():
-            if isinstance(kind, Array) and kind.dims == dims and self.layout.home.get(name) == TOP:
-                if len(self.layout.defs.get(name, ())) + (name in {p.name for p in self.fn.params}) == 1:
-                    return Var(name, kind)
-        return None
-
-    def _dim_source(self, dim: Dim) -> Expr | None:
-        """Return an expression for a symbolic length, from a name that is surely still there."""
-        for name, kind in self.kinds.items():
-            if isinstance(kind, Array) and dim in kind.dims and self.layout.home.get(name) == TOP:
-                if len(self.layout.defs.get(name, ())) + (name in {p.name for p in self.fn.params}) == 1:
-                    return build(ops.dim, Var(name, kind), literal(kind.dims.index(dim)))
-        return None
-
-    # ---- running ----
-
+class _Adjoint(Statements):
     def run(self) -> Sweeps:
         self._write_adjoints(self.fn.body)
         needs = dict(self.adjoint_code)
@@ -298,11 +183,6 @@ class _Adjoint:
                 if made and all(v.name != name.name for v in missing):
                     missing.append(name)
 
-    def _result_bar(self, position: int) -> Expr:
-        param = self.fn.params[position]
-        var = Var(param.name, param.type)
-        return self.bar(var)
-
     def _control_needs(self, body: tuple[Stmt, ...], needs: dict[int, list[Stmt]]) -> None:
         """Tests, bounds and trip counts are read by the reverse of their statement."""
         for stmt in statements(body):
@@ -320,255 +200,6 @@ class _Adjoint:
 
     def _active_inside(self, stmt: Stmt) -> bool:
         return stmt.span in self.reversed_ or any(self.adjoint_code.get(id(s)) for s in statements((stmt,)))
-
-    # ---- adjoint code of simple statements ----
-
-    def _write_adjoints(self, body: tuple[Stmt, ...]) -> None:
-        for stmt in statements(body):
-            match stmt:
-                case Assign():
-                    code = self._assign(stmt)
-                case Store():
-                    code = self._store(stmt)
-                case Append():
-                    code = self._append(stmt)
-                case CallStmt():
-                    code = self._call(stmt)
-                case Swap(first, second) if first.name in self.active or second.name in self.active:
-                    code: list[Stmt] = [Swap(self.bar(first), self.bar(second), stmt.span)]
-                case Return():
-                    code = self._return(stmt)
-                case Effect(value) if is_barrier(value):
-                    code = [stmt]
-                case _:
-                    code = []
-            if code:
-                self.adjoint_code[id(stmt)] = code
-
-    def _pop(self, stmt: Assign, items: Expr, bar: Var) -> list[Stmt]:
-        """A pop reverses to an append, of the adjoint and of the value."""
-        assert isinstance(items, Var)
-        return [
-            Append(items, stmt.target, stmt.span),
-            Append(self.bar(items), bar, stmt.span),
-            *([] if self._is_local(stmt.target.name) else [self._zero(stmt.target, bar, stmt.span)]),
-        ]
-
-    def _is_local(self, name: str) -> bool:
-        """Say whether one adjoint variable per execution of its block suffices, never set back to zero."""
-        made = self.layout.defs.get(name, [])
-        home = self.layout.home[name]
-        if any(p.name == name for p in self.fn.params) or len(made) != 1:
-            return False
-        return self.layout.block_of[id(made[0])] == home
-
-    def _assign(self, stmt: Assign) -> list[Stmt]:
-        target = stmt.target
-        if target.name not in self.active or target.name in self.aliases:
-            return []
-        ct = self._cotangents(stmt.span)
-        bar = self.bar(target)
-        if isinstance(target.type, ListOf):
-            return []
-        if isinstance(stmt.value, Apply) and stmt.value.fn is ops.pop:
-            return self._pop(stmt, stmt.value.args[0], bar)
-        if self._is_local(target.name):
-            ct.push(stmt.value, bar)
-            return ct.code
-        if target.name in sources(stmt.value):
-            old = Var(self.namer.fresh(f"{target.name}_new_bar"), bar.type)
-            ct.code.append(Assign(old, bar, stmt.span))
-            ct.code.append(self._zero(target, old, stmt.span))
-            ct.push(stmt.value, old)
-            return ct.code
-        ct.push(stmt.value, bar)
-        ct.code.append(self._zero(target, bar, stmt.span))
-        return ct.code
-
-    def _zero(self, target: Var, like: Var, span: Span) -> Stmt:
-        """Set the adjoint of a rebound name back to zero, in the shape of its older value."""
-        bar = self.bar(target)
-        if isinstance(target.type, Array):
-            steady = {
-                s.target.type for s in self.layout.defs.get(target.name, ()) if isinstance(s, Assign)
-            }
-            kinds = {k.dims for k in (*steady, self.kinds[target.name]) if isinstance(k, Array)}
-            param = next((p for p in self.fn.params if p.name == target.name), None)
-            if param is not None and isinstance(param.type, Array):
-                kinds.add(param.type.dims)
-            source = like if len(kinds) == 1 else target
-            return Assign(bar, build(np.zeros_like, source), span)
-        return Assign(bar, zero(target.type), span)
-
-    def _store(self, stmt: Store) -> list[Stmt]:
-        root = root_of(stmt.place)
-        if root is None or not is_inexact(stmt.place.type) or self._root(root.name) not in self.active:
-            return []
-        ct = self._cotangents(stmt.span)
-        place = ct.shadow(stmt.place)
-        assert place is not None
-        if stmt.op in ("+", "-"):
-            if ct.is_active(stmt.value):
-                g = place
-                if self._reads_root(stmt.value, root.name):
-                    g = self._taken(ct, stmt.place, place)
-                elif (
-                    isinstance(place, Index)
-                    and isinstance(place.type, Scalar)
-                    and _reads_many(stmt.value, self.active)
-                ):
-                    g = ct.name(place, f"{noun(stmt.place)}_bar")
-                g = self._last_written(ct, stmt, g)
-                ct.push_fitted(stmt.value, negative(g) if stmt.op == "-" else g, stmt.place.type)
-            return ct.code
-        value = stmt.value if not stmt.op else build(BY_SYMBOL[stmt.op], stmt.place, stmt.value)
-        whole = _zero_place(place)
-        cleared = Store(whole, "", zero(stmt.place.type), stmt.span)
-        if not ct.is_active(value):
-            return [cleared]
-        if self._reads_root(value, root.name):
-            g = self._last_written(ct, stmt, self._taken(ct, stmt.place, place))
-            ct.code.append(cleared)
-            ct.push_fitted(value, g, stmt.place.type)
-            return ct.code
-        g = place
-        if isinstance(place.type, Scalar) and _reads_many(value, self.active):
-            g = ct.name(place, f"{noun(stmt.place)}_bar")
-        ct.push_fitted(value, self._last_written(ct, stmt, g), stmt.place.type)
-        ct.code.append(cleared)
-        return ct.code
-
-    def _last_written(self, ct: Cotangents, stmt: Store, g: Expr) -> Expr:
-        """An index that occurs twice in `y[k] = e` keeps only what was written last."""
-        place = stmt.place
-        if stmt.accumulate or not isinstance(place, Index) or not isinstance(place.base.type, Array):
-            return g
-        arrays = [
-            (k, i) for k, i in enumerate(place.index)
-            if not isinstance(i, Slice) and isinstance(i.type, Array) and i.type.dims
-        ]  # fmt: skip
-        masks = [i for _, i in arrays if isinstance(i.type, Array) and i.type.dtype == "bool"]
-        if len(arrays) == len(masks):
-            return g
-        if masks:
-            raise NotDifferentiableError(
-                "a write through a mask beside index arrays is not supported", stmt.span,
-                "An index may occur twice there. Use np.flatnonzero(mask) as an index array.",
-            )  # fmt: skip
-        places: Expr | None = None
-        for position, index in arrays:
-            size = build(ops.dim, place.base, literal(_axis(place.index, position)))
-            counted = build(operator.mod, index, size)
-            places = counted if places is None else build(operator.add, build(operator.mul, places, size), counted)
-        assert places is not None and isinstance(places.type, Array)
-        mask: Expr = Apply(last_of_each, (places,), Array("float64", places.type.dims, "C"))
-        for _ in range(_axes_behind(place.index, len(place.base.type.dims))):
-            mask = build(np.expand_dims, mask, axis=-1)
-        return build(operator.mul, g, mask)
-
-    def _taken(self, ct: Cotangents, primal: Expr, place: Expr) -> Expr:
-        """Read the cotangent of a place before anything is added to it."""
-        name = Var(self.namer.fresh(f"{noun(primal)}_bar"), place.type)
-        value = place if isinstance(place.type, Scalar) else build(np.copy, place)
-        ct.code.append(Assign(name, value, ct.span))
-        return name
-
-    def _root(self, name: str) -> str:
-        return self.aliases[name].root if name in self.aliases else name
-
-    def _reads_root(self, expr: Expr, name: str) -> bool:
-        root = self._root(name)
-        return any(self._root(n) == root for n in sources(expr))
-
-    def _append(self, stmt: Append) -> list[Stmt]:
-        if self._root(stmt.list.name) not in self.active:
-            return []
-        refuse_nested_list(stmt)
-        ct = self._cotangents(stmt.span)
-        bar = self.bar(stmt.list)
-        g = Var(self.namer.fresh(f"{noun(stmt.value)}_bar"), stmt.value.type)
-        ct.code.append(Assign(g, Apply(ops.pop, (bar,), stmt.value.type), stmt.span))
-        ct.code.append(Effect(Apply(ops.pop, (stmt.list,), stmt.value.type), stmt.span))
-        ct.push(stmt.value, g)
-        return ct.code
-
-    def _return(self, stmt: Return) -> list[Stmt]:
-        ct = self._cotangents(stmt.span)
-        seeds = iter(self.seeds)
-        for value, on in zip(stmt.values, self.results_active, strict=True):
-            if not on:
-                continue
-            g: Expr = literal(self.seed) if self.seed is not None else next(seeds)
-            ct.push(value, g)
-        return ct.code
-
-    def _call(self, stmt: CallStmt) -> list[Stmt]:
-        """A callee's adjoint runs its own forward sweep again from the arguments before the call."""
-        flow = self.facts.flow(stmt.callee)
-        ct = self._cotangents(stmt.span)
-        on = tuple(ct.is_active(a) and is_inexact(a.type) for a in stmt.args)
-        if not any(on):
-            return self._clear_targets(stmt, ct)
-        results = tuple(
-            t.name in self.active and any(on[i] for i in origin)
-            for t, origin in zip(stmt.targets, flow.origins(stmt.targets, stmt.args), strict=True)
-        )
-        written = [i for i in flow.writes if on[i]]
-        if not any(results) and not written:
-            return self._clear_targets(stmt, ct)
-        if stmt.fn is not None:
-            ct.push_results(stmt, tuple(self.bar(t) if r else None for t, r in zip(stmt.targets, results, strict=True)))
-            return [*ct.code, *self._clear_targets(stmt, self._cotangents(stmt.span))]
-        name = self.callee_adjoint(stmt.callee, on, results)
-        args: list[Expr] = list(stmt.args)
-        args += [self.bar(t) for t, active in zip(stmt.targets, results, strict=True) if active]
-        outs: list[tuple[Expr, Var]] = []
-        for arg, active in zip(stmt.args, on, strict=True):
-            if not active:
-                continue
-            if isinstance(arg.type, Array | ListOf):
-                shadow = ct.shadow(arg)
-                if shadow is None:
-                    shadow = ct.name(build(np.zeros_like, arg), f"{noun(arg)}_bar")
-                args.append(shadow)
-            else:
-                outs.append((arg, Var(self.namer.fresh(f"{noun(arg)}_bar"), arg.type)))
-        ct.code.append(CallStmt(tuple(v for _, v in outs), name, tuple(args), stmt.span))
-        for target, active in zip(stmt.targets, results, strict=True):
-            if active and not self._is_local(target.name):
-                ct.code.append(self._zero(target, self.bar(target), stmt.span))
-        for arg, increment in outs:
-            ct.push(arg, increment)
-        return ct.code
-
-    def _clear_targets(self, stmt: CallStmt, ct: Cotangents) -> list[Stmt]:
-        for target in stmt.targets:
-            if target.name in self.active and not self._is_local(target.name):
-                ct.code.append(self._zero(target, self.bar(target), stmt.span))
-        return ct.code
-
-    # ---- saving ----
-
-    def _all_slots(self) -> dict[Any, list[Slot]]:
-        slots: dict[Any, list[Slot]] = {}
-        order = {id(s): s for s in statements(self.fn.body)}
-        for key, places in self.plan.overwrites.items():
-            stmt = order[key]
-            block = self.layout.block_of[key]
-            for place in places:
-                rebinds = isinstance(stmt, Assign | CallStmt) and isinstance(place, Var) and place.name in bound(stmt)
-                slots.setdefault(key, []).append(self.tapes.slot(place, stmt, block, rebinds))
-        for block, targets in self.plan.taped.items():
-            for target in targets:
-                slots.setdefault(("end", block), []).append(
-                    self.tapes.slot(target, self.layout.owner[block], block, True)
-                )
-        return slots
-
-    def _creations(self, loop: Stmt) -> list[Stmt]:
-        return [c for group in self.slots.values() for slot in group if slot.before is loop for c in slot.create]
-
-    # ---- the forward sweep ----
 
     def _forward(self, body: tuple[Stmt, ...], block: Block, ends: tuple[Stmt, ...] = ()) -> list[Stmt]:
         result: list[Stmt] = []
@@ -600,8 +231,6 @@ class _Adjoint:
                 return replace(stmt, body=tuple(self._forward(stmt.body, (id(stmt), 0))))
             case _:
                 return stmt
-
-    # ---- the reverse sweep ----
 
     def _reverse(self, body: tuple[Stmt, ...], block: Block) -> list[Stmt]:
         code: list[Stmt] = []
@@ -797,14 +426,6 @@ def _folded(expr: Expr) -> Expr:
     return fold(expr)
 
 
-def refuse_nested_list(stmt: Append) -> None:
-    """Raise where a list would hold lists: their adjoints would have no fixed shape."""
-    if isinstance(stmt.value.type, ListOf):
-        raise NotDifferentiableError(
-            "a list of lists has no derivative", stmt.span, "Use a list of arrays, or one array of two dimensions."
-        )
-
-
 def placeholder(kind: Type) -> Expr:
     """Return an empty value of a type, for a name that must exist before it is set."""
     match kind:
@@ -820,39 +441,12 @@ def placeholder(kind: Type) -> Expr:
             return Apply(ops.new_list, (), kind)
 
 
-def _zero_place(place: Expr) -> Expr:
-    if isinstance(place, Var):
-        return Index(place, (Slice(None, None, None),), place.type)
-    return place
-
-
-def _axis(index: tuple[Expr | Slice, ...], position: int) -> int:
-    """Return the axis that an index item stands for."""
-    return sum(not (isinstance(i, Const) and i.value is None) for i in index[:position])
-
-
-def _axes_behind(index: tuple[Expr | Slice, ...], rank: int) -> int:
-    """Return how many axes of the result follow those of the index arrays, which numbers may join."""
-    advanced = [not isinstance(i, Slice) and not (isinstance(i, Const) and i.value is None) for i in index]
-    first, last = advanced.index(True), len(advanced) - 1 - advanced[::-1].index(True)
-    trailing = rank - _axis(index, len(index))
-    apart = not all(advanced[first : last + 1])
-    return trailing + (advanced.count(False) if apart else len(advanced) - 1 - last)
-
-
 def _rounds(test: Expr) -> bool:
     """Say whether a condition depends on arithmetic of real numbers, which a compiler may contract."""
     from s2sad.ir.walk import subexpressions
 
     parts = [p for p in subexpressions(test) if isinstance(p, Var | Apply)]
     return any(isinstance(p.type, Scalar) and is_inexact(p.type) for p in parts)
-
-
-def _reads_many(expr: Expr, active: set[str]) -> bool:
-    from s2sad.ir.walk import subexpressions
-
-    found = [p for p in subexpressions(expr) if isinstance(p, Var) and p.name in active]
-    return len(found) > 1
 
 
 __all__ = ["Param", "Sweeps", "reads", "sweeps"]

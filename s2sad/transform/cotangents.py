@@ -15,7 +15,7 @@ import numpy as np
 
 from s2sad.analysis.activity import sources
 from s2sad.errors import NotDifferentiableError, Span
-from s2sad.frontend.expressions import same_dims
+from s2sad.frontend.indexing import same_dims
 from s2sad.frontend.lowerer import Contribution
 from s2sad.frontend.operators import build
 from s2sad.frontend.values import BarV, StaticV, StructV, V, literal, pack

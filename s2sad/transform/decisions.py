@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from s2sad.analysis.facts import Facts
-from s2sad.analysis.saved import Layout, Needs, Plan
+from s2sad.analysis.layout import Layout
+from s2sad.analysis.saved import Needs, Plan
 from s2sad.ir.nodes import Function
 from s2sad.transform.tapes import Slot
 

@@ -18,7 +18,7 @@ from s2sad.analysis.activity import edges, reach, sources
 from s2sad.analysis.alias import view_base
 from s2sad.analysis.facts import Facts
 from s2sad.errors import NotDifferentiableError, Span
-from s2sad.frontend.expressions import same_dims
+from s2sad.frontend.indexing import same_dims
 from s2sad.frontend.operators import BY_SYMBOL, build
 from s2sad.frontend.values import StructV, V, ZeroV
 from s2sad.ir import ops
@@ -47,7 +47,7 @@ from s2sad.ir.views import VIEWS
 from s2sad.ir.walk import names_in, reads, root_of
 from s2sad.rules.registry import Constant, Elementwise, Structured
 from s2sad.runtime.lists import zero_arrays, zero_scalars
-from s2sad.transform.adjoint import refuse_nested_list
+from s2sad.transform.adjoint_statements import refuse_nested_list
 from s2sad.transform.algebra import plus, times, zero
 from s2sad.transform.cotangents import Cotangents
 from s2sad.transform.naming import Namer

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from s2sad.analysis.saved import Layout
+from s2sad.analysis.layout import Layout
 from s2sad.frontend.infer import fresh_dim
 from s2sad.frontend.operators import build
 from s2sad.frontend.values import literal, pack

@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from s2sad.analysis.alias import view_base
-from s2sad.frontend.expressions import same_dims
+from s2sad.frontend.indexing import same_dims
 from s2sad.frontend.operators import build
 from s2sad.ir.nodes import (
     Append,

@@ -1,0 +1,90 @@
+"""Where each statement of a function stands: its block, the loops around it, and where each name lives."""
+
+from __future__ import annotations
+
+from s2sad.analysis.liveness import Liveness
+from s2sad.ir.nodes import Append, For, Function, Stmt, While
+from s2sad.ir.walk import blocks_of, bound, exprs_of, reads
+
+Block = tuple[int, int]
+
+
+TOP: Block = (0, 0)
+
+
+class Layout:
+    """Where everything stands: blocks, their loops, the block that each name lives in."""
+
+    def __init__(self, fn: Function) -> None:
+        """Walk the function once."""
+        self.fn = fn
+        self.block_of: dict[int, Block] = {}
+        self.parent: dict[Block, Block] = {}
+        self.owner: dict[Block, Stmt] = {}
+        self.defs: dict[str, list[Stmt]] = {}
+        self.stores: dict[str, list[Stmt]] = {}
+        self.uses: dict[str, list[Block]] = {}
+        self.live = Liveness(fn.body)
+        self._visit(fn.body, TOP)
+        self.home: dict[str, Block] = {name: self._home(name) for name in self.uses}
+        for param in fn.params:
+            self.home[param.name] = TOP
+
+    def _visit(self, body: tuple[Stmt, ...], block: Block) -> None:
+        for stmt in body:
+            self.block_of[id(stmt)] = block
+            for expr in exprs_of(stmt):
+                for name in reads(expr):
+                    self.uses.setdefault(name, []).append(block)
+            for name in bound(stmt):
+                self.defs.setdefault(name, []).append(stmt)
+                inner = (id(stmt), 0) if isinstance(stmt, For) else block
+                self.uses.setdefault(name, []).append(inner)
+            if isinstance(stmt, Append):
+                self.uses.setdefault(stmt.list.name, []).append(block)
+            for number, nested in enumerate(blocks_of(stmt)):
+                inner = (id(stmt), number)
+                self.parent[inner] = block
+                self.owner[inner] = stmt
+                self._visit(nested, inner)
+
+    def chain(self, block: Block) -> list[Block]:
+        """Return the blocks from the outermost to `block`."""
+        found = [block]
+        while found[-1] != TOP:
+            found.append(self.parent[found[-1]])
+        return found[::-1]
+
+    def loops(self, block: Block) -> list[For | While]:
+        """Return the loops around a block, outermost first."""
+        owners = [self.owner[b] for b in self.chain(block)[1:]]
+        return [s for s in owners if isinstance(s, For | While)]
+
+    def _home(self, name: str) -> Block:
+        """The innermost block that holds every occurrence, and into which no older value flows."""
+        chains = [self.chain(b) for b in self.uses[name]]
+        home = TOP
+        for level in zip(*chains, strict=False):
+            if len(set(level)) > 1:
+                break
+            home = level[0]
+        while home != TOP:
+            owner = self.owner[home]
+            if isinstance(owner, For | While) and self._carried(owner, name):
+                home = self.parent[home]
+                continue
+            break
+        return home
+
+    def _carried(self, loop: For | While, name: str) -> bool:
+        """Say whether an iteration may read what an earlier one left in `name`."""
+        if isinstance(loop, For) and loop.var.name == name:
+            return False
+        first = loop.body[0] if loop.body else None
+        if first is None:
+            return False
+        return name in self.live.before_loop_body(loop)
+
+    def within(self, block: Block, other: Block) -> bool:
+        """Say whether `block` is `other` or lies inside it."""
+        return other in self.chain(block)

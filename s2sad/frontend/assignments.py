@@ -1,0 +1,326 @@
+"""Assignments: names, unpacking, swaps, stores into items, and the augmented forms."""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import replace
+from typing import Any
+
+import gast
+
+from s2sad.frontend.expressions import as_expr, lower_expr
+from s2sad.frontend.indexing import expand_index, lower_index
+from s2sad.frontend.lowerer import Contribution, Lowerer
+from s2sad.frontend.operators import BINARY, SYMBOLS, apply
+from s2sad.frontend.values import BarV, StaticV, StructV, V, Value, ZeroV, leaves_of, literal
+from s2sad.ir import ops
+from s2sad.ir.nodes import Append, Apply, Assign, CallStmt, Expr, Store, Swap, Var
+from s2sad.ir.types import Array, ListOf
+from s2sad.ir.views import VIEWS
+from s2sad.ir.walk import reads
+
+
+def lower_assign(lw: Lowerer, node: Any) -> None:
+    """Lower `a = b = value`."""
+    value = lower_expr(lw, node.value)
+    first = node.targets[0]
+    assign_target(lw, first, value, node)
+    for target in node.targets[1:]:
+        again = lower_expr(lw, _as_load(first)) if isinstance(first, gast.Name) else value
+        assign_target(lw, target, again, node)
+
+
+def _as_load(name: Any) -> Any:
+    copy = gast.Name(id=name.id, ctx=gast.Load(), annotation=None, type_comment=None)
+    return gast.copy_location(copy, name)
+
+
+def ann_assign(lw: Lowerer, node: Any) -> None:
+    """Lower `a: kind = value`; the annotation says nothing."""
+    if node.value is not None:
+        assign_target(lw, node.target, lower_expr(lw, node.value), node)
+
+
+def assign_target(lw: Lowerer, target: Any, value: Value, node: Any) -> None:
+    """Bind or store `value` at an assignment target of any form."""
+    match target:
+        case gast.Name():
+            _bind_name(lw, target.id, value, node)
+        case gast.Tuple() | gast.List():
+            _unpack(lw, target, value, node)
+        case gast.Subscript():
+            _store_item(lw, target, value, node)
+        case _:
+            lw.fail(target, "this cannot be assigned to in a differentiated function",
+                    "Attributes belong to an object outside; return the new value instead.")  # fmt: skip
+
+
+def _bind_name(lw: Lowerer, name: str, value: Value, node: Any) -> None:
+    if isinstance(value, StructV) and value.kind == "list" and name in lw.dynamic_lists:
+        value = _dynamic_list(lw, name, value, node)
+    lw.bind(name, value, lw.span(node))
+
+
+def _dynamic_list(lw: Lowerer, name: str, value: StructV, node: Any) -> V:
+    """A list that grows or is written later: a real list, not a known structure."""
+    item: Any = None
+    for part in value.items:
+        if not isinstance(part, V) or (item is not None and _unlike(item, part.expr.type)):
+            return lw.fail(node, f"the items of list `{name}` differ in kind",
+                    "A list that is appended to or written holds items of one type.")  # fmt: skip
+        item = part.expr.type
+    target = Var(lw.ir_name(name), ListOf(item))
+    lw.names.add(target.name)
+    lw.emit(Assign(target, Apply(ops.new_list, (), target.type), lw.span(node)))
+    for part in value.items:
+        lw.emit(Append(target, as_expr(lw, part, node), lw.span(node)))
+    return V(target)
+
+
+def _unlike(a: Any, b: Any) -> bool:
+    return type(a) is not type(b)
+
+
+def _unpack(lw: Lowerer, target: Any, value: Value, node: Any) -> None:
+    items = _items_of(lw, value, len(target.elts), target, node)
+    stars = [i for i, t in enumerate(target.elts) if isinstance(t, gast.Starred)]
+    if stars:
+        at, after = stars[0], len(target.elts) - stars[0] - 1
+        if len(items) < len(target.elts) - 1:
+            lw.fail(node, "not enough values to unpack")
+        middle = items[at : len(items) - after]
+        starred = StructV("list", tuple(range(len(middle))), tuple(middle))
+        items = [*items[:at], starred, *items[len(items) - after :]]
+    elif len(items) != len(target.elts):
+        lw.fail(node, f"{len(items)} values cannot be unpacked into {len(target.elts)} names")
+    names = [t.value if isinstance(t, gast.Starred) else t for t in target.elts]
+    if _named_in_place(lw, names, items, node):
+        return
+    if _permute(lw, names, items, node):
+        return
+    items = _simultaneous(lw, names, items, node)
+    for name, item in zip(names, items, strict=True):
+        assign_target(lw, name, item, node)
+
+
+def _named_in_place(lw: Lowerer, names: list[Any], items: list[Value], node: Any) -> bool:
+    """`w, v = np.linalg.eigh(a)`: the call that was just written gives its results these names."""
+    if not all(isinstance(n, gast.Name) for n in names):
+        return False
+    if lw.in_rule and all(isinstance(i, StaticV) or (isinstance(i, V) and isinstance(i.expr, Var)) for i in items):
+        lw.env.update(zip((n.id for n in names), items, strict=True))
+        return True
+    call = lw.block[-1] if lw.block else None
+    if not isinstance(call, CallStmt) or call.fn is None or items != [V(t) for t in call.targets]:
+        return False
+    given = [lw.ir_name(n.id) for n in names]
+    if len(set(given)) < len(given) or any(set(given) & reads(arg) for arg in call.args):
+        return False
+    targets = tuple(Var(name, t.type) for name, t in zip(given, call.targets, strict=True))
+    lw.block[-1] = replace(call, targets=targets)
+    lw.names.update(given)
+    lw.env.update((n.id, V(t)) for n, t in zip(names, targets, strict=True))
+    return True
+
+
+def _items_of(lw: Lowerer, value: Value, count: int, target: Any, node: Any) -> list[Value]:
+    match value:
+        case StructV(_, _, items):
+            return list(items)
+        case V(expr) if isinstance(expr.type, Array):
+            if any(isinstance(t, gast.Starred) for t in target.elts):
+                lw.fail(node, "an array cannot be unpacked with a star", "Use slices.")
+            base = lw.atom(expr, "row", lw.span(node))
+            return [lower_index(lw, V(base), [literal(i)], node) for i in range(count)]
+        case _:
+            return lw.fail(node, "this value cannot be unpacked")
+
+
+def _permute(lw: Lowerer, names: list[Any], items: list[Value], node: Any) -> bool:
+    """Arrays that only exchange their names, as in double buffering, are swapped, not copied."""
+    if not all(isinstance(n, gast.Name) for n in names) or len(names) < 2:
+        return False
+    current: list[Any] = [lw.env.get(n.id) for n in names]
+    now, then = ([x.expr for x in xs if isinstance(x, V) and isinstance(x.expr, Var)] for xs in (items, current))
+    wanted = [x.name for x in now if isinstance(x.type, Array)]
+    have = [x.name for x in then if isinstance(x.type, Array)]
+    if len(wanted) != len(names) or sorted(wanted) != sorted(have) or len(set(have)) != len(have):
+        return False
+    kinds = {name: c.expr.type for name, c in zip(have, current, strict=True)}
+    if len({(k.dtype, len(k.dims)) for k in kinds.values()}) != 1:
+        return False
+    order = list(have)
+    for position, name in enumerate(wanted):
+        other = order.index(name)
+        if other != position:
+            order[position], order[other] = order[other], order[position]
+            lw.emit(Swap(Var(have[position], kinds[order[other]]), Var(have[other], kinds[name]), lw.span(node)))
+    for n, name, source in zip(names, have, wanted, strict=True):
+        lw.env[n.id] = V(Var(name, kinds[source]))
+    return True
+
+
+def _simultaneous(lw: Lowerer, names: list[Any], items: list[Value], node: Any) -> list[Value]:
+    """Read every right-hand side before any name changes: `a, b = b, a + b`."""
+    result = list(items)
+    changed: set[str] = set()
+    for position, name in enumerate(names):
+        plain = isinstance(name, gast.Name)
+        if plain:
+            changed.add(lw.ir_name(name.id))
+        else:
+            changed.update(_roots(lw, name))
+        for later in range(position + 1, len(names)):
+            value = result[later]
+            used = {n for leaf in leaves_of(value) for n in reads(leaf)}
+            if isinstance(value, V | StructV) and used & changed:
+                hint = names[later].id if isinstance(names[later], gast.Name) else "value"
+                value = _snapshot(lw, value) if not plain else value
+                result[later] = lw.store_value(lw.fresh(f"{hint}_new"), value, lw.span(node))
+    return result
+
+
+def _snapshot(lw: Lowerer, value: Value) -> Value:
+    """An array row read before an element store of the same statement must be a copy… or a scalar."""
+    import numpy as np
+
+    if isinstance(value, V) and isinstance(value.expr.type, Array):
+        return V(Apply(np.copy, (value.expr,), value.expr.type))
+    return value
+
+
+def _roots(lw: Lowerer, target: Any) -> set[str]:
+    while isinstance(target, gast.Subscript | gast.Attribute):
+        target = target.value
+    if not isinstance(target, gast.Name):
+        return set()
+    value = lw.env.get(target.id)
+    return {n for leaf in leaves_of(value) for n in reads(leaf)} if value is not None else set()
+
+
+def _store_item(lw: Lowerer, target: Any, value: Value, node: Any, op: str = "") -> None:
+    base = lower_expr(lw, target.value)
+    span = lw.span(node)
+    match base:
+        case StructV():
+            _store_struct(lw, target, base, value, node, op)
+            return
+        case BarV(slot):
+            index = tuple(_index_items(lw, target.slice, node))
+            if slot is not None and isinstance(slot.type, Array):
+                index = tuple(expand_index(lw, slot.type, list(index), node))
+            added = Contribution(slot, index, as_expr(lw, value, node))
+            lw.block.append(added)  # type: ignore[arg-type]
+            return
+        case V(expr) if isinstance(expr.type, Array | ListOf):
+            if isinstance(expr, Apply) and expr.fn in VIEWS and expr.fn is not ops.transpose:
+                expr = lw.atom(expr, "view", span)
+            index = _index_items(lw, target.slice, node)
+            place = lower_index(lw, V(expr), index, target)
+            assert isinstance(place, V)
+            lw.emit(Store(place.expr, op, as_expr(lw, value, node), span))
+        case _:
+            lw.fail(target, "this value cannot be written by index")
+
+
+def _index_items(lw: Lowerer, node: Any, at: Any) -> list[Any]:
+    from s2sad.frontend.indexing import lower_index_items
+
+    return lower_index_items(lw, node, at)
+
+
+def _store_struct(lw: Lowerer, target: Any, base: StructV, value: Value, node: Any, op: str) -> None:
+    """`d["k"] = v`, `items[0] = v` on a container of known structure: rebind the component."""
+    if base.kind not in ("dict", "list") or not isinstance(target.value, gast.Name):
+        lw.fail(target, f"items of a {base.kind} cannot be assigned here", "Build a new one.")
+    key = lower_expr(lw, target.slice)
+    known = key.value if isinstance(key, StaticV) else _known_int(key)
+    name = target.value.id
+    if isinstance(known, int) and base.kind == "list" and known < 0:
+        known += len(base.keys)
+    if known is None or (base.kind == "list" and known not in base.keys):
+        lw.fail(target, f"the key written to `{name}` is not known here",
+                "Use a constant key, or an array instead of a list.")  # fmt: skip
+    keys = base.keys if known in base.keys else (*base.keys, known)
+    stored = lw.store_value(lw.ir_name(f"{name}_{known}"), value, lw.span(node))
+    items = dict(zip(base.keys, base.items, strict=True))
+    items[known] = stored
+    lw.env[name] = StructV(base.kind, keys, tuple(items[k] for k in keys))
+
+
+def _known_int(value: Value) -> Any:
+    if isinstance(value, V):
+        known = getattr(value.expr.type, "value", None)
+        return known if isinstance(known, int) else None
+    return None
+
+
+def aug_assign(lw: Lowerer, node: Any) -> None:
+    """Lower `a += value` and its kind."""
+    symbol = SYMBOLS[type(node.op).__name__]
+    value = lower_expr(lw, node.value)
+    span = lw.span(node)
+    target = node.target
+    if isinstance(target, gast.Subscript):
+        _aug_item(lw, target, value, node, symbol)
+        return
+    if not isinstance(target, gast.Name):
+        lw.fail(target, "this cannot be assigned to in a differentiated function")
+    current = lower_expr(lw, _as_load(target))
+    if isinstance(current, ZeroV) or isinstance(value, ZeroV):
+        lw.env[target.id] = value if isinstance(current, ZeroV) else current
+        return
+    match current:
+        case BarV(slot):
+            if symbol not in ("+", "-"):
+                lw.fail(node, "a rule only adds to a bar")
+            expr = as_expr(lw, value, node)
+            if symbol == "-":
+                expr = as_expr(lw, apply(lw, operator.neg, (expr,), {}, node), node)
+            lw.block.append(Contribution(slot, None, expr))  # type: ignore[arg-type]
+        case StructV() if lw.contributing:
+            _contribute_parts(lw, current, as_expr(lw, value, node), node)
+        case V(expr) if isinstance(expr.type, Array):
+            lw.emit(Store(expr, symbol, as_expr(lw, value, node), span))
+        case V(expr) if isinstance(expr.type, ListOf) and symbol == "+":
+            _extend(lw, expr, value, node)
+        case StructV(kind, _, items) if isinstance(value, StructV) and symbol == "+":
+            both = (*items, *value.items)
+            lw.bind(target.id, StructV(kind, tuple(range(len(both))), both), span)
+        case _:
+            fn = BINARY[type(node.op).__name__]
+            result = apply(lw, fn, (as_expr(lw, current, node), as_expr(lw, value, node)), {}, node)
+            lw.bind(target.id, result, span)
+
+
+def _contribute_parts(lw: Lowerer, bars: StructV, value: Expr, node: Any) -> None:
+    """The bar of a nested display: each item takes its own part of what is added."""
+    for position, bar in enumerate(bars.items):
+        part = lower_index(lw, V(value), [literal(position)], node)
+        if isinstance(bar, BarV):
+            lw.block.append(Contribution(bar.slot, None, as_expr(lw, part, node)))  # type: ignore[arg-type]
+        elif isinstance(bar, StructV):
+            _contribute_parts(lw, bar, as_expr(lw, part, node), node)
+
+
+def _extend(lw: Lowerer, target: Expr, value: Value, node: Any) -> None:
+    assert isinstance(target, Var)
+    if not isinstance(value, StructV):
+        lw.fail(node, "a list can only be extended by a display", "Append in a loop instead.")
+    assert isinstance(value, StructV)
+    for item in value.items:
+        lw.emit(Append(target, as_expr(lw, item, node), lw.span(node)))
+
+
+def _aug_item(lw: Lowerer, target: Any, value: Value, node: Any, symbol: str) -> None:
+    base = lower_expr(lw, target.value)
+    if isinstance(base, StructV):
+        current = lower_expr(lw, target)
+        if isinstance(current, V) and isinstance(current.expr.type, Array):
+            lw.emit(Store(current.expr, symbol, as_expr(lw, value, node), lw.span(node)))
+            return
+        fn = BINARY[type(node.op).__name__]
+        result = apply(lw, fn, (as_expr(lw, current, node), as_expr(lw, value, node)), {}, node)
+        _store_struct(lw, target, base, result, node, "")
+        return
+    _store_item(lw, target, value, node, symbol)

@@ -1,0 +1,185 @@
+"""Branches and loops: types meet where paths meet, and a loop is lowered until they settle."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gast
+
+from s2sad.frontend.expressions import lower_expr, lower_test
+from s2sad.frontend.joins import joined_env, same_env, widen_new
+from s2sad.frontend.lowerer import BottomReached, Lowerer
+from s2sad.frontend.values import Scope, Value, const, literal
+from s2sad.ir.nodes import Assign, Break, Const, Continue, Expr, For, If, Var, While
+from s2sad.ir.types import Scalar
+
+
+def lower_if(lw: Lowerer, node: Any) -> bool:
+    """Lower a branch; return True if both sides jump away."""
+    from s2sad.frontend.statements import lower_block
+
+    test = lower_test(lw, node.test)
+    if isinstance(test, bool):
+        return lower_block(lw, node.body if test else node.orelse)
+    span = lw.span(node)
+    before = dict(lw.env)
+    then, then_jumps, then_env = _branch(lw, node.body, before)
+    other, other_jumps, other_env = _branch(lw, node.orelse, before)
+    lw.env = joined_env(lw, [e for e, j in ((then_env, then_jumps), (other_env, other_jumps)) if not j], before)
+    lw.emit(If(test, tuple(then), tuple(other), span))
+    return then_jumps and other_jumps
+
+
+def _branch(lw: Lowerer, body: list[Any], env: dict[str, Value]) -> tuple[list[Any], bool, dict[str, Value]]:
+    from s2sad.frontend.statements import lower_block
+
+    outer, lw.block, lw.env = lw.block, [], dict(env)
+    try:
+        jumps = lower_block(lw, body)
+    except BottomReached:
+        jumps = lw.bottomed = True
+    block, lw.block = lw.block, outer
+    return block, jumps, lw.env
+
+
+def _run_loop(lw: Lowerer, node: Any, key: str, body: Any) -> tuple[list[Any], Scope, dict[str, Value]]:
+    """Lower a loop body until the types at its head no longer change; keep the last lowering."""
+    head = dict(lw.env)
+    names = set(lw.names)
+    for _ in range(12):
+        lw.env, lw.names = dict(head), set(names)
+        scope = Scope(node)
+        lw.loops.append(scope)
+        outer, lw.block = lw.block, []
+        try:
+            jumps = body(scope)
+        except BottomReached:
+            jumps = lw.bottomed = True
+        finally:
+            block, lw.block = lw.block, outer
+            lw.loops.pop()
+        ends = list(scope.continues) if jumps else [lw.env, *scope.continues]
+        merged = joined_env(lw, [head, *ends], head, key)
+        merged = widen_new(merged, head, key)
+        if same_env(merged, head):
+            return block, scope, head
+        head = merged
+    return lw.fail(node, "the types in this loop do not settle",
+                   "A name changes its kind or rank from one iteration to the next.")  # fmt: skip
+
+
+def lower_while(lw: Lowerer, node: Any) -> bool:
+    """Lower a `while` loop; return True if nothing falls out of it."""
+    from s2sad.frontend.statements import lower_block
+
+    flag = _completion_flag(lw, node)
+    tests: list[Any] = []
+
+    def body(scope: Scope) -> bool:
+        scope.flag = flag
+        tests.clear()
+        outer, lw.block = lw.block, []
+        test = lower_test(lw, node.test)
+        hoisted, lw.block = lw.block, outer
+        if isinstance(test, bool) and not test:
+            return True
+        if hoisted and not isinstance(test, bool):
+            from s2sad.frontend.operators import negate
+
+            scope.breaks.append(dict(lw.env))
+            lw.block.extend(hoisted)
+            lw.emit(If(negate(test), (Break(lw.span(node)),), (), lw.span(node)))
+            test = True
+        tests.append(const(True).expr if test is True else test)
+        return lower_block(lw, node.body)
+
+    block, scope, head = _run_loop(lw, node, _loop_key(lw, node), body)
+    if not tests:
+        lw.env = head
+        return lower_block(lw, node.orelse)
+    endless = isinstance(tests[0], Const) and tests[0].value is True
+    exits = scope.breaks if endless else [head, *scope.breaks]
+    lw.env = joined_env(lw, exits, head)
+    lw.emit(While(tests[0], tuple(block), lw.span(node)))
+    if endless and not scope.breaks:
+        return True
+    return _loop_else(lw, node, flag)
+
+
+def _completion_flag(lw: Lowerer, node: Any) -> str | None:
+    """A loop with `else` and `break` remembers whether it ran to its end."""
+    if not node.orelse or not any(isinstance(n, gast.Break) for s in node.body for n in gast.walk(s)):
+        return None
+    flag = lw.fresh("completed")
+    lw.emit(Assign(Var(flag, Scalar("bool", True)), literal(True), lw.span(node)))
+    return flag
+
+
+def _loop_else(lw: Lowerer, node: Any, flag: str | None) -> bool:
+    from s2sad.frontend.statements import lower_block
+
+    if not node.orelse:
+        return False
+    if flag is None:
+        return lower_block(lw, node.orelse)
+    before = dict(lw.env)
+    block, jumps, env = _branch(lw, node.orelse, before)
+    lw.env = before if jumps else joined_env(lw, [env, before], before)
+    lw.emit(If(Var(flag, Scalar("bool", True)), tuple(block), (), lw.span(node)))
+    return False
+
+
+def _loop_key(lw: Lowerer, node: Any) -> str:
+    return f"{lw.source.name}:{node.lineno}:{node.col_offset}:{lw.depth}"
+
+
+def lower_for(lw: Lowerer, node: Any) -> bool:
+    """Lower a `for` loop over anything."""
+    from s2sad.frontend.iteration import loop_over
+
+    return loop_over(lw, node, lower_expr(lw, node.iter))
+
+
+def run_counted(lw: Lowerer, node: Any, var: Var, bounds: tuple[Expr, Expr, Expr], enter: Any) -> bool:
+    """Emit `for var in range(*bounds)`; `enter` binds the targets at the head of the body."""
+    from s2sad.frontend.statements import lower_block
+
+    flag = _completion_flag(lw, node)
+    span = lw.span(node)
+
+    def body(scope: Scope) -> bool:
+        scope.flag = flag
+        enter()
+        return lower_block(lw, node.body)
+
+    block, scope, head = _run_loop(lw, node, _loop_key(lw, node), body)
+    lw.env = joined_env(lw, [head, *scope.breaks], head)
+    start, stop, step = bounds
+    lw.emit(For(var, start, stop, step, tuple(block), span))
+    return _loop_else(lw, node, flag)
+
+
+def lower_break(lw: Lowerer, node: Any) -> bool:
+    """Lower `break`: the names as they are here leave the loop."""
+    scope = _scope(lw, node, "break")
+    if scope.flag is not None:
+        lw.emit(Assign(Var(scope.flag, Scalar("bool", True)), literal(False), lw.span(node)))
+    scope.breaks.append(dict(lw.env))
+    lw.emit(Break(lw.span(node)))
+    return True
+
+
+def lower_continue(lw: Lowerer, node: Any) -> bool:
+    """Lower `continue`: the names as they are here meet those at the loop's end."""
+    scope = _scope(lw, node, "continue")
+    scope.continues.append(dict(lw.env))
+    lw.emit(Continue(lw.span(node)))
+    return True
+
+
+def _scope(lw: Lowerer, node: Any, word: str) -> Scope:
+    scope = lw.loops[-1]
+    if scope.unrolled:
+        lw.fail(node, f"`{word}` inside a loop over a tuple, list or dict of arrays is not supported",
+                "Such a loop is written out item by item; stack the items into one array.")  # fmt: skip
+    return scope

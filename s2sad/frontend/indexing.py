@@ -1,0 +1,259 @@
+"""What stands between brackets: items of structures, elements and slices of arrays, and their shapes."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import gast
+import numpy as np
+
+from s2sad.frontend.infer import broadcast_dims, fresh_dim
+from s2sad.frontend.lowerer import Lowerer
+from s2sad.frontend.operators import apply
+from s2sad.frontend.values import SliceV, StaticV, StructV, V, Value, ZeroV, literal, pack
+from s2sad.ir.nodes import Const, Expr, Index, Slice
+from s2sad.ir.types import Array, Dim, ListOf, Scalar, Static, Sym, not_one
+
+
+def lower_subscript(lw: Lowerer, node: Any) -> Value:
+    """Return the value of `base[...]`, whatever the base is."""
+    from s2sad.frontend.expressions import lower_expr, outside_value
+    from s2sad.frontend.grids import is_maker, make
+
+    base = lower_expr(lw, node.value)
+    match base:
+        case ZeroV():
+            return base
+        case StructV():
+            return _struct_item(lw, base, node)
+        case StaticV(obj) if is_maker(obj):
+            return make(lw, obj, node)
+        case StaticV(obj):
+            key = lower_expr(lw, node.slice)
+            known = key.value if isinstance(key, StaticV) else getattr(getattr(key, "expr", None), "value", None)
+            return outside_value(lw, obj[known], "item", node, lambda: obj[known])
+        case V(expr) if isinstance(expr.type, Array | ListOf | Scalar):
+            return lower_index(lw, base, lower_index_items(lw, node.slice, node), node)
+        case _:
+            return lw.fail(node, "this value cannot be indexed")
+
+
+def _struct_item(lw: Lowerer, base: StructV, node: Any) -> Value:
+    from s2sad.frontend.expressions import as_expr, lower_expr
+
+    key = lower_expr(lw, node.slice)
+    match key:
+        case StaticV(known) if known in base.keys:
+            return base.items[base.keys.index(known)]
+        case SliceV(lower, upper, step):
+            parts = (lower, upper, step)
+            bounds = [None if p is None else getattr(as_expr(lw, p, node).type, "value", None) for p in parts]
+            if any(b is None and p is not None for b, p in zip(bounds, (lower, upper, step), strict=True)):
+                lw.fail(node, "the bounds of a slice of a tuple or list must be known")
+            items = base.items[slice(*bounds)]
+            return StructV(base.kind if isinstance(base.kind, str) else "tuple", tuple(range(len(items))), items)
+        case V(expr):
+            known = getattr(expr.type, "value", None)
+            if isinstance(known, int) and base.kind != "dict":
+                if not -len(base.items) <= known < len(base.items):
+                    lw.fail(node, f"index {known} is outside this {base.kind} of {len(base.items)}")
+                return base.items[known]
+            if isinstance(known, int) and known in base.keys:
+                return base.items[base.keys.index(known)]
+            return _dynamic_item(lw, base, expr, node)
+        case _:
+            return lw.fail(node, f"the key is not in this {base.kind}")
+
+
+def _dynamic_item(lw: Lowerer, base: StructV, index: Expr, node: Any) -> Value:
+    """`items[i]` with i known only at run time: the items become an array, or the loop is unrolled."""
+    from s2sad.frontend.iteration import UnrollNeeded
+
+    exprs = [item.expr for item in base.items if isinstance(item, V)]
+    if len(exprs) == len(base.items) and exprs and all(isinstance(e.type, Scalar) for e in exprs):
+        array = apply(lw, np.array, (pack("list", exprs),), {}, node)
+        name = lw.atom(array.expr, "items", lw.span(node))
+        return lower_index(lw, V(name), [index], node)
+    if any(scope.loop is not None for scope in lw.loops):
+        raise UnrollNeeded(node)
+    return lw.fail(node, "the index into this container is not known",
+                   "Loop over its items, or stack them into one array.")  # fmt: skip
+
+
+def lower_index_items(lw: Lowerer, node: Any, at: Any) -> list[Any]:
+    """Lower what stands between the brackets to index items."""
+    from s2sad.frontend.expressions import lower_expr
+
+    parts = node.elts if isinstance(node, gast.Tuple) else [node]
+    items: list[Any] = []
+    for part in parts:
+        value = lower_expr(lw, part)
+        if isinstance(value, StructV) and value.kind == "tuple" and not isinstance(node, gast.Tuple):
+            items.extend(_index_item(lw, v, part) for v in value.items)
+        else:
+            items.append(_index_item(lw, value, part))
+    return items
+
+
+def _index_item(lw: Lowerer, value: Value, node: Any) -> Any:
+    from s2sad.frontend.expressions import as_expr
+
+    match value:
+        case SliceV(lower, upper, step):
+            return Slice(*(None if p is None else as_expr(lw, p, node) for p in (lower, upper, step)))
+        case StaticV(obj) if obj is Ellipsis:
+            return Ellipsis
+        case StaticV(obj) if obj is None:
+            return Const(None, Static(None))
+        case StaticV(obj) if isinstance(obj, slice):
+            return Slice(*(None if p is None else literal(p) for p in (obj.start, obj.stop, obj.step)))
+        case StructV("list", _, items):
+            display = pack("list", [as_expr(lw, item, node) for item in items])
+            return apply(lw, np.array, (display,), {}, node).expr
+        case _:
+            return as_expr(lw, value, node)
+
+
+def lower_slice(lw: Lowerer, node: Any) -> Value:
+    """Return a slice whose bounds may be known only at run time."""
+    from s2sad.frontend.expressions import lower_expr
+
+    parts = [None if p is None else lower_expr(lw, p) for p in (node.lower, node.upper, node.step)]
+    parts = [None if isinstance(p, StaticV) and p.value is None else p for p in parts]
+    return SliceV(*parts)
+
+
+def lower_index(lw: Lowerer, base: V, index: list[Any], node: Any) -> Value:
+    """Return `base[index]` with its type: what NumPy's indexing rules make of the dims."""
+    kind = base.expr.type
+    if isinstance(kind, ListOf):
+        if kind.item is None:
+            lw.fail(node, "this list is still empty here")
+        assert kind.item is not None
+        if isinstance(index[0], Slice):
+            lw.fail(node, "a slice of a growing list is not supported", "Use an array.")
+        return V(Index(base.expr, (index[0],), kind.item))
+    if isinstance(kind, Scalar):
+        if all(item is Ellipsis for item in index):
+            return base
+        return lw.fail(node, "a scalar cannot be indexed")
+    assert isinstance(kind, Array)
+    index = expand_index(lw, kind, index, node)
+    dims, advanced = index_dims(lw, kind, index, node)
+    if not dims and not advanced and all(not isinstance(i, Slice) for i in index):
+        return V(Index(base.expr, tuple(index), Scalar(kind.dtype)))
+    layout = _index_layout(kind, index, advanced)
+    return V(Index(base.expr, tuple(index), Array(kind.dtype, dims, layout)))
+
+
+def _index_layout(kind: Array, index: list[Any], advanced: bool) -> str:
+    if advanced:
+        return "C"
+    whole = Slice(None, None, None)
+    tail = index
+    while tail and not isinstance(tail[0], Slice) and not _is_new_axis(tail[0]):
+        tail = tail[1:]
+    rest_whole = all(i == whole for i in tail[1:])
+    if kind.layout == "C" and (not tail or (rest_whole and (tail[0] == whole or _unit_step(tail[0])))):
+        return "C"
+    return "A"
+
+
+def _unit_step(item: Any) -> bool:
+    return isinstance(item, Slice) and (item.step is None or getattr(item.step.type, "value", None) == 1)
+
+
+def _is_new_axis(item: Any) -> bool:
+    return isinstance(item, Const) and item.value is None
+
+
+def _consumed(item: Any) -> int:
+    if item is Ellipsis or _is_new_axis(item):
+        return 0
+    if not isinstance(item, Slice) and isinstance(item.type, Array) and item.type.dtype == "bool":
+        return len(item.type.dims)
+    return 1
+
+
+def expand_index(lw: Lowerer, kind: Array, index: list[Any], node: Any) -> list[Any]:
+    """Replace `...` by full slices; trailing axes stay unwritten, as the user left them."""
+    used = sum(_consumed(item) for item in index)
+    if used > len(kind.dims):
+        lw.fail(node, f"{used} indices for a {len(kind.dims)}-dimensional array")
+    result: list[Any] = []
+    for item in index:
+        if item is Ellipsis:
+            result.extend([Slice(None, None, None)] * (len(kind.dims) - used))
+        else:
+            result.append(item)
+    return result
+
+
+def index_dims(lw: Lowerer, kind: Array, index: list[Any], node: Any) -> tuple[tuple[Dim, ...], bool]:
+    """Return the dims of the result, and whether the indexing is advanced (a copy)."""
+    dims: list[Dim] = []
+    arrays: list[tuple[Dim, ...]] = []
+    at: int | None = None
+    split, last, axis = False, False, 0
+    has_array = any(not isinstance(i, Slice) and isinstance(i.type, Array) for i in index)
+    for item in index:
+        if isinstance(item, Slice):
+            dims.append(slice_dim(kind.dims[axis], item))
+            axis, last = axis + 1, False
+        elif _is_new_axis(item):
+            dims.append(1)
+            last = False
+        elif isinstance(item.type, Array) or has_array:
+            at, split = (len(dims) if at is None else at), split or (at is not None and not last)
+            arrays.append(_array_dims(item))
+            axis, last = axis + _consumed(item), True
+        elif isinstance(item.type, Scalar) and ("int" in item.type.dtype):
+            axis, last = axis + 1, False
+        else:
+            lw.fail(node, "an index must be an integer, a slice or an array")
+    dims.extend(kind.dims[axis:])
+    if not arrays:
+        return tuple(dims), False
+    where = 0 if split else (at or 0)
+    return (*dims[:where], *broadcast_dims(arrays), *dims[where:]), True
+
+
+def _array_dims(item: Any) -> tuple[Dim, ...]:
+    if isinstance(item.type, Array) and item.type.dtype == "bool":
+        return (fresh_dim("mask"),)
+    return item.type.dims if isinstance(item.type, Array) else ()
+
+
+def slice_dim(dim: Dim, item: Slice) -> Dim:
+    """Return the length of `dim` under a slice: exact for constants, symbolic for `a:-b`."""
+    bounds = [None if p is None else getattr(p.type, "value", None) for p in (item.lower, item.upper, item.step)]
+    unknown = [b is None and p is not None for b, p in zip(bounds, (item.lower, item.upper, item.step), strict=True)]
+    if any(unknown):
+        return fresh_dim()
+    lower, upper, step = bounds
+    if isinstance(dim, int) and all(b is None or isinstance(b, int) for b in bounds):
+        return len(range(dim)[slice(lower, upper, step)])
+    if isinstance(upper, Sym) and isinstance(dim, Sym) and step in (None, 1):
+        start = lower or 0
+        if upper.name == dim.name and upper.minus >= dim.minus and isinstance(start, int) and start >= 0:
+            minus = upper.minus + start
+            return Sym(dim.name, minus, dim.nonone and minus == dim.minus)
+        if not lower and lower is None:
+            return fresh_dim()
+        return fresh_dim()
+    if not isinstance(dim, Sym) or not all(b is None or isinstance(b, int) for b in bounds):
+        return fresh_dim()
+    lower, upper = cast("int | None", lower), cast("int | None", upper)
+    cut = (lower or 0) - (upper or 0)
+    if step in (None, 1) and (lower or 0) >= 0 and (upper is None or upper < 0):
+        return dim if cut == 0 else Sym(dim.name, dim.minus + cut)
+    if step == -1 and lower is None and upper is None:
+        return dim
+    text = f"{dim.name}-{dim.minus}[{lower}:{upper}:{step}]"
+    nonone = dim.nonone and not lower and upper is not None and upper > 1 and step in (None, 1)
+    return Sym(text, 0, nonone)
+
+
+def same_dims(a: tuple[Dim, ...], b: tuple[Dim, ...]) -> bool:
+    """Say whether two shapes are surely equal."""
+    return len(a) == len(b) and all(x == y or (not_one(x) and not_one(y)) for x, y in zip(a, b, strict=True))
