@@ -229,7 +229,7 @@ class _Loops:
 
     def _sum(self, target: Var, value: Apply) -> list[Stmt | Nest]:
         """`s = np.sum(x * y)`, also along axes."""
-        inner, axes = _summed(value)
+        inner, axes, counted = _summed(value)
         assert isinstance(inner.type, Array)
         out: list[Stmt | Nest] = []
         elements = self._elements(inner.type.dims, out)
@@ -248,7 +248,7 @@ class _Loops:
         nest.body.append(Assign(total, Apply(operator.add, (total, element), total.type), self.span))
         nest.sums.add(total.name)
         if value.fn is np.mean:
-            ratio = Apply(operator.truediv, (total, _product(nest.bounds)), total.type)
+            ratio = Apply(operator.truediv, (total, _product([nest.bounds[at] for at in counted])), total.type)
             return [*out, nest, Assign(target, ratio, self.span)]
         return [*out, nest] if own is target else [*out, nest, Assign(target, own, self.span)]
 
@@ -292,14 +292,15 @@ def _is_plain_view(expr: Index) -> bool:
     )  # fmt: skip
 
 
-def _summed(expr: Apply) -> tuple[Expr, frozenset[int]]:
-    """Return what nested sums add up, and along which of its axes."""
+def _summed(expr: Apply) -> tuple[Expr, frozenset[int], list[int]]:
+    """Return what nested sums add up, along which of its axes, and which of them are the outermost sum's own."""
     inner = expr.args[0]
     assert isinstance(inner.type, Array)
     count = len(inner.type.dims)
     axis = dict(expr.static).get("axis")
     given = range(count) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     axes = {a % count for a in given}
+    own = sorted(axes)
     while isinstance(inner, Apply) and inner.fn is np.sum and set(dict(inner.static)) == {"axis"}:
         below = inner.args[0]
         assert isinstance(below.type, Array)
@@ -307,8 +308,9 @@ def _summed(expr: Apply) -> tuple[Expr, frozenset[int]]:
         lost = {a % len(below.type.dims) for a in (axis if isinstance(axis, tuple) else (axis,))}
         kept = [a for a in range(len(below.type.dims)) if a not in lost]
         axes = lost | {kept[a] for a in axes}
+        own = [kept[a] for a in own]
         inner = below
-    return inner, frozenset(axes)
+    return inner, frozenset(axes), own
 
 
 def _without_keepdims(expr: Apply) -> Apply:

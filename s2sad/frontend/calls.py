@@ -47,7 +47,7 @@ from s2sad.frontend.values import (
 )
 from s2sad.ir import ops
 from s2sad.ir.draws import UNSUPPORTED, is_draw, rehearsed
-from s2sad.ir.nodes import Apply, CallStmt, Expr, Index, Pack, Slice, Store, Var
+from s2sad.ir.nodes import Apply, Assign, CallStmt, Expr, Index, Pack, Slice, Store, Var
 from s2sad.ir.types import Array, ListOf, Scalar, Static, is_complex
 from s2sad.ir.views import is_advanced
 from s2sad.rules.writing import AT
@@ -189,6 +189,10 @@ def _into(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value], out
     """`np.f(x, out=y, where=mask)`: the result is written into `y`, where the mask says so."""
     place = out.items[0] if isinstance(out, StructV) and len(out.items) == 1 else out
     target = as_expr(lw, place, node)
+    if not isinstance(target, Var | Index):  # `out=np.zeros_like(b)`: a new array, which the call gives back
+        name = Var(lw.fresh("filled"), target.type)
+        lw.emit(Assign(name, target, lw.span(node)))
+        target, place = name, V(name)
     mask = kwargs.pop("where", const(True)) if isinstance(fn, np.ufunc) else const(True)
     result = call_function(lw, fn, args, kwargs, node)
     if known_value(mask) is not True:

@@ -73,7 +73,7 @@ def as_expr(lw: Lowerer, value: Value, node: Any) -> Expr:
 
 def lower_test(lw: Lowerer, node: Any) -> Expr | bool:
     """Lower a condition: True or False when it is known, else an expression."""
-    value = lower_expr(lw, node)
+    value = _all_or_any(lw, node) if isinstance(node, gast.BoolOp) else lower_expr(lw, node)
     match value:
         case StaticV(obj):
             return bool(obj)
@@ -211,6 +211,25 @@ def _unary_op(lw: Lowerer, node: Any) -> Value:
 
 
 def _bool_op(lw: Lowerer, node: Any) -> Value:
+    """`a or b` as a value is one of its operands: conditions are combined, anything else is chosen."""
+    first, *rest = node.values
+    block, names = lw.block, set(lw.names)
+    lw.block = []
+    try:
+        value = lower_expr(lw, first)
+        truth = lower_test(lw, first)
+    finally:
+        lw.block, lw.names = block, names
+    other = rest[0] if len(rest) == 1 else gast.copy_location(gast.BoolOp(op=node.op, values=rest), node)
+    if isinstance(truth, bool):
+        return lower_expr(lw, first if truth != isinstance(node.op, gast.And) else other)
+    if isinstance(value, V) and isinstance(value.expr.type, Scalar) and value.expr.type.dtype == "bool":
+        return _all_or_any(lw, node)
+    sides = (first, other) if isinstance(node.op, gast.Or) else (other, first)
+    return lower_expr(lw, gast.copy_location(gast.IfExp(test=first, body=sides[0], orelse=sides[1]), node))
+
+
+def _all_or_any(lw: Lowerer, node: Any) -> Value:
     is_and = isinstance(node.op, gast.And)
     parts: list[Expr] = []
     for position, part in enumerate(node.values):
