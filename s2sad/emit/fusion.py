@@ -124,6 +124,8 @@ class _Fusion:
         """Say whether a statement may be done before the loops instead of after them."""
         if not isinstance(stmt, Assign) or stmt.target.name in self.named:
             return False
+        if isinstance(stmt.value, Var) and any(stmt.value.name == _root(place) for place, _ in self.written):
+            return False  # another name for what is being filled: what reads it must stay behind the loops
         if isinstance(stmt.value.type, Array) and _is_surely_view(stmt.value):
             return not ({v.name for v in _indices(stmt.value)} & self.scalars)
         for var in _contents(stmt.value):

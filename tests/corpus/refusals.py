@@ -101,15 +101,6 @@ def context_manager(x):
     return x
 
 
-@refusal(1.0, says="match", caret="match x")
-def pattern_match(x):
-    match x:
-        case 0.0:
-            return x
-        case _:
-            return x * x
-
-
 @refusal(1.0, says="set", caret="{x, 2.0}")
 def set_literal(x):
     s = {x, 2.0}
