@@ -65,7 +65,7 @@ class Binder:
             if len(args) == self.arity:
                 return args
             rest = self._defaults[len(args) :]
-            if len(args) < self.arity and inspect.Parameter.empty not in rest:
+            if len(args) < self.arity and not any(value is inspect.Parameter.empty for value in rest):
                 return args + rest
         try:
             bound = self._signature.bind(*args, **kwargs)

@@ -213,3 +213,14 @@ def test_detach_many_copies_only_what_is_shared():
     assert made[2] is alone
     assert sum(np.may_share_memory(a, b) for i, a in enumerate(made) for b in made[:i]) == 0
     assert detach([base], [base])[0] is not base
+
+
+def test_an_array_as_a_default():
+    import numpy as np
+
+    import s2sad
+
+    def weighted(x, w=np.ones(3)):
+        return np.sum(w * x**2)
+
+    np.testing.assert_allclose(s2sad.grad(weighted, target="python")(np.arange(3.0)), [0.0, 2.0, 4.0])
