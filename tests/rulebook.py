@@ -362,7 +362,12 @@ def calls_of(fn: Any) -> list[Call]:
         found += structured_calls(fn, rule)
     found += expanded_calls(fn, EXPANDED[fn]) if fn in EXPANDED else ()
     found += expanded_calls(fn, PROCEDURES[fn], procedure=True) if fn in PROCEDURES else ()
-    return found
+    return found + [lone for call in found if call.variant == "plain" and len(call.wrt) > 1 for lone in alone(call)]
+
+
+def alone(call: Call) -> list[Call]:
+    """Return the call with each of its arguments as the only one that varies."""
+    return [Call(call.fn, call.args, call.static, (k,), f"only {k}", call.procedure) for k in call.wrt]
 
 
 def registered() -> list[Any]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import gast
 
+from s2sad.frontend.displays import array_of, operands
 from s2sad.frontend.expressions import as_expr, lower_expr
 from s2sad.frontend.indexing import expand_index, lower_index
 from s2sad.frontend.lowerer import Contribution, Lowerer
@@ -161,7 +162,10 @@ def _permute(lw: Lowerer, names: list[Any], items: list[Value], node: Any) -> bo
 
 
 def _simultaneous(lw: Lowerer, names: list[Any], items: list[Value], node: Any) -> list[Value]:
-    """Read every right-hand side before any name changes: `a, b = b, a + b`."""
+    """Read every right-hand side before any name changes: `a, b = b, a + b`.
+
+    A row of an array stays a view, as it is in NumPy: `a[0], a[1] = a[1], a[0]` makes both rows the second.
+    """
     result = list(items)
     changed: set[str] = set()
     for position, name in enumerate(names):
@@ -175,18 +179,8 @@ def _simultaneous(lw: Lowerer, names: list[Any], items: list[Value], node: Any) 
             used = {n for leaf in leaves_of(value) for n in reads(leaf)}
             if isinstance(value, V | StructV) and used & changed:
                 hint = names[later].id if isinstance(names[later], gast.Name) else "value"
-                value = _snapshot(lw, value) if not plain else value
                 result[later] = lw.store_value(lw.fresh(f"{hint}_new"), value, lw.span(node))
     return result
-
-
-def _snapshot(lw: Lowerer, value: Value) -> Value:
-    """An array row read before an element store of the same statement must be a copy… or a scalar."""
-    import numpy as np
-
-    if isinstance(value, V) and isinstance(value.expr.type, Array):
-        return V(Apply(np.copy, (value.expr,), value.expr.type))
-    return value
 
 
 def _roots(lw: Lowerer, target: Any) -> set[str]:
@@ -218,6 +212,8 @@ def _store_item(lw: Lowerer, target: Any, value: Value, node: Any, op: str = "")
             index = _index_items(lw, target.slice, node)
             place = lower_index(lw, V(expr), index, target)
             assert isinstance(place, V)
+            if isinstance(place.expr.type, Array):
+                value = array_of(lw, value, node)
             lw.emit(Store(place.expr, op, as_expr(lw, value, node), span))
         case _:
             lw.fail(target, "this value cannot be written by index")
@@ -281,7 +277,7 @@ def aug_assign(lw: Lowerer, node: Any) -> None:
         case StructV() if lw.contributing:
             _contribute_parts(lw, current, as_expr(lw, value, node), node)
         case V(expr) if isinstance(expr.type, Array):
-            lw.emit(Store(expr, symbol, as_expr(lw, value, node), span))
+            lw.emit(Store(expr, symbol, as_expr(lw, array_of(lw, value, node), node), span))
         case V(expr) if isinstance(expr.type, ListOf) and symbol == "+":
             _extend(lw, expr, value, node)
         case StructV(kind, _, items) if isinstance(value, StructV) and symbol == "+":
@@ -289,6 +285,7 @@ def aug_assign(lw: Lowerer, node: Any) -> None:
             lw.bind(target.id, StructV(kind, tuple(range(len(both))), both), span)
         case _:
             fn = BINARY[type(node.op).__name__]
+            current, value = operands(lw, current, value, node)
             result = apply(lw, fn, (as_expr(lw, current, node), as_expr(lw, value, node)), {}, node)
             lw.bind(target.id, result, span)
 
@@ -317,7 +314,7 @@ def _aug_item(lw: Lowerer, target: Any, value: Value, node: Any, symbol: str) ->
     if isinstance(base, StructV):
         current = lower_expr(lw, target)
         if isinstance(current, V) and isinstance(current.expr.type, Array):
-            lw.emit(Store(current.expr, symbol, as_expr(lw, value, node), lw.span(node)))
+            lw.emit(Store(current.expr, symbol, as_expr(lw, array_of(lw, value, node), node), lw.span(node)))
             return
         fn = BINARY[type(node.op).__name__]
         result = apply(lw, fn, (as_expr(lw, current, node), as_expr(lw, value, node)), {}, node)

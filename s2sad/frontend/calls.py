@@ -353,7 +353,11 @@ def library_call(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Valu
     if fn is np.where and len(args) == 3 and not kwargs and all(_is_scalar(a) for a in args):
         return apply(lw, ops.ifexp, tuple(as_expr(lw, a, node) for a in args), {}, node)
     if fn not in _TAKES_LISTS:
-        args = [displayed(lw, fn, gathered(lw, a, node), node) for a in args]
+        names = parameters_of(fn) or ()
+        args = [
+            displayed(lw, fn, gathered(lw, a, node), node, names[k] if k < len(names) else "")
+            for k, a in enumerate(args)
+        ]
     elif args and isinstance(args[0], V) and isinstance(args[0].expr.type, ListOf) and fn is not np.array:
         return joined(lw, fn, args[0], {**dict(zip(("axis",), args[1:], strict=False)), **kwargs}, node)
     elif fn not in (np.array, np.block) and args and isinstance(args[0], StructV):

@@ -13,9 +13,13 @@ from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.operators import apply
 from s2sad.frontend.values import StaticV, StructV, V, Value, const, type_of
 from s2sad.ir.nodes import Apply, Const, Slice
-from s2sad.ir.types import Array, ListOf, Static, is_inexact, rank
+from s2sad.ir.types import Array, ListOf, Scalar, Static, is_inexact, rank
 
 _TAKES_INDICES: frozenset[Any] = frozenset({np.take, np.repeat, np.take_along_axis})
+_OPERANDS: frozenset[str] = frozenset({
+    "a", "arr", "b", "c", "condition", "fp", "m", "p", "q", "v", "values", "weights", "x", "x1", "x2", "xp", "y",
+})  # fmt: skip
+"""Parameters that NumPy makes arrays of, whole numbers too."""
 _TAKES_DISPLAYS: frozenset[Any] = frozenset({np.linalg.multi_dot})
 
 
@@ -73,7 +77,31 @@ def joined(lw: Lowerer, fn: Any, items: V, kwargs: dict[str, Value], node: Any) 
     return apply(lw, np.concatenate, (items.expr,), {}, node)
 
 
-def displayed(lw: Lowerer, fn: Any, value: Value, node: Any) -> Value:
+def array_of(lw: Lowerer, value: Value, node: Any) -> Value:
+    """A display, or a list that the function has built, is made the array that NumPy makes of it."""
+    from s2sad.frontend.calls import call_function
+
+    if isinstance(value, StructV) and value.kind in ("list", "tuple"):
+        return call_function(lw, np.array, [value], {}, node)
+    return gathered(lw, value, node)
+
+
+def operands(lw: Lowerer, left: Value, right: Value, node: Any) -> tuple[Value, Value]:
+    """A display beside an array is an array: `x + [1, 2]`, `m @ [u, v]`."""
+    if _makes_arrays(left):
+        return left, array_of(lw, right, node)
+    return (array_of(lw, left, node), right) if _makes_arrays(right) else (left, right)
+
+
+def _makes_arrays(value: Value) -> bool:
+    """Say whether an operator of NumPy's, not of Python's lists, meets this operand."""
+    if not isinstance(value, V):
+        return False
+    kind = value.expr.type
+    return isinstance(kind, Array) or (isinstance(kind, Scalar) and not kind.weak and is_inexact(kind))
+
+
+def displayed(lw: Lowerer, fn: Any, value: Value, node: Any, name: str = "") -> Value:
     """A display of numbers passed where NumPy wants an array is made one; shapes and axes are left alone."""
     from s2sad.frontend.calls import call_function
 
@@ -81,7 +109,9 @@ def displayed(lw: Lowerer, fn: Any, value: Value, node: Any) -> Value:
         return value
     if value.kind == "list" and fn in _TAKES_INDICES:
         return call_function(lw, np.array, [value], {}, node)
-    if not (getattr(fn, "__module__", None) or "numpy").startswith("numpy") or not is_inexact(type_of(value)):
+    if not (getattr(fn, "__module__", None) or "numpy").startswith("numpy"):
+        return value
+    if not (is_inexact(type_of(value)) or name in _OPERANDS or isinstance(fn, np.ufunc)):
         return value
     return call_function(lw, np.array, [value], {}, node)
 

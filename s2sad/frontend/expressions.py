@@ -9,6 +9,7 @@ from typing import Any
 import gast
 import numpy as np
 
+from s2sad.frontend.displays import operands
 from s2sad.frontend.indexing import lower_index, lower_index_items, lower_slice, lower_subscript
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.operators import BINARY, BOOL, COMPARE, UNARY, apply
@@ -108,6 +109,10 @@ def _name(lw: Lowerer, node: Any) -> Value:
         if isinstance(value, Poison):
             lw.fail(node, f"`{node.id}` has no single meaning here", value.reason + ".")
         return value
+    if node.id in lw.source.local_names:
+        lw.fail(node, f"the local name `{node.id}` has no value here",
+                "It is bound only later, or on another path, or by an inner function that calls back this one.",
+                )  # fmt: skip
     if not lw.source.knows(node.id):
         return lw.fail(node, f"the name `{node.id}` is not defined here",
                        "It is neither a local assigned on this path, nor a global, nor a builtin.")  # fmt: skip
@@ -155,15 +160,16 @@ def _bin_op(lw: Lowerer, node: Any) -> Value:
     match left, right:
         case StructV(kind, _, xs), StructV(other, _, ys) if fn is operator.add and kind == other:
             return StructV(kind, tuple(range(len(xs) + len(ys))), (*xs, *ys))
-        case StructV("list" | "tuple", _, _), V() if fn is operator.mul:
-            return _repeat(lw, left, as_expr(lw, right, node), node)
-        case V(), StructV("list" | "tuple", _, _) if fn is operator.mul:
-            return _repeat(lw, right, as_expr(lw, left, node), node)
+        case StructV("list" | "tuple", _, _), V(count) if fn is operator.mul and _is_count(count):
+            return _repeat(lw, left, count, node)
+        case V(count), StructV("list" | "tuple", _, _) if fn is operator.mul and _is_count(count):
+            return _repeat(lw, right, count, node)
         case StaticV(x), StaticV(y) if not isinstance(x, type):
             return StaticV(fn(x, y))
         case StaticV(x), _ if isinstance(x, str) and fn is operator.mod:
             return StaticV(x)
         case _:
+            left, right = operands(lw, left, right, node)
             args = (as_expr(lw, left, node.left), as_expr(lw, right, node.right))
             return apply(lw, fn, args, {}, node)
 
@@ -177,6 +183,10 @@ def _with_zero(lw: Lowerer, fn: Any, left: Value, right: Value, node: Any) -> Va
             return left
         return apply(lw, operator.neg, (as_expr(lw, right, node),), {}, node)
     return ZeroV()
+
+
+def _is_count(expr: Expr) -> bool:
+    return isinstance(expr.type, Scalar) and "int" in expr.type.dtype
 
 
 def _repeat(lw: Lowerer, value: Value, count: Expr, node: Any) -> Value:
@@ -309,6 +319,7 @@ def _compare_two(lw: Lowerer, op: str, left: Value, right: Value, node: Any) -> 
     numbers = [_number_of(value) for value in (left, right)]
     if None not in numbers:
         return bool(fn(*numbers))
+    left, right = operands(lw, left, right, node)
     result = apply(lw, fn, (as_expr(lw, left, node), as_expr(lw, right, node)), {}, node).expr
     known = getattr(result.type, "value", None)
     return known if isinstance(known, bool) else result
@@ -425,7 +436,9 @@ def _named_expr(lw: Lowerer, node: Any) -> Value:
 
 
 def _lambda(lw: Lowerer, node: Any) -> Value:
-    return FuncV(node, lw.source, lw.env, "lambda_")
+    from s2sad.frontend.functions import evaluated_defaults
+
+    return FuncV(node, lw.source, lw.env, "lambda_", evaluated_defaults(lw, node))
 
 
 def _joined_str(lw: Lowerer, node: Any) -> Value:

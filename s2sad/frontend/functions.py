@@ -14,7 +14,7 @@ from s2sad.frontend.lowerer import BottomReached, Captured, Context, Instance, L
 from s2sad.frontend.source import Source, source_of, unwrap
 from s2sad.frontend.statements import lower_block
 from s2sad.frontend.values import StaticV, StructV, V, Value, const, join_types, leaves_of, rebuild, type_of
-from s2sad.ir.nodes import CallStmt, Expr, Function, Param, Return, Stmt, Var
+from s2sad.ir.nodes import CallStmt, Const, Expr, Function, Param, Return, Stmt, Var
 from s2sad.ir.types import Static, Struct, Type
 
 
@@ -221,15 +221,19 @@ def bind_arguments(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Va
     plain = unwrap(fn)
     if hasattr(plain, "__self__"):
         args = [StaticV(plain.__self__), *args]
-    bound = bind_parameters(lw, source.node, source, args, kwargs, node, lw)
+    bound = bind_parameters(lw, source.node, source, args, kwargs, node)
     values = [bound[name] for name in parameter_names(source.node)]
     return values[1:] if hasattr(plain, "__self__") else values
 
 
 def bind_parameters(
-    lw: Lowerer, fn_node: Any, source: Source, args: list[Value], kwargs: dict[str, Value], node: Any, inner: Lowerer
-) -> dict[str, Value]:
-    """Give every parameter its value: positional, keyword, default, `*args`."""
+    lw: Lowerer, fn_node: Any, source: Source, args: list[Value], kwargs: dict[str, Value], node: Any,
+    evaluated: dict[str, Value] | None = None,
+) -> dict[str, Value]:  # fmt: skip
+    """Give every parameter its value: positional, keyword, default, `*args`.
+
+    `evaluated` are the defaults of an inner function; those of any other are objects, which `source` has.
+    """
     spec = fn_node.args
     positional = [a.id for a in [*spec.posonlyargs, *spec.args]]
     bound: dict[str, Value] = dict(zip(positional, args, strict=False))
@@ -253,24 +257,37 @@ def bind_parameters(
         if name not in bound:
             if name not in defaults:
                 lw.fail(node, f"`{source.name}` needs its argument `{name}`", "", ArgumentError)
-            bound[name] = _default(inner, source, name, positional, defaults[name])
+            bound[name] = evaluated[name] if evaluated is not None else _default(lw, source, name, positional, node)
     return bound
 
 
 def _default(lw: Lowerer, source: Source, name: str, positional: list[str], node: Any) -> Value:
-    """Return a default: the object evaluated at definition for real functions, the text otherwise."""
+    """Return a default of a function of a module: the object that its definition evaluated."""
     from s2sad.frontend.captures import capture_object
-    from s2sad.frontend.expressions import lower_expr, outside_value
+    from s2sad.frontend.expressions import outside_value
 
     if name in source.kw_defaults:
         return outside_value(lw, source.kw_defaults[name], name, node)
-    with_default = positional[len(positional) - len(source.defaults) :]
-    if name in with_default:
-        value = source.defaults[with_default.index(name)]
-        if isinstance(value, np.ndarray):
-            return V(capture_object(lw, value, name))
-        return outside_value(lw, value, name, node)
-    return lower_expr(lw, node)
+    value = source.defaults[positional.index(name) - len(positional)]
+    if isinstance(value, np.ndarray):
+        return V(capture_object(lw, value, name))
+    return outside_value(lw, value, name, node)
+
+
+def evaluated_defaults(lw: Lowerer, fn_node: Any) -> dict[str, Value]:
+    """Evaluate the defaults of an inner function, which keeps them whatever happens to the names in them."""
+    from s2sad.frontend.expressions import lower_expr
+
+    spec = fn_node.args
+    positional = [a.id for a in [*spec.posonlyargs, *spec.args]]
+    nodes = dict(zip(positional[len(positional) - len(spec.defaults) :], spec.defaults, strict=True))
+    nodes.update({a.id: d for a, d in zip(spec.kwonlyargs, spec.kw_defaults, strict=True) if d is not None})
+    kept: dict[str, Value] = {}
+    for name, node in nodes.items():
+        value = lower_expr(lw, node)
+        fixed = isinstance(value, V) and isinstance(value.expr, Const)
+        kept[name] = value if fixed else lw.store_value(lw.fresh(name), value, lw.span(node))
+    return kept
 
 
 def call_lifted(lw: Lowerer, fn_node: Any, source: Source, scope: dict[str, Value], node: Any) -> Value:

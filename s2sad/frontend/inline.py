@@ -79,14 +79,14 @@ def call_local(lw: Lowerer, fn: FuncV, args: list[Value], kwargs: dict[str, Valu
     if fn.apart:
         from s2sad.frontend.functions import bind_parameters
 
-        bound = bind_parameters(lw, fn.node, fn.source, args, kwargs, node, lw)
+        bound = bind_parameters(lw, fn.node, fn.source, args, kwargs, node, fn.defaults)
         return _out_of_line(lw, fn.node, fn.source, fn.env, bound, _body(fn.node), node)
-    return _inline(lw, fn.node, fn.source, fn.env, args, kwargs, node)
+    return _inline(lw, fn.node, fn.source, fn.env, args, kwargs, node, fn.defaults)
 
 
 def _inline(
     lw: Lowerer, fn_node: Any, source: Source, outer_env: dict[str, Value],
-    args: list[Value], kwargs: dict[str, Value], node: Any,
+    args: list[Value], kwargs: dict[str, Value], node: Any, defaults: dict[str, Value] | None = None,
 ) -> Value:  # fmt: skip
     from s2sad.frontend.expressions import lower_expr
     from s2sad.frontend.functions import bind_parameters
@@ -100,7 +100,7 @@ def _inline(
         instance=lw.instance, captured=lw.captured, loops=[], results=[], rename={},
         dynamic_lists=dynamic_lists(fn_node), contributing=lw.contributing, depth=lw.depth + 1,
     )  # fmt: skip
-    bound = bind_parameters(lw, fn_node, source, args, kwargs, node, inner)
+    bound = bind_parameters(inner, fn_node, source, args, kwargs, node, defaults)
     for name, value in bound.items():
         inner.env[name] = _named(inner, name, value, body, lw.span(node))
     if not _straight(body):

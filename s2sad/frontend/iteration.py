@@ -13,10 +13,10 @@ from s2sad.frontend.indexing import lower_index
 from s2sad.frontend.infer import InferenceError, infer
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.operators import build
-from s2sad.frontend.values import IterV, RangeV, Scope, StaticV, StructV, V, Value, const, literal
+from s2sad.frontend.values import IterV, RangeV, Scope, StaticV, StructV, V, Value, const, leaves_of, literal
 from s2sad.ir import ops
 from s2sad.ir.nodes import Append, Apply, Assign, Const, Expr, For, If, Var
-from s2sad.ir.types import Array, ListOf, Scalar
+from s2sad.ir.types import Array, ListOf, Scalar, is_inexact
 
 INT = Scalar("int64", weak=True)
 _MAX_UNROLL = 64
@@ -140,7 +140,7 @@ def _counted(lw: Lowerer, node: Any, iterable: Value) -> bool:
             isinstance(n, gast.Name) and n.id == node.target.id and isinstance(n.ctx, gast.Store)
             for s in node.body for n in gast.walk(s)
         )  # fmt: skip
-        if reassigned:
+        if reassigned or _is_inexact(lw.env.get(node.target.id)):
             counter = Var(lw.fresh("i"), INT)
             return run_counted(lw, node, counter, (start, stop, step),
                                lambda: lw.bind(node.target.id, V(counter), lw.span(node)))  # fmt: skip
@@ -162,6 +162,11 @@ def _counted(lw: Lowerer, node: Any, iterable: Value) -> bool:
         assign_target(lw, node.target, item(counter), node)
 
     return run_counted(lw, node, counter, (literal(0), length, literal(1)), enter_item)
+
+
+def _is_inexact(value: Value | None) -> bool:
+    """Say whether a name holds what may have a derivative, which a counter of that name would keep."""
+    return value is not None and any(is_inexact(leaf.type) for leaf in leaves_of(value))
 
 
 def _stable(lw: Lowerer, iterable: RangeV, node: Any) -> tuple[Expr, Expr, Expr]:

@@ -31,6 +31,8 @@ class Source:
     closure: dict[str, Any]
     defaults: tuple[Any, ...] = ()
     kw_defaults: dict[str, Any] = field(default_factory=dict[str, Any])
+    local_names: frozenset[str] = frozenset()
+    """What the function itself binds: these names never mean a global, wherever they are bound."""
 
     def span(self, node: Any) -> Span:
         """Return where `node` stands in the user's file."""
@@ -137,7 +139,23 @@ def _source_of_code(plain: Any, code: types.CodeType) -> Source:
         closure=closure,
         defaults=plain.__defaults__ or (),
         kw_defaults=dict(plain.__kwdefaults__ or {}),
+        local_names=_bound_in(node),
     )
+
+
+def _bound_in(node: Any) -> frozenset[str]:
+    """Return the names that the body of a function binds, without those of the functions inside it."""
+    found: set[str] = set()
+    waiting = [] if isinstance(node, gast.Lambda) else list(node.body)
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, gast.FunctionDef | gast.AsyncFunctionDef | gast.ClassDef):
+            found.add(part.name)
+        elif isinstance(part, gast.Name):
+            found.update([part.id] if isinstance(part.ctx, gast.Store) else [])
+        elif not isinstance(part, gast.Lambda | gast.ListComp | gast.SetComp | gast.DictComp | gast.GeneratorExp):
+            waiting.extend(gast.iter_child_nodes(part))
+    return frozenset(found)
 
 
 def _find_lambda(

@@ -165,11 +165,13 @@ def raised_class(lw: Lowerer, node: Any) -> tuple[type[BaseException], tuple[Exp
 
 
 def _function_def(lw: Lowerer, node: Any) -> None:
+    from s2sad.frontend.functions import evaluated_defaults
+
     if any(_last_name(item) in ("custom_jvp", "custom_vjp") for item in node.decorator_list):
         lw.fail(node, "a rule cannot be defined inside a differentiated function", RULE_OUTSIDE)
     if node.decorator_list:
         lw.fail(node, "a decorated inner function is not supported", "Move it to module level.")
-    lw.env[node.name] = FuncV(node, lw.source, lw.env, node.name)
+    lw.env[node.name] = FuncV(node, lw.source, lw.env, node.name, evaluated_defaults(lw, node))
 
 
 def _last_name(node: Any) -> str:

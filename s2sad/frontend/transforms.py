@@ -159,8 +159,7 @@ def _close_local(lw: Lowerer, fn: FuncV, args: list[Value], kwargs: dict[str, Va
     from s2sad.frontend.functions import bind_parameters, lifted, parameter_names
     from s2sad.frontend.values import seen_by
 
-    inner = Lowerer(lw.ctx, fn.source, dict(fn.env), lw.block, lw.names, lw.instance, lw.captured)
-    bound = bind_parameters(lw, fn.node, fn.source, args, kwargs, node, inner)
+    bound = bind_parameters(lw, fn.node, fn.source, args, kwargs, node, fn.defaults)
     scope = {**seen_by(fn), **bound}
     instance = lifted(lw, fn.node, fn.source, scope)
     leaves: list[Expr] = []

@@ -43,6 +43,8 @@ class FuncV:
     source: Source
     env: dict[str, Value]
     name: str
+    defaults: dict[str, Value] = field(default_factory=dict[str, Any])
+    """What its parameters' defaults were where it was defined."""
     apart: bool = False
     """Never written in place of its calls: its adjoint keeps its arguments and runs it again."""
 
@@ -142,9 +144,9 @@ def type_of(value: Value) -> Type:
         case StaticV(obj):
             return Static(obj)
         case FuncV():
-            seen = seen_by(value)
+            held = _held_by(value)
             return Struct(
-                Closure(value.node, value.source, value.name), tuple(seen), tuple(type_of(v) for v in seen.values())
+                Closure(value.node, value.source, value.name), tuple(held), tuple(type_of(v) for v in held.values())
             )
         case _:
             return Static(value)
@@ -153,6 +155,11 @@ def type_of(value: Value) -> Type:
 def seen_by(fn: FuncV) -> dict[str, Value]:
     """Return what an inner function sees of the functions around it, as it stands now."""
     return _seen(fn, (fn.node,))
+
+
+def _held_by(fn: FuncV) -> dict[str, Value]:
+    """Return what an inner function sees, and its defaults, each under its parameter's name and `=`."""
+    return {**seen_by(fn), **{f"{name}=": value for name, value in fn.defaults.items()}}
 
 
 def _seen(fn: FuncV, outer: tuple[Any, ...]) -> dict[str, Value]:
@@ -165,7 +172,7 @@ def _seen(fn: FuncV, outer: tuple[Any, ...]) -> dict[str, Value]:
         if isinstance(value, FuncV):
             if value.node in outer:
                 continue
-            value = FuncV(value.node, value.source, _seen(value, (*outer, value.node)), value.name)
+            value = FuncV(value.node, value.source, _seen(value, (*outer, value.node)), value.name, value.defaults)
         found[part.id] = value
     return found
 
@@ -190,7 +197,7 @@ def leaves_of(value: Value) -> list[Expr]:
         case StructV(_, _, items):
             return [leaf for item in items for leaf in leaves_of(item)]
         case FuncV():
-            return [leaf for item in seen_by(value).values() for leaf in leaves_of(item)]
+            return [leaf for item in _held_by(value).values() for leaf in leaves_of(item)]
         case _:
             return []
 
@@ -200,7 +207,8 @@ def rebuild(kind: Type, leaves: list[Expr]) -> Value:
     match kind:
         case Struct(Closure(node, source, name), keys, items):
             env = {key: rebuild(item, leaves) for key, item in zip(keys, items, strict=True)}
-            made = FuncV(node, source, env, name)
+            defaults = {key[:-1]: env.pop(key) for key in keys if key.endswith("=")}
+            made = FuncV(node, source, env, name, defaults)
             env.setdefault(name, made)  # it may call itself
             return made
         case Struct(container, keys, items):

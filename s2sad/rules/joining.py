@@ -162,6 +162,7 @@ class append:
     )
     complex = True
     only = (("axis", (None, 0, -1)),)
+    joint = True
 
     def tangent(
         arr: Any, values: Any, y: Any, arr_dot: Any, values_dot: Any, *, axis: Any = None

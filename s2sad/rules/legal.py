@@ -211,8 +211,24 @@ def _moveaxis(call: Apply) -> Expr | None:
     return None
 
 
+def _of_one_dtype(a: Expr, b: Expr) -> tuple[Expr, Expr]:
+    """Numba multiplies matrices of one floating dtype only."""
+    if not (isinstance(a.type, Array) and isinstance(b.type, Array)) or a.type.dtype == b.type.dtype:
+        return a, b
+    common = np.result_type(a.type.dtype, b.type.dtype)
+    return _as_dtype(a, common), _as_dtype(b, common)
+
+
+def _as_dtype(x: Expr, dtype: Any) -> Expr:
+    assert isinstance(x.type, Array)
+    if x.type.dtype == dtype.name:
+        return x
+    kind = Array(dtype.name, x.type.dims, x.type.layout if x.type.layout != "A" else "C")
+    return Apply(np.ndarray.astype, (x, Const(dtype.type, Static(dtype.type))), kind)
+
+
 def _matmul(call: Apply) -> Expr | None:
-    a, b = call.args
+    a, b = _of_one_dtype(*call.args)
     m, n = rank(a.type), rank(b.type)
     if m == 0 or n == 0:
         return _apply(operator.mul, (a, b), call.type)
@@ -243,7 +259,7 @@ def _drop(x: Expr, axes: set[int], kind: Type) -> Expr:
 
 
 def _inner(call: Apply) -> Expr | None:
-    a, b = call.args
+    a, b = _of_one_dtype(*call.args)
     match rank(a.type), rank(b.type):
         case 1, 1:
             return _apply(operator.matmul, (a, b), call.type)

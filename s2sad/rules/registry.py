@@ -64,6 +64,7 @@ class Structured:
         results: nouns for the results of a function that has several: `y` and `y_bar` are then
             tuples, in `y_bar` None for a result that carries no cotangent, and the tangent returns
             one value for each result that is no integer.
+        joint: the tangent takes all the dots together: one that is zero is given as zeros, not left out.
 
     A static keyword that the two functions do not name has no rule either. An optional
     argument that was not given is None, and has no bar.
@@ -76,6 +77,7 @@ class Structured:
     complex: bool = False
     only: tuple[tuple[str, tuple[Any, ...]], ...] = ()
     results: tuple[str, ...] = ()
+    joint: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +203,7 @@ def rule(fn: Fn, *more: Fn) -> Callable[[type], Structured]:
             body.get("complex", False),
             tuple(body.get("only", ())),
             tuple(body.get("results", ())),
+            body.get("joint", False),
         )
         for each in (fn, *more):
             REGISTRY[each] = made

@@ -391,7 +391,7 @@ class _Expression(Cotangents):
         env["y"] = V(expr if _unread(rule) else self.value(expr, 2))
         for name, arg in zip(operands, expr.args, strict=False):
             if f"{name}_dot" in dots:
-                env[f"{name}_dot"] = self._dot_value(arg)
+                env[f"{name}_dot"] = self._member(arg) if rule.joint else self._dot_value(arg)
         for name in dots:
             env.setdefault(name, ZeroV())
         statements, results = run_tangent(rule, bind_rule(rule.tangent, expr, env, self.span), self.namer, self.span)

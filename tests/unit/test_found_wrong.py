@@ -50,10 +50,81 @@ def covariance(p):
     return s
 
 
+def rows_of_displays(x):
+    t = np.zeros((2, 3))
+    t[0, :] = [x[0], x[1] ** 2, 1.0]
+    t[1] = (x[2], x[0] * x[1], 2)
+    t[0] += [x[0], x[0], 1.0]
+    return (t * np.arange(6).reshape(2, 3)).sum()
+
+
+def displays_beside_arrays(x):
+    y = np.array([x[0], x[1], 2 * x[2]])
+    y *= [1, 2, 3]
+    y[1:] = [x[0] * x[1], x[1]]
+    return np.dot(y, [1, 2, 3]) + (([1, 2, 3] - y) @ y) + np.where([True, False, True], y, y**2).sum()
+
+
+def appended_constants(x):
+    return (np.append(x, [1, 2]) ** 2).sum() + (np.append(np.ones(2), x) * np.arange(8.0)).sum()
+
+
+def swapped_rows(m):
+    a = m.copy()
+    a[0], a[1] = a[1], a[0]  # views: both are the second row now
+    a[:, 0], a[:, 2] = a[:, 2] * 2, a[:, 0]
+    a[[1, 2]], a[0] = a[[2, 1]], a[1]
+    return (a**2 * M).sum()
+
+
+def defaults_of_inner_functions(x):
+    fs = [lambda t, k=k: t * k for k in range(3)]
+    s = x[0]
+
+    def scaled(t, s=s):
+        return t * s
+
+    s = x[1]
+    return sum(f(x[0]) for f in fs) + scaled(x[2]) * s
+
+
+def own_defaults_and_those_of_inner_functions(x, k=3.0):
+    def power(t, k=2):
+        return t**k
+
+    return power(x[0]) * k
+
+
+def other(n, v):
+    return v * 100.0 * n
+
+
+def mutual(x):
+    """A later inner function hides the global of its name."""
+
+    def first(n, v):
+        return v if n == 0 else other(n - 1, v * x[0])
+
+    def other(n, v):
+        return v * x[1] if n == 0 else first(n - 1, v + x[1])
+
+    return first(3, 1.0)
+
+
+def counter_that_was_a_number(x):
+    i = x[0]
+    for i in range(3):
+        pass
+    return x[1] * i
+
+
 @pytest.mark.parametrize("target", ["python", "cpu"])
 @pytest.mark.parametrize(
     ("fun", "x"),
     [
+        (rows_of_displays, V), (displays_beside_arrays, V), (appended_constants, V), (swapped_rows, M),
+        (defaults_of_inner_functions, V), (own_defaults_and_those_of_inner_functions, V),
+        (counter_that_was_a_number, V), (mutual, V),
         (mean_of_sums, M), (safe_division, V), (into_a_copy, V), (default_by_or, V), (word_by_or, V),
         (recurrent, V[:2].copy()), (covariance, W + 1.0),
     ],

@@ -17,7 +17,6 @@ C, CV = complex_values(3, 3) + 4.0 * np.eye(3), complex_values(4, 3)
 SPD = S @ S.T + np.diag([0.0, 1.0, 3.0])
 HPD = SPD + 1j * (values(3, 3) - values(3, 3).T)
 BATCH = np.stack([SPD, SPD @ SPD / 20.0])
-RNG = np.random.default_rng(3)
 
 
 def eigh_by_attribute(a):
@@ -198,13 +197,14 @@ PROGRAMS: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
 
 def direction(x: Any) -> Any:
     """Draw a direction; within the Hermitian matrices where those are what a function takes."""
-    made = RNG.normal(size=x.shape)
+    rng = np.random.default_rng(x.size)
+    made = rng.normal(size=x.shape)
     if np.iscomplexobj(x):
-        made = made + 1j * RNG.normal(size=x.shape)
+        made = made + 1j * rng.normal(size=x.shape)
     return made + np.conj(made.T) if x is HPD else made
 
 
-def slope(fun: Any, args: Any, k: int, dot: Any, step: float = 1e-4) -> float:
+def slope(fun: Any, args: Any, k: int, dot: Any, step: float = 2e-5) -> float:
     def at(t: float) -> Any:
         return fun(*[x + t * dot if i == k else x for i, x in enumerate(args)])
 
