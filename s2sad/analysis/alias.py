@@ -179,6 +179,8 @@ class _Checker:
                 root = root_of(place)
                 if root is not None:
                     self._write(root.name, stmt, state)
+                    if isinstance(root.type, ListOf) and isinstance(stmt.place.type, Array):
+                        self._replaced(root.name, stmt)
                 return state
             case Append(target, value):
                 base = view_base(value)
@@ -272,6 +274,20 @@ class _Checker:
                     stmt.span,
                     f"Which of them the write reaches cannot be decided. Make one a copy, as in "
                     f"`{other} = {other}.copy()`, before the write.",
+                )
+
+    def _replaced(self, items: str, stmt: Store) -> None:
+        """An array of a list gives way to another: a name for the one that was there is no view of the list."""
+        place = stmt.place
+        if self.only_unsure or not (isinstance(place, Index) and isinstance(place.base.type, ListOf)):
+            return
+        later = self.live.after.get(id(stmt), frozenset())
+        for name, alias in self.exact.items():
+            if alias.root == self._root(items) and name in later:
+                raise AliasError(
+                    f"an item of `{items}` is replaced here while `{name}` means one of them",
+                    stmt.span,
+                    f"Make it an array of its own: `{name} = {name}.copy()`, before the items change places.",
                 )
 
     def _loop(self, stmt: For | While, state: State) -> State:

@@ -8,27 +8,55 @@ from typing import Any
 
 import gast
 
+from s2sad.errors import AliasError
+from s2sad.frontend.containers import current, holds, is_mutable, may_be_written, write_item
 from s2sad.frontend.displays import array_of, operands
 from s2sad.frontend.expressions import as_expr, lower_expr
 from s2sad.frontend.indexing import expand_index, lower_index
 from s2sad.frontend.lowerer import Contribution, Lowerer
 from s2sad.frontend.operators import BINARY, SYMBOLS, apply
-from s2sad.frontend.values import BarV, StaticV, StructV, V, Value, ZeroV, leaves_of, literal
+from s2sad.frontend.values import BarV, Cell, StaticV, StructV, V, Value, ZeroV, leaves_of, literal
 from s2sad.ir import ops
 from s2sad.ir.nodes import Append, Apply, Assign, CallStmt, Expr, Store, Swap, Var
-from s2sad.ir.types import Array, ListOf
+from s2sad.ir.types import Array, ListOf, rank
 from s2sad.ir.views import VIEWS
 from s2sad.ir.walk import reads
 
 
 def lower_assign(lw: Lowerer, node: Any) -> None:
     """Lower `a = b = value`."""
-    value = lower_expr(lw, node.value)
     first = node.targets[0]
+    lw.wanted = _wanted(lw, first, node.value)
+    if isinstance(first, gast.Tuple) and isinstance(node.value, gast.Tuple) and len(first.elts) == len(node.value.elts):
+        others = [_wanted(lw, t, node.value) for t in first.elts]
+        lw.wanted_each = tuple(
+            name if _makes_a_list(part, "") else None for name, part in zip(others, node.value.elts, strict=True)
+        )
+    value = lower_expr(lw, node.value)
+    lw.wanted, lw.wanted_each = None, ()
     assign_target(lw, first, value, node)
     for target in node.targets[1:]:
         again = lower_expr(lw, _as_load(first)) if isinstance(first, gast.Name) else value
         assign_target(lw, target, again, node)
+
+
+def _wanted(lw: Lowerer, target: Any, node: Any) -> str | None:
+    """Return the name under which a list can be built that is assigned to `target`."""
+    if not isinstance(target, gast.Name) or not (isinstance(node, gast.Tuple) or _makes_a_list(node, target.id)):
+        return None
+    reads_it = any(isinstance(n, gast.Name) and n.id == target.id for n in gast.walk(node))
+    return None if reads_it else lw.ir_name(target.id)
+
+
+def _makes_a_list(node: Any, name: str) -> bool:
+    """Say whether an expression makes one list, which can be built under `name` from the start."""
+    if any(isinstance(n, gast.Name) and n.id == name for n in gast.walk(node)):
+        return False
+    if isinstance(node, gast.BinOp):
+        return isinstance(node.op, gast.Mult) and not any(
+            isinstance(n, gast.ListComp | gast.GeneratorExp | gast.Call) for n in gast.walk(node)
+        )
+    return isinstance(node, gast.ListComp)
 
 
 def _as_load(name: Any) -> Any:
@@ -51,15 +79,36 @@ def assign_target(lw: Lowerer, target: Any, value: Value, node: Any) -> None:
             _unpack(lw, target, value, node)
         case gast.Subscript():
             _store_item(lw, target, value, node)
+        case gast.Attribute():
+            _store_attribute(lw, target, value, node)
         case _:
-            lw.fail(target, "this cannot be assigned to in a differentiated function",
-                    "Attributes belong to an object outside; return the new value instead.")  # fmt: skip
+            lw.fail(target, "this cannot be assigned to in a differentiated function")
+
+
+def _store_attribute(lw: Lowerer, target: Any, value: Value, node: Any) -> None:
+    """`state.x = value`, where `state` is a record that the function made or was given."""
+    base = lower_expr(lw, target.value)
+    if not (isinstance(base, StructV) and is_mutable(base) and target.attr in base.keys):
+        lw.fail(target, "this cannot be assigned to in a differentiated function",
+                "Attributes belong to an object outside; return the new value instead.")  # fmt: skip
+    assert isinstance(base, StructV)
+    write_item(lw, base, target.attr, value, node)
 
 
 def _bind_name(lw: Lowerer, name: str, value: Value, node: Any) -> None:
     if isinstance(value, StructV) and value.kind == "list" and name in lw.dynamic_lists:
+        if value.cell is not None and _is_seen_again(lw, value.cell):
+            lw.fail(node, f"`{name}` is another name of a list, and is written or grows",
+                    f"Write `{name} = list(…)`, or use one name for the list.", AliasError)  # fmt: skip
         value = _dynamic_list(lw, name, value, node)
     lw.bind(name, value, lw.span(node))
+
+
+def _is_seen_again(lw: Lowerer, cell: Cell) -> bool:
+    """Say whether a container is reached by a name that the function reads more than once, for the new name."""
+    holders = {n for n, v in lw.env.items() if isinstance(v, StructV) and holds(v, cell)}
+    loads = [n.id for n in gast.walk(lw.source.node) if isinstance(n, gast.Name) and isinstance(n.ctx, gast.Load)]
+    return any(loads.count(name) > 1 for name in holders)
 
 
 def _dynamic_list(lw: Lowerer, name: str, value: StructV, node: Any) -> V:
@@ -138,17 +187,17 @@ def _items_of(lw: Lowerer, value: Value, count: int, target: Any, node: Any) -> 
 
 
 def _permute(lw: Lowerer, names: list[Any], items: list[Value], node: Any) -> bool:
-    """Arrays that only exchange their names, as in double buffering, are swapped, not copied."""
+    """Arrays or lists that only exchange their names, as in double buffering, are swapped, not copied."""
     if not all(isinstance(n, gast.Name) for n in names) or len(names) < 2:
         return False
     current: list[Any] = [lw.env.get(n.id) for n in names]
     now, then = ([x.expr for x in xs if isinstance(x, V) and isinstance(x.expr, Var)] for xs in (items, current))
-    wanted = [x.name for x in now if isinstance(x.type, Array)]
-    have = [x.name for x in then if isinstance(x.type, Array)]
+    wanted = [x.name for x in now if isinstance(x.type, Array | ListOf)]
+    have = [x.name for x in then if isinstance(x.type, Array | ListOf)]
     if len(wanted) != len(names) or sorted(wanted) != sorted(have) or len(set(have)) != len(have):
         return False
     kinds = {name: c.expr.type for name, c in zip(have, current, strict=True)}
-    if len({(k.dtype, len(k.dims)) for k in kinds.values()}) != 1:
+    if len({_shape_of(kind) for kind in kinds.values()}) != 1:
         return False
     order = list(have)
     for position, name in enumerate(wanted):
@@ -161,6 +210,13 @@ def _permute(lw: Lowerer, names: list[Any], items: list[Value], node: Any) -> bo
     return True
 
 
+def _shape_of(kind: Any) -> Any:
+    """Return what two buffers must agree in to change places."""
+    if isinstance(kind, ListOf):
+        return ("list", _shape_of(kind.item))
+    return (getattr(kind, "dtype", None), rank(kind))
+
+
 def _simultaneous(lw: Lowerer, names: list[Any], items: list[Value], node: Any) -> list[Value]:
     """Read every right-hand side before any name changes: `a, b = b, a + b`.
 
@@ -171,7 +227,7 @@ def _simultaneous(lw: Lowerer, names: list[Any], items: list[Value], node: Any) 
     for position, name in enumerate(names):
         plain = isinstance(name, gast.Name)
         if plain:
-            changed.add(lw.ir_name(name.id))
+            changed |= _variables(lw, lw.ir_name(name.id), items[position])
         else:
             changed.update(_roots(lw, name))
         for later in range(position + 1, len(names)):
@@ -181,6 +237,14 @@ def _simultaneous(lw: Lowerer, names: list[Any], items: list[Value], node: Any) 
                 hint = names[later].id if isinstance(names[later], gast.Name) else "value"
                 result[later] = lw.store_value(lw.fresh(f"{hint}_new"), value, lw.span(node))
     return result
+
+
+def _variables(lw: Lowerer, name: str, value: Value) -> set[str]:
+    """Return the variables that a value is stored in, under a name."""
+    if not isinstance(value, StructV):
+        return {name}
+    parts = [_variables(lw, lw.part_name(name, k), v) for k, v in zip(value.keys, value.items, strict=True)]
+    return set[str]().union(*parts)
 
 
 def _roots(lw: Lowerer, target: Any) -> set[str]:
@@ -226,22 +290,16 @@ def _index_items(lw: Lowerer, node: Any, at: Any) -> list[Any]:
 
 
 def _store_struct(lw: Lowerer, target: Any, base: StructV, value: Value, node: Any, op: str) -> None:
-    """`d["k"] = v`, `items[0] = v` on a container of known structure: rebind the component."""
-    if base.kind not in ("dict", "list") or not isinstance(target.value, gast.Name):
-        lw.fail(target, f"items of a {base.kind} cannot be assigned here", "Build a new one.")
+    """`d["k"] = v`, `items[0] = v` on a container of known structure."""
+    may_be_written(lw, base, target)
     key = lower_expr(lw, target.slice)
     known = key.value if isinstance(key, StaticV) else _known_int(key)
-    name = target.value.id
     if isinstance(known, int) and base.kind == "list" and known < 0:
         known += len(base.keys)
     if known is None or (base.kind == "list" and known not in base.keys):
-        lw.fail(target, f"the key written to `{name}` is not known here",
+        lw.fail(target, f"the key written to this {base.kind} is not known here",
                 "Use a constant key, or an array instead of a list.")  # fmt: skip
-    keys = base.keys if known in base.keys else (*base.keys, known)
-    stored = lw.store_value(lw.ir_name(f"{name}_{known}"), value, lw.span(node))
-    items = dict(zip(base.keys, base.items, strict=True))
-    items[known] = stored
-    lw.env[name] = StructV(base.kind, keys, tuple(items[k] for k in keys))
+    write_item(lw, base, known, value, node)
 
 
 def _known_int(value: Value) -> Any:
@@ -260,13 +318,16 @@ def aug_assign(lw: Lowerer, node: Any) -> None:
     if isinstance(target, gast.Subscript):
         _aug_item(lw, target, value, node, symbol)
         return
+    if isinstance(target, gast.Attribute):
+        _aug_attribute(lw, target, value, node, symbol)
+        return
     if not isinstance(target, gast.Name):
         lw.fail(target, "this cannot be assigned to in a differentiated function")
-    current = lower_expr(lw, _as_load(target))
-    if isinstance(current, ZeroV) or isinstance(value, ZeroV):
-        lw.env[target.id] = value if isinstance(current, ZeroV) else current
+    now = lower_expr(lw, _as_load(target))
+    if isinstance(now, ZeroV) or isinstance(value, ZeroV):
+        lw.env[target.id] = value if isinstance(now, ZeroV) else now
         return
-    match current:
+    match now:
         case BarV(slot):
             if symbol not in ("+", "-"):
                 lw.fail(node, "a rule only adds to a bar")
@@ -275,19 +336,40 @@ def aug_assign(lw: Lowerer, node: Any) -> None:
                 expr = as_expr(lw, apply(lw, operator.neg, (expr,), {}, node), node)
             lw.block.append(Contribution(slot, None, expr))  # type: ignore[arg-type]
         case StructV() if lw.contributing:
-            _contribute_parts(lw, current, as_expr(lw, value, node), node)
+            _contribute_parts(lw, now, as_expr(lw, value, node), node)
         case V(expr) if isinstance(expr.type, Array):
             lw.emit(Store(expr, symbol, as_expr(lw, array_of(lw, value, node), node), span))
         case V(expr) if isinstance(expr.type, ListOf) and symbol == "+":
             _extend(lw, expr, value, node)
         case StructV(kind, _, items) if isinstance(value, StructV) and symbol == "+":
             both = (*items, *value.items)
+            if kind == "list":
+                _extend_known(lw, now, value, node)
+                return
             lw.bind(target.id, StructV(kind, tuple(range(len(both))), both), span)
         case _:
             fn = BINARY[type(node.op).__name__]
-            current, value = operands(lw, current, value, node)
-            result = apply(lw, fn, (as_expr(lw, current, node), as_expr(lw, value, node)), {}, node)
+            now, value = operands(lw, now, value, node)
+            result = apply(lw, fn, (as_expr(lw, now, node), as_expr(lw, value, node)), {}, node)
             lw.bind(target.id, result, span)
+
+
+def _extend_known(lw: Lowerer, target: StructV, value: StructV, node: Any) -> None:
+    """`items += [...]`: the list grows under all its names."""
+    for item in value.items:
+        write_item(lw, target, len(current(lw, target).keys), item, node)
+
+
+def _aug_attribute(lw: Lowerer, target: Any, value: Value, node: Any, symbol: str) -> None:
+    place = gast.copy_location(gast.Attribute(value=target.value, attr=target.attr, ctx=gast.Load()), target)
+    now = lower_expr(lw, place)
+    if isinstance(now, V) and isinstance(now.expr.type, Array):
+        lw.emit(Store(now.expr, symbol, as_expr(lw, array_of(lw, value, node), node), lw.span(node)))
+        return
+    now, value = operands(lw, now, value, node)
+    fn = BINARY[type(node.op).__name__]
+    result = apply(lw, fn, (as_expr(lw, now, node), as_expr(lw, value, node)), {}, node)
+    _store_attribute(lw, target, result, node)
 
 
 def _contribute_parts(lw: Lowerer, bars: StructV, value: Expr, node: Any) -> None:
@@ -312,12 +394,12 @@ def _extend(lw: Lowerer, target: Expr, value: Value, node: Any) -> None:
 def _aug_item(lw: Lowerer, target: Any, value: Value, node: Any, symbol: str) -> None:
     base = lower_expr(lw, target.value)
     if isinstance(base, StructV):
-        current = lower_expr(lw, target)
-        if isinstance(current, V) and isinstance(current.expr.type, Array):
-            lw.emit(Store(current.expr, symbol, as_expr(lw, array_of(lw, value, node), node), lw.span(node)))
+        now = lower_expr(lw, target)
+        if isinstance(now, V) and isinstance(now.expr.type, Array):
+            lw.emit(Store(now.expr, symbol, as_expr(lw, array_of(lw, value, node), node), lw.span(node)))
             return
         fn = BINARY[type(node.op).__name__]
-        result = apply(lw, fn, (as_expr(lw, current, node), as_expr(lw, value, node)), {}, node)
+        result = apply(lw, fn, (as_expr(lw, now, node), as_expr(lw, value, node)), {}, node)
         _store_struct(lw, target, base, result, node, "")
         return
     _store_item(lw, target, value, node, symbol)

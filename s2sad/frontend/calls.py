@@ -22,6 +22,7 @@ from s2sad.frontend.arguments import (
     parameters_of,
     split_arguments,
 )
+from s2sad.frontend.containers import UNDECIDED, identified, writes_given
 from s2sad.frontend.displays import displayed, gathered, joined, makes_array, rows_as_arrays
 from s2sad.frontend.expansion import write_expansion
 from s2sad.frontend.expressions import as_expr, lower_expr, lower_test
@@ -30,7 +31,7 @@ from s2sad.frontend.infer import InferenceError, infer, infer_several
 from s2sad.frontend.iteration import static_items
 from s2sad.frontend.lowerer import BottomReached, Lowerer
 from s2sad.frontend.operators import apply, build
-from s2sad.frontend.source import has_source, unwrap
+from s2sad.frontend.source import has_source, source_of, unwrap
 from s2sad.frontend.transforms import Derivation, Linear, as_derivation, call_transformed, needs_writing_out
 from s2sad.frontend.values import (
     FuncV,
@@ -283,7 +284,7 @@ def _build_struct(kind: Any, fields: tuple[str, ...], args: list[Value], kwargs:
 def call_user(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
     """Call a Python function: one more function of the program, specialised on the arguments."""
     from s2sad.frontend.captures import pass_captured
-    from s2sad.frontend.functions import bind_arguments, instantiate
+    from s2sad.frontend.functions import bind_arguments, instantiate, parameter_names
     from s2sad.frontend.generic import canonical, restored, shares_memory
     from s2sad.frontend.inline import inline_call, inline_expression
 
@@ -291,6 +292,13 @@ def call_user(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value],
     if inlined is not None:
         return inlined
     bound = bind_arguments(lw, fn, args, kwargs, node)
+    if not hasattr(fn, "s2sad_kind"):
+        source = source_of(fn)
+        given = dict(zip(parameter_names(source.node)[-len(bound) :], bound, strict=False)) if bound else {}
+        if writes_given(source.node, given):
+            inlined = inline_call(lw, fn, args, kwargs, node)
+            if inlined is not None:
+                return inlined
     actual = tuple(type_of(value) for value in bound)
     kinds, back = canonical(actual, any(i.fun is fn and i.function is None for i in lw.ctx.instances.values()))
     instance = instantiate(lw.ctx, fn, kinds, lw.span(node))
@@ -312,7 +320,7 @@ def call_user(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value],
         results.append(Var(lw.fresh(_result_name(fn, len(_flat(result)))), kind))
     targets = tuple(r for r in results if isinstance(r, Var))
     lw.emit(CallStmt(targets, instance.name, tuple(leaves), span))
-    return rebuild(result, list(results))
+    return identified(rebuild(result, list(results)), UNDECIDED if instance.returns_given else None)
 
 
 def _needs_inlining(bound: list[Value]) -> bool:

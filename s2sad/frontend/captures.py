@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from s2sad.frontend.containers import OUTSIDE, identified
 from s2sad.frontend.lowerer import Captured, Lowerer
 from s2sad.frontend.values import StructV, V, Value, literal
 from s2sad.ir.nodes import Var
@@ -21,18 +22,21 @@ def capture(lw: Lowerer, found: Any, name: str, read: Read | None = None) -> Val
 
     `read` gives it anew at each call; None for what a name of an outer scope means.
     """
-    read = read or functools.partial(lw.source.resolve, name)
+    return identified(_captured(lw, found, name, read or functools.partial(lw.source.resolve, name)), OUTSIDE)
+
+
+def _captured(lw: Lowerer, found: Any, name: str, read: Read) -> Value:
     if isinstance(found, np.ndarray):
         return V(_array(lw, found, name, read))
     if isinstance(found, int | float | complex | np.generic):
         return V(literal(found))
     if isinstance(found, dict):
-        items = tuple(capture(lw, v, f"{name}_{k}", _item(read, k)) for k, v in found.items())
+        items = tuple(_captured(lw, v, f"{name}_{k}", _item(read, k)) for k, v in found.items())
         return StructV("dict", tuple(found), items)
     if isinstance(found, tuple | list):
         kind = type(found) if hasattr(found, "_fields") else type(found).__name__
         keys = getattr(found, "_fields", tuple(range(len(found))))
-        items = tuple(capture(lw, v, f"{name}_{i}", _item(read, i)) for i, v in enumerate(found))
+        items = tuple(_captured(lw, v, f"{name}_{i}", _item(read, i)) for i, v in enumerate(found))
         return StructV(kind, keys, items)
     from s2sad.frontend.expressions import outside_value
 

@@ -9,6 +9,7 @@ from typing import Any
 import gast
 import numpy as np
 
+from s2sad.frontend.containers import OUTSIDE, identified
 from s2sad.frontend.displays import operands
 from s2sad.frontend.indexing import lower_index, lower_index_items, lower_slice, lower_subscript
 from s2sad.frontend.lowerer import Lowerer
@@ -23,6 +24,7 @@ from s2sad.frontend.values import (
     Value,
     ZeroV,
     const,
+    leaves_of,
     literal,
     pack,
 )
@@ -132,6 +134,10 @@ def outside_value(lw: Lowerer, found: Any, name: str, node: Any, read: Callable[
         return V(literal(found))
     if isinstance(found, np.ndarray | list | tuple | dict) and not _is_plain(found):
         return capture(lw, found, name, read)
+    return identified(_plain_value(lw, found, name, node), OUTSIDE)
+
+
+def _plain_value(lw: Lowerer, found: Any, name: str, node: Any) -> Value:
     if isinstance(found, tuple | list):
         return StructV(type(found).__name__ if not hasattr(found, "_fields") else type(found),
                        getattr(found, "_fields", tuple(range(len(found)))),
@@ -191,17 +197,24 @@ def _is_count(expr: Expr) -> bool:
 
 def _repeat(lw: Lowerer, value: Value, count: Expr, node: Any) -> Value:
     """`[0.0] * n`: a list of known structure when n is known and small, else a filled list."""
+    value = identified(value)
     assert isinstance(value, StructV)
     known = getattr(count.type, "value", None)
-    if isinstance(known, int) and value.kind == "tuple":
+    shared = any(not isinstance(leaf.type, Scalar) for leaf in leaves_of(value))
+    if shared:  # the items are one object, not copies of it
+        value = lw.store_value(lw.fresh("shared"), value, lw.span(node))
+        assert isinstance(value, StructV)
+    if isinstance(known, int) and (value.kind == "tuple" or shared):
         items = value.items * known
         return StructV(value.kind, tuple(range(len(items))), items)
     if len(value.items) != 1 or value.kind != "list":
         lw.fail(node, "only a list of one item can be repeated an unknown number of times")
+    if shared:
+        lw.fail(node, "the items of this list would be one array", "Make them with `[… for _ in range(n)]`.")
     from s2sad.frontend.iteration import emit_loop
 
     item = as_expr(lw, value.items[0], node)
-    target = Var(lw.fresh("items"), ListOf(item.type))
+    target = Var(lw.list_name(), ListOf(item.type))
     lw.emit(Assign(target, Apply(ops.new_list, (), target.type), lw.span(node)))
     emit_loop(lw, count, "i", lambda _: lw.emit(Append(target, item, lw.span(node))), node)
     return V(target)
@@ -392,10 +405,12 @@ def _if_statement(lw: Lowerer, node: Any, test: Expr, then: list[Any], a: Value,
         lw.block = block
         if isinstance(value, StaticV) and isinstance(value.value, int | float):
             value = const(value.value)
-        ends.append({name: lw.store_value(name, value, span)})
+        ends.append({**lw.env, name: lw.store_value(name, identified(value), span)})
     lw.block = outer
     lw.emit(If(test, tuple(then), tuple(other), span))
-    result = joined_env(lw, ends, {})[name]
+    joined = joined_env(lw, ends, {})
+    result = joined.pop(name)
+    lw.env = joined
     if isinstance(result, Poison):
         lw.fail(node, "the two sides of this conditional differ in kind", result.reason + ".")
     return result
@@ -403,7 +418,9 @@ def _if_statement(lw: Lowerer, node: Any, test: Expr, then: list[Any], a: Value,
 
 def _tuple(lw: Lowerer, node: Any) -> Value:
     items: list[Value] = []
-    for part in node.elts:
+    wanted, lw.wanted_each = lw.wanted_each, ()
+    for position, part in enumerate(node.elts):
+        lw.wanted = wanted[position] if wanted else lw.wanted
         if isinstance(part, gast.Starred):
             inner = lower_expr(lw, part.value)
             if not isinstance(inner, StructV):
@@ -438,7 +455,8 @@ def _named_expr(lw: Lowerer, node: Any) -> Value:
 def _lambda(lw: Lowerer, node: Any) -> Value:
     from s2sad.frontend.functions import evaluated_defaults
 
-    return FuncV(node, lw.source, lw.env, "lambda_", evaluated_defaults(lw, node))
+    return FuncV(node, lw.source, lw.env, "lambda_", evaluated_defaults(lw, node),
+                 owner=None if lw.comprehending else lw)
 
 
 def _joined_str(lw: Lowerer, node: Any) -> Value:

@@ -9,6 +9,7 @@ import gast
 import numpy as np
 
 from s2sad.errors import ArgumentError, Span
+from s2sad.frontend.containers import OF_THE_CALLER, UNDECIDED, identified, returns_given
 from s2sad.frontend.inline import dynamic_lists
 from s2sad.frontend.lowerer import BottomReached, Captured, Context, Instance, Lowerer
 from s2sad.frontend.source import Source, source_of, unwrap
@@ -106,19 +107,20 @@ def _lower_into(
 ) -> bool:
     """Lower the body once; return False if a recursive call's result was not yet known."""
     params: list[Param] = []
-    env = dict(env)
+    used = {n.id for n in gast.walk(source.node) if isinstance(n, gast.Name)}.union(names)
+    lw = Lowerer(ctx, source, dict(env), [], used, instance, dynamic_lists=dynamic_lists(source.node, source))
+    entered = next(iter(ctx.instances.values())) is instance
     for name, kind in zip(names, types, strict=True):
-        leaves = _parameter_leaves(name, kind)
+        leaves = _parameter_leaves(lw, name, kind)
         params.extend(Param(leaf.name, leaf.type) for leaf in leaves)
-        env[name] = _given(rebuild(kind, list(leaves)))
-    used = {p.name for p in params} | {n.id for n in gast.walk(source.node) if isinstance(n, gast.Name)}
-    lw = Lowerer(ctx, source, env, [], used, instance, dynamic_lists=dynamic_lists(source.node))
+        lw.env[name] = identified(_given(rebuild(kind, list(leaves))), None if entered else OF_THE_CALLER)
     bottomed = _lower_body(lw, source.node) or lw.bottomed
     if not lw.results:
         if bottomed:
             return False
         lw.results.append(StaticV(None))
     instance.result = _joined_result(lw, source)
+    instance.returns_given = any(returns_given(value) for value in lw.results)
     instance.captured = list(lw.captured.values())
     params.extend(Param(c.var.name, c.var.type) for c in instance.captured)
     body = _typed_returns(tuple(lw.block))
@@ -157,19 +159,15 @@ def _fall_through(lw: Lowerer, node: Any) -> None:
                 "Add a `return` at the end.")  # fmt: skip
 
 
-def _parameter_leaves(name: str, kind: Type) -> list[Var]:
+def _parameter_leaves(lw: Lowerer, name: str, kind: Type) -> list[Var]:
     match kind:
         case Struct(_, keys, items):
-            return [v for k, i in zip(keys, items, strict=True) for v in _parameter_leaves(f"{name}_{_word(k)}", i)]
+            parts = [(lw.part_name(name, k), i) for k, i in zip(keys, items, strict=True)]
+            return [leaf for part, item in parts for leaf in _parameter_leaves(lw, part, item)]
         case Static():
             return []
         case _:
             return [Var(name, kind)]
-
-
-def _word(key: Any) -> str:
-    text = str(key)
-    return text if text.replace("_", "a").isalnum() else "item"
 
 
 def _flat(kind: Type) -> list[Type]:
@@ -301,7 +299,7 @@ def call_lifted(lw: Lowerer, fn_node: Any, source: Source, scope: dict[str, Valu
     leaves += pass_captured(lw, instance.captured)
     results = [Var(lw.fresh(f"{instance.name}_value"), kind) for kind in _flat(instance.result)]
     lw.emit(CallStmt(tuple(results), instance.name, tuple(leaves), lw.span(node)))
-    return rebuild(instance.result, list(results))
+    return identified(rebuild(instance.result, list(results)), UNDECIDED if instance.returns_given else None)
 
 
 def lifted(lw: Lowerer, fn_node: Any, source: Source, scope: dict[str, Value]) -> Instance:

@@ -6,6 +6,8 @@ from typing import Any
 
 import gast
 
+from s2sad.errors import SourceNotFoundError
+from s2sad.frontend.containers import identified
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.source import Source, has_source, source_of, unwrap
 from s2sad.frontend.values import FuncV, StaticV, StructV, V, Value
@@ -80,13 +82,13 @@ def call_local(lw: Lowerer, fn: FuncV, args: list[Value], kwargs: dict[str, Valu
         from s2sad.frontend.functions import bind_parameters
 
         bound = bind_parameters(lw, fn.node, fn.source, args, kwargs, node, fn.defaults)
-        return _out_of_line(lw, fn.node, fn.source, fn.env, bound, _body(fn.node), node)
-    return _inline(lw, fn.node, fn.source, fn.env, args, kwargs, node, fn.defaults)
+        return _out_of_line(lw, fn.node, fn.source, fn.scope, bound, _body(fn.node), node)
+    return _inline(lw, fn.node, fn.source, fn.scope, args, kwargs, node, fn)
 
 
 def _inline(
     lw: Lowerer, fn_node: Any, source: Source, outer_env: dict[str, Value],
-    args: list[Value], kwargs: dict[str, Value], node: Any, defaults: dict[str, Value] | None = None,
+    args: list[Value], kwargs: dict[str, Value], node: Any, local: FuncV | None = None,
 ) -> Value:  # fmt: skip
     from s2sad.frontend.expressions import lower_expr
     from s2sad.frontend.functions import bind_parameters
@@ -98,11 +100,14 @@ def _inline(
     inner = Lowerer(
         ctx=lw.ctx, source=source, env=dict(outer_env), block=lw.block, names=lw.names,
         instance=lw.instance, captured=lw.captured, loops=[], results=[], rename={},
-        dynamic_lists=dynamic_lists(fn_node), contributing=lw.contributing, depth=lw.depth + 1,
+        dynamic_lists=dynamic_lists(fn_node, source), contributing=lw.contributing, depth=lw.depth + 1,
+        outer=lw, definer=None if local is None else local.owner, parts=lw.parts,
     )  # fmt: skip
-    bound = bind_parameters(inner, fn_node, source, args, kwargs, node, defaults)
+    bound = bind_parameters(
+        inner, fn_node, source, args, kwargs, node, None if local is None else local.defaults
+    )
     for name, value in bound.items():
-        inner.env[name] = _named(inner, name, value, body, lw.span(node))
+        inner.env[name] = _named(inner, name, identified(value), body, lw.span(node))
     if not _straight(body):
         return _out_of_line(lw, fn_node, source, outer_env, bound, body, node)
     lower_block(inner, body[:-1])
@@ -154,18 +159,64 @@ def _out_of_line(
     return call_lifted(lw, fn_node, source, {**seen, **bound}, node)
 
 
-def dynamic_lists(node: Any) -> frozenset[str]:
-    """Return the names of lists that the function grows or writes by a computed index."""
+def dynamic_lists(node: Any, source: Source | None = None) -> frozenset[str]:
+    """Return the names of lists that the function, or one that it calls, grows or writes by a computed index."""
+    return _dynamic_lists(node, source, ())
+
+
+def _dynamic_lists(node: Any, source: Source | None, callers: tuple[Any, ...]) -> frozenset[str]:
+    found = _grown_here(node)
+    inner = {n.name: n for n in gast.walk(node) if isinstance(n, gast.FunctionDef) and n is not node}
+    same: list[tuple[str, str]] = []
+    for n in gast.walk(node):
+        if isinstance(n, gast.Assign) and isinstance(n.value, gast.Name):
+            same += [(target.id, n.value.id) for target in n.targets if isinstance(target, gast.Name)]
+        elif isinstance(n, gast.Call) and isinstance(n.func, gast.Name):
+            found |= _grown_by(n, inner, source, (*callers, node))
+    for _ in same:
+        for a, b in same:
+            found |= {a, b} if found & {a, b} else set()
+    return frozenset(found)
+
+
+def _grown_by(call: Any, inner: dict[str, Any], source: Source | None, callers: tuple[Any, ...]) -> set[str]:
+    """Return the names passed to a function that grows the list it is given."""
+    named = [(k, a.id) for k, a in enumerate(call.args) if isinstance(a, gast.Name)]
+    if not named:
+        return set()
+    callee, its_source = inner.get(call.func.id), source
+    if callee is None and source is not None and source.knows(call.func.id):
+        found = source.resolve(call.func.id)
+        module = getattr(unwrap(found), "__module__", None) or "builtins"
+        if not has_source(found) or module.split(".")[0] in ("numpy", "scipy", "s2sad"):
+            return set()
+        try:
+            its_source = source_of(found)
+        except SourceNotFoundError:
+            return set()
+        callee = its_source.node
+    if callee is None or any(callee is c for c in callers) or isinstance(callee, gast.Lambda):
+        return set()
+    grown = _dynamic_lists(callee, its_source, callers)
+    parameters = [a.id for a in [*callee.args.posonlyargs, *callee.args.args]]
+    return {name for k, name in named if k < len(parameters) and parameters[k] in grown}
+
+
+def _grown_here(node: Any) -> set[str]:
     found: set[str] = set()
+    body = [] if isinstance(node, gast.Lambda) else node.body
+    straight = {id(s.value) for s in body if isinstance(s, gast.Expr | gast.Assign)}
     for n in gast.walk(node):
         method = n.func if isinstance(n, gast.Call) and isinstance(n.func, gast.Attribute) else None
-        if method is not None and method.attr in ("append", "pop", "extend"):
+        if id(n) in straight:  # run once, so that the list has a known length before and after
+            continue
+        if method is not None and method.attr in ("append", "pop", "extend", "insert"):
             if isinstance(n.func.value, gast.Name):
                 found.add(n.func.value.id)
         elif isinstance(n, gast.Subscript) and isinstance(n.ctx, gast.Store) and isinstance(n.value, gast.Name):
             if not isinstance(n.slice, gast.Constant):
                 found.add(n.value.id)
-    return frozenset(found)
+    return found
 
 
 __all__ = ["StructV", "call_local", "dynamic_lists", "inline_expression"]

@@ -8,6 +8,7 @@ from typing import Any
 import gast
 
 from s2sad.errors import MissingRuleError, UnsupportedSyntaxError
+from s2sad.frontend.containers import current
 from s2sad.frontend.expressions import as_expr, lower_expr, lower_test
 from s2sad.frontend.indexing import lower_index
 from s2sad.frontend.infer import InferenceError, infer
@@ -36,7 +37,7 @@ def loop_over(lw: Lowerer, node: Any, iterable: Value) -> bool:
     """Lower a `for` statement over any iterable value."""
     items = static_items(lw, iterable)
     if items is not None:
-        return _unrolled(lw, node, items)
+        return _unrolled(lw, node, items, iterable)
     mark = lw.mark()
     try:
         return _counted(lw, node, iterable)
@@ -100,12 +101,13 @@ def _first_items(lw: Lowerer, part: Value, count: int) -> list[Value]:
     return [item(literal(i)) for i in range(count)]
 
 
-def _unrolled(lw: Lowerer, node: Any, items: list[Value]) -> bool:
+def _unrolled(lw: Lowerer, node: Any, items: list[Value], iterable: Value | None = None) -> bool:
     from s2sad.frontend.assignments import assign_target
     from s2sad.frontend.statements import lower_block
 
     assigned = _assigns(node)
-    for item in items:
+    for place, first in enumerate(items):
+        item = _live_item(lw, iterable, items, place, first, node) if iterable is not None else first
         lw.loops.append(Scope(None, unrolled=True))
         lw.depth += 1
         if isinstance(node.target, gast.Name) and isinstance(item, V) and isinstance(item.expr, Const) and not assigned:
@@ -119,6 +121,31 @@ def _unrolled(lw: Lowerer, node: Any, items: list[Value]) -> bool:
         if jumps:
             return True
     return lower_block(lw, node.orelse)
+
+
+def _live_item(lw: Lowerer, iterable: Value, items: list[Value], place: int, first: Value, node: Any) -> Value:
+    """Return an item as it is when the loop comes to it: the body may have written into what is looped over."""
+    for container in _containers(iterable):
+        now = current(lw, container)
+        if len(now.items) != len(container.items):
+            lw.fail(node, f"this {container.kind} changes its length while it is looped over",
+                    "Loop over a copy of it.")  # fmt: skip
+        if now == container:
+            continue
+        if container is not iterable or container.kind == "dict":
+            lw.fail(node, f"this {container.kind} is written while it is looped over", "Loop over its indices.")
+        return now.items[place]
+    return first
+
+
+def _containers(iterable: Value) -> list[StructV]:
+    match iterable:
+        case StructV():
+            return [iterable]
+        case IterV(_, parts):
+            return [found for part in parts for found in _containers(part)]
+        case _:
+            return []
 
 
 def _assigns(node: Any) -> bool:
@@ -190,6 +217,8 @@ def _indexable(lw: Lowerer, iterable: Value, node: Any) -> tuple[Expr, Callable[
     """Return the length of an iterable and a function giving its item at an index."""
     match iterable:
         case V(expr) if isinstance(expr.type, Array | ListOf):
+            if isinstance(expr.type, ListOf) and node is not None and _grows(lw, expr, node):
+                lw.fail(node, "this list changes its length while it is looped over", "Loop over a copy of it.")
             base = lw.atom(expr, "items", lw.span(node)) if node is not None else expr
             length = Apply(ops.length, (base,), infer(ops.length, (base,), {}))
             if isinstance(expr.type, Array):
@@ -240,6 +269,16 @@ def _indexable(lw: Lowerer, iterable: Value, node: Any) -> tuple[Expr, Callable[
                            "Loop over a range, an array, a list, or zip/enumerate/reversed of them.")  # fmt: skip
 
 
+def _grows(lw: Lowerer, items: Expr, loop: Any) -> bool:
+    """Say whether the body of a loop changes the length of a list."""
+    changed = [
+        n.func.value.id for s in getattr(loop, "body", ()) for n in gast.walk(s)
+        if isinstance(n, gast.Call) and isinstance(n.func, gast.Attribute) and isinstance(n.func.value, gast.Name)
+        and n.func.attr in ("append", "pop", "extend", "insert", "clear", "remove")
+    ]  # fmt: skip
+    return any(isinstance(held := lw.env.get(name), V) and held.expr == items for name in changed)
+
+
 def _product(sizes: list[Expr]) -> Expr:
     total = sizes[0]
     for size in sizes[1:]:
@@ -277,6 +316,15 @@ def emit_loop(lw: Lowerer, count: Expr, hint: str, body: Callable[[Expr], Any], 
 
 def lower_comprehension(lw: Lowerer, node: Any) -> Value:
     """A comprehension: unrolled over known structure, else a loop that appends."""
+    name, lw.wanted = lw.wanted, None
+    lw.comprehending += 1
+    try:
+        return _comprehension(lw, node, name)
+    finally:
+        lw.comprehending -= 1
+
+
+def _comprehension(lw: Lowerer, node: Any, name: str | None) -> Value:
     if len(node.generators) == 1:
         generator = node.generators[0]
         iterable = lower_expr(lw, generator.iter)
@@ -287,7 +335,7 @@ def lower_comprehension(lw: Lowerer, node: Any) -> Value:
             return _unrolled_comprehension(lw, node, generator, items)
     if isinstance(node, gast.DictComp):
         return lw.fail(node, "a dict comprehension needs keys known at transform time")
-    target = Var(lw.fresh("items"), ListOf(None))
+    target = Var(name or lw.fresh("items"), ListOf(None))
     position = len(lw.block)
     item_type: list[Any] = []
     before = dict(lw.env)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from s2sad.frontend.containers import Meeting
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.values import FuncV, Poison, StaticV, StructV, V, Value, forget, join_types
 from s2sad.ir.nodes import Const, Var
@@ -17,15 +18,18 @@ def joined_env(
         return dict(fallback)
     result = dict(ends[0])
     for env in ends[1:]:
+        meeting = Meeting()
         for name, value in env.items():
             if name not in result:
                 result[name] = value
-            elif result[name] is not value:
-                result[name] = _join(lw, name, result[name], value, f"phi:{phi}:{name}" if phi else "")
+                meeting.late.append(name)
+            elif result[name] is not value or isinstance(value, StructV):
+                result[name] = _join(meeting, name, result[name], value, f"phi:{phi}:{name}" if phi else "")
+        result = meeting.settled(result)
     return result
 
 
-def _join(lw: Lowerer, name: str, a: Value, b: Value, phi: str) -> Value:
+def _join(meeting: Meeting, name: str, a: Value, b: Value, phi: str) -> Value:
     match a, b:
         case V(x), V(y):
             if x == y:
@@ -40,10 +44,10 @@ def _join(lw: Lowerer, name: str, a: Value, b: Value, phi: str) -> Value:
             return V(Var(x.name, kind))
         case StructV(kind, keys, items), StructV(other, others, parts) if kind == other and keys == others:
             joined = tuple(
-                _join(lw, f"{name}_{key}", x, y, f"{phi}.{key}" if phi else "")
+                _join(meeting, f"{name}_{key}", x, y, f"{phi}.{key}" if phi else "")
                 for key, x, y in zip(keys, items, parts, strict=True)
             )
-            return StructV(kind, keys, joined)
+            return StructV(kind, keys, joined, meeting.cell(a, b))
         case StaticV(x), StaticV(y):
             if x is y:
                 return a
@@ -86,7 +90,8 @@ def _forget(value: Value, phi: str) -> Value:
         case V(Var(name, kind)):
             return V(Var(name, forget(kind, phi)))
         case StructV(kind, keys, items):
-            return StructV(kind, keys, tuple(_forget(i, f"{phi}.{k}") for k, i in zip(keys, items, strict=True)))
+            parts = tuple(_forget(i, f"{phi}.{k}") for k, i in zip(keys, items, strict=True))
+            return StructV(kind, keys, parts, value.cell)
         case _:
             return value
 
@@ -105,7 +110,8 @@ def _same(a: Value, b: Value) -> bool:
         case FuncV(), FuncV():
             return a.node is b.node
         case StructV(_, ka, xs), StructV(_, kb, ys):
-            return ka == kb and all(_same(x, y) for x, y in zip(xs, ys, strict=True))
+            refused = [v.cell is not None and bool(v.cell.refusal) for v in (a, b)]
+            return ka == kb and refused[0] == refused[1] and all(_same(x, y) for x, y in zip(xs, ys, strict=True))
         case Poison(), Poison():
             return True
         case _:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from s2sad.errors import NOWHERE, Span, UnsupportedSyntaxError
@@ -48,6 +48,8 @@ class Instance:
     rule: Any = None
     """A custom derivative rule of the user's, which replaces differentiating the body."""
     param_spans: Span = NOWHERE
+    returns_given: bool = False
+    """A list or dict that it returns is, or may be, one that it was called with."""
 
 
 @dataclass(slots=True)
@@ -118,7 +120,19 @@ class Lowerer:
     """Lowering a rule: `x_bar += e` is kept in the block as a `Contribution`."""
     in_rule: bool = False
     """Lowering a rule of ours: what it names is never written, so that a name for a name needs no copy."""
+    wanted: str | None = None
+    """The name that the next list to be made will have."""
+    wanted_each: tuple[str | None, ...] = ()
+    """Those that lists made by the items of a tuple will have."""
+    comprehending: int = 0
+    """How many comprehensions, whose variables are no names of the function, are being lowered."""
     depth: int = 0
+    outer: Lowerer | None = None
+    """The lowering that this one is written into."""
+    definer: Lowerer | None = None
+    """The lowering that the function being written in was defined in."""
+    parts: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
+    """Names of variables that hold the items of a container, by the container's name and the key."""
     bottomed: bool = False
     """A recursive call's result was needed before it was known: this lowering is incomplete."""
 
@@ -149,11 +163,27 @@ class Lowerer:
         """Return a new IR name built on a noun; clashes take `_2`."""
         base = hint if hint.isidentifier() else "value"
         candidate, count = base, 1
-        while candidate in self.names:
+        taken = self.parts.values()
+        while candidate in self.names or candidate in taken:
             count += 1
             candidate = f"{base}_{count}"
         self.names.add(candidate)
         return candidate
+
+    def list_name(self) -> str:
+        """Return the name for a list that is about to be made: the one it is assigned to, if that is known."""
+        name, self.wanted = self.wanted, None
+        if name is None:
+            return self.fresh("items")
+        self.names.add(name)
+        return name
+
+    def part_name(self, name: str, key: Any) -> str:
+        """Return the name of the variable for one item of a container, which no name of the user's clashes with."""
+        place = (name, str(key))
+        if place not in self.parts:
+            self.parts[place] = self.fresh(f"{name}_{_word(key)}")
+        return self.parts[place]
 
     def ir_name(self, name: str) -> str:
         """Return the IR name of a Python local: itself, or its renaming in an inlined body."""
@@ -165,7 +195,9 @@ class Lowerer:
 
     def bind(self, name: str, value: Value, span: Span) -> None:
         """Make the Python local `name` mean `value`, storing run-time parts in IR variables."""
-        self.env[name] = self.store_value(self.ir_name(name), value, span)
+        from s2sad.frontend.containers import identified
+
+        self.env[name] = self.store_value(self.ir_name(name), identified(value), span)
 
     def store_value(self, ir_name: str, value: Value, span: Span) -> Value:
         """Assign the run-time parts of `value` to variables named after `ir_name`."""
@@ -177,12 +209,12 @@ class Lowerer:
                 self.names.add(ir_name)
                 self.emit(Assign(target, expr, span))
                 return V(target)
-            case StructV(kind, keys, items):
+            case StructV(_, keys, items):
                 parts = tuple(
-                    self.store_value(f"{ir_name}_{_word(key)}", item, span)
+                    self.store_value(self.part_name(ir_name, key), item, span)
                     for key, item in zip(keys, items, strict=True)
                 )
-                return StructV(kind, keys, parts)
+                return replace(value, items=parts)
             case _:
                 return value
 

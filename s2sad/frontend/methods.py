@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
+import types
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from s2sad.frontend.expressions import as_expr
+from s2sad.errors import ArgumentError
+from s2sad.frontend.containers import current, identified, rewrite, scopes, write_item
+from s2sad.frontend.expressions import as_expr, outside_value
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.operators import apply, build
 from s2sad.frontend.values import MethodV, StaticV, StructV, V, Value, ZeroV, literal
@@ -34,6 +39,14 @@ def attribute(lw: Lowerer, owner: Value, name: str, node: Any) -> Value:
         case StructV(kind, keys, items):
             if not isinstance(kind, str) and name in keys:
                 return items[keys.index(name)]
+            if not isinstance(kind, str):
+                found = inspect.getattr_static(kind, name, None)
+                if isinstance(found, property) and found.fget is not None:
+                    from s2sad.frontend.calls import call_function
+
+                    return call_function(lw, found.fget, [owner], {}, node)
+                if found is not None and not isinstance(found, types.FunctionType | staticmethod | classmethod):
+                    return outside_value(lw, getattr(kind, name), name, node)
             return MethodV(owner, name)
         case V(expr) if isinstance(expr.type, Array | Scalar):
             return _array_attribute(lw, owner, expr.type, name, node)
@@ -98,14 +111,16 @@ def call_method(lw: Lowerer, method: MethodV, args: list[Value], kwargs: dict[st
     if isinstance(owner, ZeroV):
         return owner
     if isinstance(owner, StructV):
-        return _struct_method(lw, owner, name, args, node)
+        return _struct_method(lw, owner, name, args, kwargs, node)
     assert isinstance(owner, V)
     if isinstance(owner.expr.type, ListOf):
         return _list_method(lw, owner, name, args, node)
     return _array_method(lw, owner, name, args, kwargs, node)
 
 
-def _struct_method(lw: Lowerer, owner: StructV, name: str, args: list[Value], node: Any) -> Value:
+def _struct_method(
+    lw: Lowerer, owner: StructV, name: str, args: list[Value], kwargs: dict[str, Value], node: Any
+) -> Value:
     match name:
         case "items" if owner.kind == "dict":
             pairs = [StructV("tuple", (0, 1), (StaticV(k), v)) for k, v in zip(owner.keys, owner.items, strict=True)]
@@ -118,11 +133,110 @@ def _struct_method(lw: Lowerer, owner: StructV, name: str, args: list[Value], no
             if args[0].value in owner.keys:
                 return owner.items[owner.keys.index(args[0].value)]
             return args[1] if len(args) > 1 else StaticV(None)
-        case "_replace" | "_asdict":
-            return lw.fail(node, f"`{name}` is not supported", "Build the value anew.")
+        case "copy" if owner.kind in ("dict", "list"):
+            return replace(owner, cell=None)
+        case "_replace" if hasattr(owner.kind, "_fields"):
+            return replaced(lw, owner, kwargs, node)
+        case "_asdict" if hasattr(owner.kind, "_fields"):
+            return StructV("dict", owner.keys, owner.items)
+        case _ if owner.kind == "list":
+            return _known_list_method(lw, owner, name, args, node)
+        case _ if owner.kind == "dict":
+            return _dict_method(lw, owner, name, args, kwargs, node)
         case _:
-            return lw.fail(node, f"`{name}` of a {owner.kind} of known structure is not supported",
-                           "A list that is appended to must be a local name that starts as a display.")  # fmt: skip
+            return _own_method(lw, owner, name, args, kwargs, node)
+
+
+def replaced(lw: Lowerer, owner: StructV, changes: dict[str, Value], node: Any) -> Value:
+    """A namedtuple or dataclass with some fields changed."""
+    for name in changes:
+        if name not in owner.keys:
+            lw.fail(node, f"`{owner.kind.__name__}` has no field `{name}`", "", ArgumentError)
+    own = dict(zip(owner.keys, owner.items, strict=True)) | changes
+    return StructV(owner.kind, owner.keys, tuple(own.values()))
+
+
+def _known_list_method(lw: Lowerer, owner: StructV, name: str, args: list[Value], node: Any) -> Value:
+    """Methods of a list whose length is known: it changes under all its names."""
+    now = list(current(lw, owner).items)
+    places = [getattr(getattr(a, "expr", None), "value", None) for a in args]
+    match name:
+        case "append" if len(args) == 1:
+            write_item(lw, owner, len(now), args[0], node)
+            return StaticV(None)
+        case "extend" if len(args) == 1 and isinstance(args[0], StructV):
+            for item in args[0].items:
+                write_item(lw, owner, len(current(lw, owner).keys), item, node)
+            return StaticV(None)
+        case "pop" if now and all(isinstance(p, int) and -len(now) <= p < len(now) for p in places):
+            gone = now.pop(-1 if not places or places[0] is None else places[0])
+        case "insert" if len(args) == 2 and isinstance(places[0], int):
+            gone = StaticV(None)
+            now.insert(places[0], lw.store_value(lw.fresh("item"), identified(args[1]), lw.span(node)))
+        case "reverse" if not args:
+            gone = StaticV(None)
+            now.reverse()
+        case "clear" if not args:
+            gone = StaticV(None)
+            now.clear()
+        case "index" | "count":
+            return lw.fail(node, f"`{name}` of a list is not supported", "Compare its items in a loop.")
+        case _:
+            return lw.fail(node, f"`{name}` of a list of known structure is not supported here",
+                           "A list that grows must be a local name that starts as a display.")  # fmt: skip
+    rewrite(lw, owner, tuple(range(len(now))), tuple(now), node)
+    return gone
+
+
+def _dict_method(
+    lw: Lowerer, owner: StructV, name: str, args: list[Value], kwargs: dict[str, Value], node: Any
+) -> Value:
+    """Methods of a dict whose keys are known."""
+    now = current(lw, owner)
+    key = _key(args[0]) if args else None
+    match name:
+        case "update" if not args or (isinstance(args[0], StructV) and args[0].kind == "dict"):
+            given = args[0] if args else StructV("dict", (), ())
+            assert isinstance(given, StructV)
+            for word, value in {**dict(zip(given.keys, given.items, strict=True)), **kwargs}.items():
+                write_item(lw, owner, word, value, node)
+            return StaticV(None)
+        case "setdefault" if key is not None and len(args) == 2:
+            if key not in now.keys:
+                write_item(lw, owner, key, args[1], node)
+            now = current(lw, owner)
+            return now.items[now.keys.index(key)]
+        case "pop" if key is not None:
+            if key not in now.keys:
+                return args[1] if len(args) == 2 else lw.fail(node, f"the key {key!r} is not in this dict")
+            left = [(k, v) for k, v in zip(now.keys, now.items, strict=True) if k != key]
+            rewrite(lw, owner, tuple(k for k, _ in left), tuple(v for _, v in left), node)
+            return now.items[now.keys.index(key)]
+        case _:
+            return lw.fail(node, f"`{name}` of a dict is not supported here", "Its keys must be known constants.")
+
+
+def _key(value: Value) -> Any:
+    return value.value if isinstance(value, StaticV) else getattr(getattr(value, "expr", None), "value", None)
+
+
+def _own_method(
+    lw: Lowerer, owner: StructV, name: str, args: list[Value], kwargs: dict[str, Value], node: Any
+) -> Value:
+    """A method that the class of a namedtuple or dataclass defines."""
+    from s2sad.frontend.calls import call_function
+
+    found = None if isinstance(owner.kind, str) else inspect.getattr_static(owner.kind, name, None)
+    match found:
+        case staticmethod():
+            return call_function(lw, found.__func__, args, kwargs, node)
+        case classmethod():
+            return call_function(lw, found.__func__, [StaticV(owner.kind), *args], kwargs, node)
+        case types.FunctionType():
+            return call_function(lw, found, [owner, *args], kwargs, node)
+        case _:
+            kind = owner.kind if isinstance(owner.kind, str) else owner.kind.__name__
+            return lw.fail(node, f"`{name}` of a {kind} is not supported")
 
 
 def _list_method(lw: Lowerer, owner: V, name: str, args: list[Value], node: Any) -> Value:
@@ -137,9 +251,10 @@ def _list_method(lw: Lowerer, owner: V, name: str, args: list[Value], node: Any)
         item = value.type if kind.item is None else _joined(kind.item, value.type)
         target = Var(owner.expr.name, ListOf(item))
         lw.emit(Append(target, value, lw.span(node)))
-        for key, current in lw.env.items():
-            if isinstance(current, V) and isinstance(current.expr, Var) and current.expr.name == target.name:
-                lw.env[key] = V(target)
+        for scope in scopes(lw):
+            for key, held in scope.env.items():
+                if isinstance(held, V) and isinstance(held.expr, Var) and held.expr.name == target.name:
+                    scope.env[key] = V(target)
         return StaticV(None)
     if name == "pop" and not args and isinstance(owner.expr, Var):
         kind = owner.expr.type

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import builtins
+import copy
+import dataclasses
 import functools
 import operator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,8 +19,9 @@ from s2sad.frontend.expressions import as_expr, outside_value
 from s2sad.frontend.functional import lower_filter, lower_map, lower_reduce
 from s2sad.frontend.iteration import emit_loop, static_items
 from s2sad.frontend.lowerer import Lowerer
+from s2sad.frontend.methods import replaced
 from s2sad.frontend.operators import apply, build
-from s2sad.frontend.values import IterV, RangeV, StaticV, StructV, V, Value, const, literal
+from s2sad.frontend.values import Cell, IterV, RangeV, StaticV, StructV, V, Value, const, literal
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Assign, Const, Expr, Var
 from s2sad.ir.types import Array, ListOf, Scalar, Static, is_complex
@@ -169,7 +173,11 @@ def _refused(name: str) -> Any:
 def _container(kind: str) -> Any:
     def lower(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
         if kind == "dict":
-            return StructV("dict", tuple(kwargs), tuple(kwargs.values()))
+            given = args[0] if args else StructV("dict", (), ())
+            if not (isinstance(given, StructV) and given.kind == "dict"):
+                return lw.fail(node, "only a dict of known keys can be copied with `dict`")
+            both = dict(zip(given.keys, given.items, strict=True)) | kwargs
+            return StructV("dict", tuple(both), tuple(both.values()))
         if not args:
             return StructV(kind, (), ())
         items = static_items(lw, args[0])
@@ -180,6 +188,45 @@ def _container(kind: str) -> Any:
         return StructV(kind, tuple(range(len(items))), tuple(items))
 
     return lower
+
+
+def _copy(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    """A container of the same items."""
+    match args[0]:
+        case StructV():
+            return replace(args[0], cell=None)
+        case V(expr) if isinstance(expr.type, Array):
+            return call_function(lw, np.copy, args, {}, node)
+        case V(expr) if isinstance(expr.type, ListOf):
+            return lw.fail(node, "a copy of a growing list is not supported", "Write `[item for item in items]`.")
+        case _:
+            return args[0]
+
+
+def _deep_copy(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    """Containers and arrays anew at every depth; what stood at two places still does."""
+    cells: dict[Cell, Cell] = {}
+    arrays: dict[Expr, Value] = {}
+
+    def copied(value: Value) -> Value:
+        if isinstance(value, StructV):
+            cell = cells.setdefault(value.cell, Cell()) if value.cell is not None else None
+            return replace(value, items=tuple(copied(item) for item in value.items), cell=cell)
+        if isinstance(value, V) and isinstance(value.expr.type, Array | ListOf):
+            if value.expr not in arrays:
+                copied_array = as_expr(lw, _copy(lw, [value], {}, node), node)
+                arrays[value.expr] = V(lw.atom(copied_array, "copied", lw.span(node)))
+            return arrays[value.expr]
+        return value
+
+    return copied(args[0])
+
+
+def _replace(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    """`dataclasses.replace(record, field=value)`."""
+    if not (isinstance(args[0], StructV) and hasattr(args[0].kind, "__dataclass_fields__")):
+        return lw.fail(node, "only a dataclass has fields to replace")
+    return replaced(lw, args[0], kwargs, node)
 
 
 def _iscomplexobj(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
@@ -322,6 +369,9 @@ SPECIAL: dict[Any, Any] = {
     builtins.any: _logical(any, False),
     builtins.bool: _bool,
     builtins.slice: _slice,
+    copy.copy: _copy,
+    copy.deepcopy: _deep_copy,
+    dataclasses.replace: _replace,
     builtins.map: lower_map,
     builtins.filter: lower_filter,
     functools.reduce: lower_reduce,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import gast
@@ -105,7 +106,7 @@ def _public(lw: Lowerer, value: Value, node: Any) -> Value:
         return const(value.value)
     if isinstance(value, StructV):
         items = tuple(_public(lw, item, node) for item in value.items)
-        return StructV(value.kind, value.keys, items)
+        return replace(value, items=items)
     return value
 
 
@@ -171,7 +172,7 @@ def _function_def(lw: Lowerer, node: Any) -> None:
         lw.fail(node, "a rule cannot be defined inside a differentiated function", RULE_OUTSIDE)
     if node.decorator_list:
         lw.fail(node, "a decorated inner function is not supported", "Move it to module level.")
-    lw.env[node.name] = FuncV(node, lw.source, lw.env, node.name, evaluated_defaults(lw, node))
+    lw.env[node.name] = FuncV(node, lw.source, lw.env, node.name, evaluated_defaults(lw, node), owner=lw)
 
 
 def _last_name(node: Any) -> str:

@@ -19,6 +19,14 @@ class V:
     expr: Expr
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Cell:
+    """The identity of a container: two names with one cell are one object."""
+
+    refusal: str = ""
+    """Why it cannot be written into here, if it cannot."""
+
+
 @dataclass(frozen=True, slots=True)
 class StructV:
     """A container of known structure, taken apart: the emitted code only sees the items."""
@@ -26,6 +34,8 @@ class StructV:
     kind: Any
     keys: tuple[Any, ...]
     items: tuple[Value, ...]
+    cell: Cell | None = field(default=None, compare=False)
+    """Which object it is, once it has a name and can be written into."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +57,13 @@ class FuncV:
     """What its parameters' defaults were where it was defined."""
     apart: bool = False
     """Never written in place of its calls: its adjoint keeps its arguments and runs it again."""
+    owner: Any = field(default=None, compare=False, repr=False)
+    """The lowering that it was defined in, whose names it sees as they are when it is called."""
+
+    @property
+    def scope(self) -> dict[str, Value]:
+        """What the names around it mean now."""
+        return self.env if self.owner is None else self.owner.env
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -166,9 +183,9 @@ def _seen(fn: FuncV, outer: tuple[Any, ...]) -> dict[str, Value]:
     own = set(_bound_names(fn.node))
     found: dict[str, Value] = {}
     for part in gast.walk(fn.node):
-        if not isinstance(part, gast.Name) or part.id in own or part.id in found or part.id not in fn.env:
+        if not isinstance(part, gast.Name) or part.id in own or part.id in found or part.id not in fn.scope:
             continue
-        value = fn.env[part.id]
+        value = fn.scope[part.id]
         if isinstance(value, FuncV):
             if value.node in outer:
                 continue

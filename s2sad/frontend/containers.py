@@ -1,0 +1,260 @@
+"""Lists, dicts and records of known structure as objects: a write through one name is seen through every other.
+
+The emitted code only has their items, each place in a variable of its own. Which places are one container
+is known here: they carry one `Cell`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import gast
+
+from s2sad.errors import AliasError, UnsupportedSyntaxError
+from s2sad.frontend.lowerer import Lowerer
+from s2sad.frontend.values import Cell, FuncV, StructV, V, Value, leaves_of
+from s2sad.ir.types import ListOf
+from s2sad.ir.walk import reads
+
+OF_THE_CALLER = Cell("belongs to the caller, who would not see the write")
+"""The containers that a function of the program is called with."""
+OUTSIDE = Cell("is defined outside the function, where the write would be lost")
+UNDECIDED = Cell("may or may not be the one that another name means")
+
+
+def is_mutable(value: Value) -> bool:
+    """Say whether a value is a container that can be written into."""
+    return isinstance(value, StructV) and (value.kind in ("list", "dict") or _is_record(value.kind))
+
+
+def _is_record(kind: Any) -> bool:
+    return hasattr(kind, "__dataclass_fields__") and not kind.__dataclass_params__.frozen
+
+
+def identified(value: Value, cell: Cell | None = None) -> Value:
+    """Give every container in a value that has none a cell: its own, or the one given."""
+    if not isinstance(value, StructV):
+        return value
+    items = tuple(identified(item, cell) for item in value.items)
+    own = value.cell or (cell or Cell() if is_mutable(value) else None)
+    same = own is value.cell and all(a is b for a, b in zip(items, value.items, strict=True))
+    return value if same else replace(value, items=items, cell=own)
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a container stands: a name of a lowering, and the way into what it means."""
+
+    owner: Lowerer
+    name: str
+    path: tuple[Any, ...]
+
+
+def scopes(lw: Lowerer) -> list[Lowerer]:
+    """Return the lowerings that see what is written, the caller's before those that it is written into."""
+    found: list[Lowerer] = []
+    waiting = [lw]
+    while waiting:
+        scope = waiting.pop()
+        if any(scope is other for other in found):
+            continue
+        found.append(scope)
+        waiting += [s for s in (scope.outer, scope.definer) if s is not None]
+        waiting += [v.owner for v in scope.env.values() if isinstance(v, FuncV) and v.owner is not None]
+    return found[::-1]
+
+
+def _places(scope: Lowerer, cell: Cell) -> Iterator[_Place]:
+    for name, value in scope.env.items():
+        yield from (_Place(scope, name, path) for path in _paths(value, cell))
+
+
+def _paths(value: Value, cell: Cell) -> Iterator[tuple[Any, ...]]:
+    if not isinstance(value, StructV):
+        return
+    if value.cell is cell:
+        yield ()
+    for key, item in zip(value.keys, value.items, strict=True):
+        yield from ((key, *path) for path in _paths(item, cell))
+
+
+def holds(value: Value, cell: Cell) -> bool:
+    """Say whether a container is this value or in it."""
+    return any(True for _ in _paths(value, cell))
+
+
+def current(lw: Lowerer, container: StructV) -> StructV:
+    """Return what a container holds by now."""
+    if container.cell is None:
+        return container
+    for scope in scopes(lw):
+        for place in _places(scope, container.cell):
+            found = scope.env[place.name]
+            for key in place.path:
+                assert isinstance(found, StructV)
+                found = found.items[found.keys.index(key)]
+            assert isinstance(found, StructV)
+            return found
+    return container
+
+
+def may_be_written(lw: Lowerer, container: StructV, node: Any) -> Cell:
+    """Return the cell of a container; a located error where a write into it cannot be followed."""
+    kind = container.kind if isinstance(container.kind, str) else container.kind.__name__
+    cell = container.cell
+    if not is_mutable(container) or cell is None:
+        lw.fail(node, f"items of a {kind} cannot be assigned here", "Build a new one.")
+    assert cell is not None
+    if cell.refusal:
+        lw.fail(node, f"this {kind} {cell.refusal}", f"Write into a copy, as in `{_copied(kind)}`, and return it.",
+                UnsupportedSyntaxError if cell is OUTSIDE else AliasError)  # fmt: skip
+    return cell
+
+
+def _copied(kind: str) -> str:
+    return f"{kind}(…)" if kind in ("list", "dict") else "dataclasses.replace(…)"
+
+
+def write_item(lw: Lowerer, container: StructV, key: Any, value: Value, node: Any) -> None:
+    """`container[key] = value`, where the key is known: a variable of its own at every place of the container."""
+    cell = may_be_written(lw, container, node)
+    value = identified(value)
+    before = current(lw, container)
+    keys = before.keys if key in before.keys else (*before.keys, key)
+    held = value
+    found = [(scope, list(_places(scope, cell))) for scope in scopes(lw)]
+    outermost = next((places for _, places in found if places), [])
+    stored: dict[tuple[str, tuple[Any, ...]], Value] = {}
+    for place in outermost:
+        name = place.owner.ir_name(place.name)
+        for word in (*place.path, key):
+            name = lw.part_name(name, word)
+        if _is_read_elsewhere(lw, name, cell, key):
+            name = lw.fresh(name)
+        held = lw.store_value(name, held, lw.span(node))
+        stored[place.name, place.path] = held
+    for _, places in found:
+        for place in places:
+            item = stored.get((place.name, place.path), held) if places is outermost else held
+            _put(place, keys, {**dict(zip(before.keys, before.items, strict=True)), key: item}, key)
+
+
+def rewrite(lw: Lowerer, container: StructV, keys: tuple[Any, ...], items: tuple[Value, ...], node: Any) -> None:
+    """Change which items a container holds: they keep their variables."""
+    cell = may_be_written(lw, container, node)
+    for scope in scopes(lw):
+        for place in list(_places(scope, cell)):
+            _put(place, keys, dict(zip(keys, items, strict=True)), None)
+
+
+def _put(place: _Place, keys: tuple[Any, ...], items: dict[Any, Value], only: Any) -> None:
+    """Change the container at a place; if only one key changed, the others stay the place's own variables."""
+
+    def changed(value: Value, path: tuple[Any, ...]) -> Value:
+        assert isinstance(value, StructV)
+        if path:
+            at = value.keys.index(path[0])
+            inner = changed(value.items[at], path[1:])
+            return replace(value, items=(*value.items[:at], inner, *value.items[at + 1 :]))
+        own = dict(zip(value.keys, value.items, strict=True))
+        return replace(value, keys=keys, items=tuple(items[k] if only is None or k == only else own[k] for k in keys))
+
+    place.owner.env[place.name] = changed(place.owner.env[place.name], place.path)
+
+
+def _is_read_elsewhere(lw: Lowerer, name: str, cell: Cell, key: Any) -> bool:
+    """Say whether a variable holds more than the item that is about to be replaced."""
+    return any(
+        name in reads(leaf) for scope in scopes(lw) for value in scope.env.values()
+        for leaf in leaves_of(_without(value, cell, key))
+    )  # fmt: skip
+
+
+def _without(value: Value, cell: Cell, key: Any) -> Value:
+    if not isinstance(value, StructV):
+        return value
+    kept = [(k, _without(item, cell, key)) for k, item in zip(value.keys, value.items, strict=True)
+            if not (value.cell is cell and k == key)]  # fmt: skip
+    return StructV(value.kind, tuple(k for k, _ in kept), tuple(item for _, item in kept))
+
+
+def writes_given(node: Any, bound: dict[str, Value]) -> bool:
+    """Say whether the text of a function writes into a container, or a list, that it was given."""
+    given = {
+        name for name, value in bound.items()
+        if _has_container(value) or (isinstance(value, V) and isinstance(value.expr.type, ListOf))
+    }  # fmt: skip
+    return bool(given) and any(_written(part) in given for part in gast.walk(node))
+
+
+def _has_container(value: Value) -> bool:
+    return is_mutable(value) or (isinstance(value, StructV) and any(_has_container(item) for item in value.items))
+
+
+def _written(part: Any) -> str | None:
+    """Return the name at the root of what a piece of text writes into."""
+    match part:
+        case gast.Subscript(value=place, ctx=gast.Store()) | gast.Attribute(value=place, ctx=gast.Store()):
+            pass
+        case gast.Call(func=gast.Attribute(value=place, attr=attr)) if attr in _CHANGING:
+            pass
+        case _:
+            return None
+    while isinstance(place, gast.Subscript | gast.Attribute):
+        place = place.value
+    return place.id if isinstance(place, gast.Name) else None
+
+
+_CHANGING = ("append", "extend", "insert", "pop", "clear", "reverse", "sort", "update", "setdefault", "popitem")
+
+
+def returns_given(value: Value) -> bool:
+    """Say whether a result is, or holds, a container that the caller gave."""
+    return isinstance(value, StructV) and (
+        value.cell is OF_THE_CALLER or any(returns_given(item) for item in value.items)
+    )
+
+
+class Meeting:
+    """Which containers of two paths are one, found while their environments are joined."""
+
+    def __init__(self) -> None:
+        """Begin with nothing met."""
+        self.pairs: list[tuple[Cell, Cell]] = []
+        self.late: list[str] = []
+        """Names that only the second path has."""
+
+    def cell(self, a: StructV, b: StructV) -> Cell | None:
+        """Return the cell of what is `a` on one path and `b` on the other, as long as nothing contradicts."""
+        if a.cell is None or b.cell is None:
+            return a.cell or b.cell
+        self.pairs.append((a.cell, b.cell))
+        return b.cell if b.cell.refusal else a.cell
+
+    def settled(self, env: dict[str, Value]) -> dict[str, Value]:
+        """Return the joined environment; a container that is two on one of the paths cannot be written any more."""
+        partners: dict[tuple[str, int], set[int]] = {}
+        for a, b in self.pairs:
+            partners.setdefault(("first", id(a)), set()).add(id(b))
+            partners.setdefault(("second", id(b)), set()).add(id(a))
+        torn: dict[int, Cell] = {}
+        renamed: dict[int, Cell] = {}
+        for a, b in self.pairs:
+            if len(partners["first", id(a)]) > 1 or len(partners["second", id(b)]) > 1:
+                torn[id(a)] = torn[id(b)] = UNDECIDED
+            elif not b.refusal:
+                renamed[id(b)] = a
+        for name in self.late if renamed else ():
+            env[name] = _with_cells(env[name], renamed)
+        return {name: _with_cells(value, torn) for name, value in env.items()} if torn else env
+
+
+def _with_cells(value: Value, renamed: dict[int, Cell]) -> Value:
+    if not isinstance(value, StructV):
+        return value
+    items = tuple(_with_cells(item, renamed) for item in value.items)
+    cell = renamed.get(id(value.cell), value.cell) if value.cell is not None else None
+    same = cell is value.cell and all(a is b for a, b in zip(items, value.items, strict=True))
+    return value if same else replace(value, items=items, cell=cell)
