@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from s2sad.ir import ops
 from s2sad.ir.nodes import (
     Append,
+    Apply,
     Assign,
     Break,
     CallStmt,
     Continue,
+    Effect,
     For,
     If,
     Raise,
@@ -24,8 +27,12 @@ from s2sad.ir.walk import exprs_of, reads, root_of
 class Liveness:
     """Live-out names per statement (by identity), of one function body."""
 
-    def __init__(self, body: tuple[Stmt, ...], out: frozenset[str] = frozenset()) -> None:
-        """Analyse `body`; `out` are the names read after it."""
+    def __init__(self, body: tuple[Stmt, ...], out: frozenset[str] = frozenset(), pops_read: bool = True) -> None:
+        """Analyse `body`; `out` are the names read after it.
+
+        `pops_read` False: a pop whose item nobody takes is no use of its list.
+        """
+        self._pops_read = pops_read
         self.after: dict[int, frozenset[str]] = {}
         self._bodies: dict[int, frozenset[str]] = {}
         self._loops: list[tuple[frozenset[str], frozenset[str]]] = []
@@ -57,6 +64,8 @@ class Liveness:
                 return self._loops[-1][1] if self._loops else live
             case Return() | Raise():
                 return frozenset(name for expr in exprs_of(stmt) for name in reads(expr))
+            case Effect(value) if not self._pops_read and isinstance(value, Apply) and value.fn is ops.pop:
+                return live
             case _:
                 used = frozenset(name for expr in exprs_of(stmt) for name in reads(expr))
                 return (live - killed(stmt)) | used

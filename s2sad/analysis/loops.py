@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from s2sad.ir import ops
 from s2sad.ir.nodes import (
+    Append,
     Apply,
     Assign,
     Break,
     Const,
     Continue,
+    Effect,
     Expr,
     For,
     Index,
@@ -41,6 +43,19 @@ def affine(expr: Expr) -> tuple[str | None, int] | None:
             return name, -value
         case _:
             return None
+
+
+def popped_from(stmt: Stmt) -> Var | None:
+    """Return the list that a statement takes its last item from."""
+    value = stmt.value if isinstance(stmt, Assign | Effect) else None
+    if isinstance(value, Apply) and value.fn is ops.pop and isinstance(value.args[0], Var):
+        return value.args[0]
+    return None
+
+
+def changes_length(stmt: Stmt) -> bool:
+    """Say whether a statement makes a list longer or shorter."""
+    return isinstance(stmt, Append) or popped_from(stmt) is not None
 
 
 def taken_back(stmt: Stmt) -> Assign | None:

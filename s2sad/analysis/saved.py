@@ -17,13 +17,14 @@ import numpy as np
 from s2sad.analysis.alias import Alias, shared_at_writes
 from s2sad.analysis.facts import Facts
 from s2sad.analysis.layout import TOP, Block, Layout
-from s2sad.analysis.loops import affine, filled_by, is_whole, taken_back
+from s2sad.analysis.loops import affine, changes_length, filled_by, is_whole, popped_from, taken_back
 from s2sad.analysis.sharing import Groups
 from s2sad.errors import AliasError
 from s2sad.ir import ops
 from s2sad.ir.device import is_barrier, is_index
 from s2sad.ir.draws import is_draw
 from s2sad.ir.nodes import (
+    Append,
     Apply,
     Assign,
     CallStmt,
@@ -72,7 +73,7 @@ class Plan:
     """By block: names saved at the end of the block's forward run."""
     recomputed: dict[Block, list[Assign]] = field(default_factory=dict[Block, list[Assign]])
     """By block: bindings executed again at the start of its reverse."""
-    undone: dict[int, Assign] = field(default_factory=dict[int, Assign])
+    undone: dict[int, Stmt] = field(default_factory=dict[int, Stmt])
     """By statement: what takes it back (`k -= 1` for `k += 1`), so that nothing is saved."""
     undefined: dict[Block, list[Var]] = field(default_factory=dict[Block, list[Var]])
     """By block: names that must exist before the block, because a save may come before a definition."""
@@ -99,6 +100,8 @@ class SavedValues:
         self.fn, self.aliases, self.facts, self.layout = fn, aliases, facts, layout
         self.names = primal_names
         self.reading = {key: self._read_places(code) for key, code in needs.items()}
+        self.changing = {key for key, code in needs.items() if any(changes_length(s) for s in code)}
+        """Statements whose adjoint brings a list of the primal back to its length."""
         self.leaving = {key: self._read_places(code) for key, code in after_loop.items()}
         self.left_out, self.split = left_out, split
         self.opening = {block: self._read_places(code) for block, code in openings.items()}
@@ -177,6 +180,8 @@ class SavedValues:
         reading = self.reading.get(id(stmt), {})
         if isinstance(stmt, CallStmt) and stmt.fn is not None:
             return self._library(stmt, needs, reading)
+        if isinstance(stmt, Assign) and (items := popped_from(stmt)) is not None:
+            return self._pop(stmt, items, needs, reading)
         needs = _union(needs, reading)
         if id(stmt) in self.left_out:
             return needs
@@ -199,6 +204,10 @@ class SavedValues:
                 return self._rebind(stmt, place, needs)
             case Store(place):
                 return self._overwrite(stmt, place, needs)
+            case Append(items, value):
+                if self._list_name(items) in needs:
+                    self._take_back(stmt, Effect(Apply(ops.pop, (items,), value.type), stmt.span))
+                return needs
             case Swap(first, second):
                 renamed = dict(needs)
                 for a, b in ((first.name, second.name), (second.name, first.name)):
@@ -217,6 +226,27 @@ class SavedValues:
             for target in stmt.targets:
                 needs = self._rebind(stmt, target, needs)
         return _union(needs, {name: places for name, places in reading.items() if name in made})
+
+    def _list_name(self, items: Var) -> str:
+        return self.aliases[items.name].root if items.name in self.aliases else items.name
+
+    def _take_back(self, stmt: Stmt, back: Stmt) -> None:
+        """Undo a change of a list's length in the reverse, if the adjoint of the statement does not do so anyway."""
+        if self.recording and id(stmt) not in self.changing:
+            self.plan.undone[id(stmt)] = back
+
+    def _pop(self, stmt: Assign, items: Var, needs: Needs, reading: Needs) -> Needs:
+        """What was popped is read as it is after the statement, and put back."""
+        if id(stmt) in self.left_out:
+            return _union(needs, reading)
+        name = stmt.target.name
+        own = reading.get(name, frozenset[Need]())
+        needs = _union(needs, {n: places for n, places in reading.items() if n != name})
+        needs = self._rebind(stmt, stmt.target, needs)
+        if self._list_name(items) in needs:
+            self._take_back(stmt, Append(items, stmt.target, stmt.span))
+            own = own | {Need(None)}
+        return _union(needs, {name: own}) if own else needs
 
     def _rebind(self, stmt: Stmt, target: Var, needs: Needs) -> Needs:
         name = target.name

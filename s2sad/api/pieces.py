@@ -162,8 +162,8 @@ class Half:
             made = derive_program(self.fun, self.mode, self.types, self.wrt, self.aux, ctx)
             adopt(ctx, made)
             fn = made.functions[made.entry]
-            if self.mode == "bwd":
-                fn = _reusable(fn, Facts(made.functions))
+            if self.mode in _AFTER:
+                fn = _reusable(fn, Facts(made.functions) if self.mode == "bwd" else None)
             made.functions[fn.name] = fn
             for known in [k for k, i in ctx.instances.items() if i.name == fn.name]:
                 del ctx.instances[known]
@@ -194,10 +194,14 @@ def adopt(ctx: Context, made: Derived) -> None:
             ctx.instances["derived", name] = Instance(name, None, (), function)
 
 
-def _reusable(fn: Function, facts: Facts) -> Function:
-    """Return a reverse sweep that works on copies of the residuals which it would use up."""
+def _reusable(fn: Function, facts: Facts | None) -> Function:
+    """Return a second half that works on copies of the residuals which it would use up.
+
+    `facts` None: it has private copies of arrays already.
+    """
     start: list[Stmt] = []
-    for at in sorted(facts.writes(fn.name)):
+    writes = facts.writes(fn.name) if facts is not None else frozenset[int]()
+    for at in sorted(writes):
         param = fn.params[at]
         var = Var(param.name, param.type)
         if isinstance(param.type, ListOf):
@@ -209,7 +213,7 @@ def _reusable(fn: Function, facts: Facts) -> Function:
         for s in statements(fn.body) for expr in exprs_of(s) for e in subexpressions(expr)
         if isinstance(e, Apply) and e.fn is ops.pop and isinstance(e.args[0], Var)
     }  # fmt: skip
-    written = {fn.params[at].name for at in facts.writes(fn.name)}
+    written = {fn.params[at].name for at in writes}
     for param in fn.params:
         if param.name in popped - written:
             start += _list_copy(Var(param.name, param.type), fn)

@@ -17,7 +17,7 @@ from s2sad.frontend.infer import fresh_dim
 from s2sad.frontend.values import literal
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, CallStmt, Const, Effect, Expr, Function, Index, Slice, Stmt, Store
-from s2sad.ir.types import Array, ListOf, Scalar
+from s2sad.ir.types import Array, ListOf, Scalar, Static
 from s2sad.ir.walk import map_blocks, map_children, map_exprs, root_of, subexpressions
 
 
@@ -149,14 +149,18 @@ def _with_places(expr: Index) -> Index:
 
 def _gathered(expr: Apply) -> Apply | None:
     """`np.array(items)` and `np.stack(items)` of a growing list: helpers, as Numba lacks both."""
-    from s2sad.runtime.lists import gather_arrays, gather_scalars, join_arrays
+    from s2sad.runtime.lists import gather_arrays, gather_numbers, gather_scalars, join_arrays
 
     if expr.fn is np.concatenate and isinstance(expr.args[0].type, ListOf):
         return Apply(join_arrays, (expr.args[0],), expr.type)
     if expr.fn not in (np.array, np.stack) or not isinstance(expr.args[0].type, ListOf):
         return None
-    fn = gather_arrays if isinstance(expr.args[0].type.item, Array) else gather_scalars
-    return Apply(fn, (expr.args[0],), expr.type)
+    if isinstance(expr.args[0].type.item, Array):
+        return Apply(gather_arrays, (expr.args[0],), expr.type)
+    dtype = np.dtype(getattr(expr.type, "dtype", "float64")).type
+    if dtype is not np.float64:
+        return Apply(gather_numbers, (expr.args[0], Const(dtype, Static(dtype))), expr.type)
+    return Apply(gather_scalars, (expr.args[0],), expr.type)
 
 
 def _helper(expr: Apply) -> Expr:

@@ -11,6 +11,7 @@ import numpy as np
 from s2sad.errors import ArgumentError, Span
 from s2sad.frontend.containers import OF_THE_CALLER, UNDECIDED, identified, returns_given
 from s2sad.frontend.inline import dynamic_lists
+from s2sad.frontend.lists import settled
 from s2sad.frontend.lowerer import BottomReached, Captured, Context, Instance, Lowerer
 from s2sad.frontend.source import Source, source_of, unwrap
 from s2sad.frontend.statements import lower_block
@@ -123,7 +124,7 @@ def _lower_into(
     instance.returns_given = any(returns_given(value) for value in lw.results)
     instance.captured = list(lw.captured.values())
     params.extend(Param(c.var.name, c.var.type) for c in instance.captured)
-    body = _typed_returns(tuple(lw.block))
+    body = settled(_typed_returns(tuple(lw.block)))
     instance.function = Function(
         instance.name, tuple(params), body, tuple(_flat(instance.result)),
         "", source.span(source.node),

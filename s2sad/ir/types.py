@@ -46,6 +46,11 @@ class ListOf:
 
     item: Type | None
 
+    def __post_init__(self) -> None:
+        """Forget which number an item is: others of its type may follow."""
+        if isinstance(self.item, Scalar) and self.item.value is not None:
+            object.__setattr__(self, "item", Scalar(self.item.dtype, self.item.weak))
+
 
 @dataclass(frozen=True, slots=True)
 class Struct:

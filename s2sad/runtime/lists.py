@@ -17,9 +17,22 @@ def zero_arrays(items: list[Any]) -> list[Any]:
     return [np.zeros_like(item) for item in items]
 
 
+def copy_list(items: list[Any]) -> list[Any]:
+    """Return another list of the same items."""
+    return [item for item in items]
+
+
 def gather_scalars(items: list[Any]) -> Any:
     """Return the numbers of a list as an array."""
     result = np.empty(len(items))
+    for k in range(len(items)):
+        result[k] = items[k]
+    return result
+
+
+def gather_numbers(items: list[Any], dtype: Any) -> Any:
+    """Return the numbers of a list as an array of `dtype`: indices, conditions, complex numbers."""
+    result = np.empty(len(items), dtype)
     for k in range(len(items)):
         result[k] = items[k]
     return result

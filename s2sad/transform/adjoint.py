@@ -14,6 +14,7 @@ import numpy as np
 
 from s2sad.analysis.facts import Facts, written_by
 from s2sad.analysis.layout import TOP, Block
+from s2sad.analysis.loops import popped_from
 from s2sad.analysis.needed import unneeded
 from s2sad.analysis.saved import Plan, SavedValues
 from s2sad.errors import Span
@@ -152,7 +153,7 @@ class _Adjoint(Statements):
             if not isinstance(stmt, If | For | While):
                 continue
             inside = [s for s in statements((stmt,)) if s is not stmt]
-            restores = any(self.plan.overwrites.get(id(s)) for s in inside)
+            restores = any(self.plan.overwrites.get(id(s)) or id(s) in self.plan.undone for s in inside)
             if restores and not self._active_inside(stmt):
                 reversed_.add(stmt.span)
             counts = any(self.prepared.counts.get(id(s)) for s in inside)
@@ -334,7 +335,11 @@ class _Adjoint(Statements):
                 return self._reverse_call(stmt, restore)
             case _:
                 undone = self.plan.undone.get(id(stmt))
-                return [*restore, *([undone] if undone else []), *self.adjoint_code.get(id(stmt), [])]
+                back = [undone] if undone else []
+                code = self.adjoint_code.get(id(stmt), [])
+                if popped_from(stmt) is not None:  # the item is put back before its name is
+                    return [*back, *code, *restore]
+                return [*restore, *back, *code]
 
     def _reverse_call(self, stmt: CallStmt, restore: list[Stmt]) -> list[Stmt]:
         """The callee's adjoint overwrites what the callee writes: put it back before and after."""

@@ -14,6 +14,7 @@ from s2sad.analysis.activity import active_names, sources
 from s2sad.analysis.alias import exact_aliases
 from s2sad.analysis.facts import Facts
 from s2sad.analysis.layout import TOP, Layout
+from s2sad.analysis.loops import popped_from
 from s2sad.analysis.saved import Plan
 from s2sad.errors import NotDifferentiableError, Span
 from s2sad.frontend.operators import BY_SYMBOL, build
@@ -205,6 +206,10 @@ class Statements:
 
     def _assign(self, stmt: Assign) -> list[Stmt]:
         target = stmt.target
+        items = popped_from(stmt)
+        if items is not None and target.name not in self.active and self._root(items.name) in self.active:
+            nothing = build(np.zeros_like, target) if isinstance(target.type, Array) else zero(target.type)
+            return [Append(items, target, stmt.span), Append(self.bar(items), nothing, stmt.span)]
         if target.name not in self.active or target.name in self.aliases:
             return []
         ct = self._cotangents(stmt.span)

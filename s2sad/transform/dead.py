@@ -64,7 +64,7 @@ class _Needed:
         self.groups = Groups(fn.body, facts)
         self.names: set[str] = {self.groups.find(n) for n in outputs}
         self.keep: set[int] = set()
-        self.escaping = _escaping(fn.body, frozenset())
+        self.escaping = escaping(fn.body)
         while self._mark(fn.body):
             pass
 
@@ -155,14 +155,14 @@ class _Needed:
         return _without_stray_comments(result)
 
 
-def _escaping(body: tuple[Stmt, ...], inside: frozenset[str]) -> set[str]:
+def escaping(body: tuple[Stmt, ...], inside: frozenset[str] = frozenset()) -> set[str]:
     """Return the names that are read outside a loop over them: a loop variable may outlive its loop."""
     found: set[str] = set()
     for stmt in body:
         found |= {n for e in exprs_of(stmt) for n in reads(e)} - inside
         inner = inside | {stmt.var.name} if isinstance(stmt, For) else inside
         for block in blocks_of(stmt):
-            found |= _escaping(block, inner)
+            found |= escaping(block, inner)
     return found
 
 
@@ -211,6 +211,7 @@ def _without_stray_comments(body: list[Stmt]) -> tuple[Stmt, ...]:
 def _overwritten(fn: Function, facts: Facts, outputs: frozenset[str]) -> Function:
     """Drop assignments whose value is not read before the name is bound again."""
     live = Liveness(fn.body, outputs)
+    used = Liveness(fn.body, outputs, pops_read=False)
     groups = Groups(fn.body, facts)
     shared = {s for s in groups.parent}
 
@@ -219,10 +220,21 @@ def _overwritten(fn: Function, facts: Facts, outputs: frozenset[str]) -> Functio
         for stmt in body:
             if isinstance(stmt, Assign) and _is_dead(stmt, live, shared):
                 continue
+            if isinstance(stmt, Effect) and _is_idle_pop(stmt, used, groups):
+                continue
             result.append(map_blocks(stmt, each))
         return _without_stray_comments(result)
 
     return replace(fn, body=each(fn.body))
+
+
+def _is_idle_pop(stmt: Effect, used: Liveness, groups: Groups) -> bool:
+    """A list from which nothing is read any more need not be made shorter."""
+    if not (isinstance(stmt.value, Apply) and stmt.value.fn is ops.pop):
+        return False
+    base = root_of(stmt.value.args[0])
+    later = used.after.get(id(stmt), frozenset())
+    return base is not None and groups.find(base.name) not in groups.of(set(later))
 
 
 def _is_dead(stmt: Assign, live: Liveness, shared: set[str]) -> bool:

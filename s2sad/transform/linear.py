@@ -56,6 +56,7 @@ from s2sad.ir.shapes import SHAPES
 from s2sad.ir.types import Array, ListOf, Scalar, Sym
 from s2sad.ir.views import is_advanced, view_base
 from s2sad.ir.walk import bound, children, exprs_of, map_children, names_in, reads, root_of, statements, subexpressions
+from s2sad.runtime.lists import copy_list
 from s2sad.transform.adjoint import placeholder
 from s2sad.transform.naming import Namer, noun
 
@@ -432,6 +433,8 @@ class _Split:
         base = view_base(expr)
         shared = base is not None and self.groups.find(base.name) in self.written
         value = build(np.copy, expr) if shared and isinstance(expr.type, Array) else expr
+        if shared and isinstance(expr.type, ListOf):
+            value = Apply(copy_list, (expr,), expr.type)
         if site.guard is not None and isinstance(value.type, Scalar):
             test, taken = site.guard
             sides = (value, placeholder(value.type)) if taken else (placeholder(value.type), value)

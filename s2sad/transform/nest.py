@@ -128,7 +128,7 @@ class _Nest:
     def _fits(self, stmt: Assign, later: Stmt) -> bool:
         """Say whether the substituted statement is still one that reads well, and is legal."""
         value, name = stmt.value, stmt.target.name
-        if isinstance(later, Swap | Append) and isinstance(later, Swap):
+        if isinstance(later, Swap) or (isinstance(later, Append) and later.list.name == name):
             return False
         if isinstance(later, CallStmt) and isinstance(value.type, Array) and not isinstance(value, Var):
             return False

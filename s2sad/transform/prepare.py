@@ -9,6 +9,7 @@ from s2sad.analysis.sharing import Groups
 from s2sad.errors import Span
 from s2sad.frontend.operators import build
 from s2sad.frontend.values import literal
+from s2sad.ir import ops
 from s2sad.ir.device import is_barrier
 from s2sad.ir.nodes import (
     Apply,
@@ -30,6 +31,7 @@ from s2sad.ir.nodes import (
 )
 from s2sad.ir.types import Array, Scalar
 from s2sad.ir.walk import bound, exprs_of, map_blocks, names_in, reads, root_of, statements, subexpressions
+from s2sad.transform.dead import escaping
 from s2sad.transform.naming import Namer, noun
 
 
@@ -54,6 +56,49 @@ def without_scalar_stores(fn: Function) -> Function:
     return replace(fn, body=tuple(each(s) for s in fn.body))
 
 
+def with_own_counters(fn: Function, namer: Namer) -> Function:
+    """A loop variable that is read behind its loop, and set elsewhere too, is set from a counter of the loop's own.
+
+    The reverse sweep runs over the counter; the variable is saved where it is set, as any other.
+    """
+    bindings: dict[str, int] = {}
+    loops = [stmt for stmt in statements(fn.body) if isinstance(stmt, For)]
+    for stmt in statements(fn.body):
+        for name in bound(stmt):
+            bindings[name] = bindings.get(name, 0) + 1
+    repeated = {s.var.name for loop in statements(fn.body) if isinstance(loop, For | While)
+                for s in statements(loop.body) if isinstance(s, For)}  # fmt: skip
+    several = {loop.var.name for loop in loops if bindings[loop.var.name] > 1} | repeated
+    outlive = escaping(fn.body) | {s.var.name for loop in loops for s in statements(loop.body)
+                                   if isinstance(s, For) and s.var.name == loop.var.name}  # fmt: skip
+    shared = several & outlive
+
+    def block(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        return tuple(each(stmt) for stmt in body)
+
+    def each(stmt: Stmt) -> Stmt:
+        stmt = map_blocks(stmt, block)
+        if not isinstance(stmt, For) or stmt.var.name not in shared:
+            return stmt
+        counter = Var(namer.fresh(stmt.var.name), stmt.var.type)
+        return replace(stmt, var=counter, body=(Assign(stmt.var, counter, stmt.span), *stmt.body))
+
+    return replace(fn, body=block(fn.body)) if shared else fn
+
+
+def _with_items_named(fn: Function, namer: Namer) -> Function:
+    """What is popped and thrown away is given a name, so that the reverse can put it back."""
+
+    def each(stmt: Stmt) -> Stmt:
+        match stmt:
+            case Effect(Apply(fn, _, kind) as value) if fn is ops.pop:
+                return Assign(Var(namer.fresh("item"), kind), value, stmt.span)
+            case _:
+                return map_blocks(stmt, lambda body: tuple(each(s) for s in body))
+
+    return replace(fn, body=tuple(each(stmt) for stmt in fn.body))
+
+
 def prepare(
     fn: Function, active: set[str], namer: Namer, facts: Facts, saved: frozenset[Span] = frozenset(),
     reversed_: frozenset[Span] = frozenset(),
@@ -75,6 +120,7 @@ class _Prepare:
         self.counts: dict[int, Var] = {}
 
     def run(self, fn: Function) -> Prepared:
+        fn = with_own_counters(_with_items_named(fn, self.namer), self.namer)
         self.groups = Groups(fn.body, self.facts)
         self.names = names_in(fn.body)
         return Prepared(replace(fn, body=self._block(fn.body)), self.counts, frozenset(self.flags))
@@ -179,8 +225,6 @@ def build_add(count: Var) -> Expr:
 
 def _roots(expr: Expr) -> set[str]:
     """Names whose value the expression depends on; a shape does not depend on the content."""
-    from s2sad.ir import ops
-
     if isinstance(expr, Apply) and expr.fn in (ops.dim, ops.size):
         return set()
     if isinstance(expr, Const):

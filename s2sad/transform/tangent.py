@@ -28,6 +28,7 @@ from s2sad.ir.nodes import (
     Assign,
     CallStmt,
     Const,
+    Effect,
     Expr,
     For,
     Function,
@@ -124,6 +125,9 @@ class _Tangent:
                 return self._store(stmt) if varied else [stmt]
             case Append(target):
                 return self._append(stmt) if target.name in self.varied else [stmt]
+            case Effect(Apply(fn, (Var() as items,))) if fn is ops.pop and items.name in self.varied:
+                popped = Apply(ops.pop, (self.dot(items),), stmt.value.type)
+                return [Effect(popped, stmt.span), stmt]
             case Swap(first, second):
                 if first.name in self.varied:
                     return [stmt, Swap(self.dot(first), self.dot(second), stmt.span)]
@@ -181,10 +185,12 @@ class _Tangent:
         return [*ex.code, Store(_whole(place), "", result or zero(stmt.place.type), stmt.span), known]
 
     def _append(self, stmt: Append) -> list[Stmt]:
-        refuse_nested_list(stmt)
         ex = self._writer(stmt.span)
         result = ex.tangent(stmt.value)
+        if result is None and isinstance(stmt.value.type, ListOf):
+            result = _zeros(stmt.value) if isinstance(stmt.value, Var) else None
         if result is None:
+            refuse_nested_list(stmt)
             result = build(np.zeros_like, stmt.value) if isinstance(stmt.value.type, Array) else zero(stmt.value.type)
         else:
             result = ex.full(result, stmt.value)

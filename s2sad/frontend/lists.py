@@ -1,0 +1,75 @@
+"""Lists that a function builds: one type for each, known only once the function has been read."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from s2sad.ir.nodes import Append, Apply, Assign, CallStmt, Expr, Stmt, Swap, Var
+from s2sad.ir.types import ListOf
+from s2sad.ir.walk import exprs_of, map_blocks, map_children, map_exprs, statements, subexpressions
+
+
+def settled(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    """Return a body in which a list that starts empty has the type of what is appended to it later."""
+    known: dict[str, ListOf] = {}
+    for stmt in statements(body):
+        found = [part for expr in exprs_of(stmt) for part in subexpressions(expr) if isinstance(part, Var)]
+        for var in [*found, *_targets(stmt)]:
+            if isinstance(var.type, ListOf):
+                known[var.name] = _fuller(known.get(var.name), var.type)
+    if all(kind.item is not None for var in _lists(body) if isinstance(kind := var.type, ListOf)):
+        return body
+    return _block(body, known)
+
+
+def _lists(body: tuple[Stmt, ...]) -> list[Var]:
+    return [var for stmt in statements(body) for var in _targets(stmt) if isinstance(var.type, ListOf)]
+
+
+def _targets(stmt: Stmt) -> tuple[Var, ...]:
+    match stmt:
+        case Assign(target) | Append(target):
+            return (target,)
+        case CallStmt(targets):
+            return targets
+        case Swap(first, second):
+            return (first, second)
+        case _:
+            return ()
+
+
+def _fuller(a: ListOf | None, b: ListOf) -> ListOf:
+    if a is None or a.item is None:
+        return b
+    if isinstance(a.item, ListOf) and isinstance(b.item, ListOf):
+        return ListOf(_fuller(a.item, b.item))
+    return a
+
+
+def _block(body: tuple[Stmt, ...], known: dict[str, ListOf]) -> tuple[Stmt, ...]:
+    def var(old: Var) -> Var:
+        return Var(old.name, known.get(old.name, old.type)) if isinstance(old.type, ListOf) else old
+
+    def expr(old: Any) -> Any:
+        return var(old) if isinstance(old, Var) else map_children(old, expr)
+
+    def stmt(old: Stmt) -> Stmt:
+        new = map_exprs(old, expr)
+        match new:
+            case Assign(target, Apply(fn, (), kind, static)) if isinstance(kind, ListOf):
+                made: Expr = Apply(fn, (), var(target).type, static)
+                new = replace(new, target=var(target), value=made)
+            case Assign(target):
+                new = replace(new, target=var(target))
+            case Append(target):
+                new = replace(new, list=var(target))
+            case CallStmt(targets):
+                new = replace(new, targets=tuple(var(target) for target in targets))
+            case Swap(first, second):
+                new = replace(new, first=var(first), second=var(second))
+            case _:
+                pass
+        return map_blocks(new, lambda inner: tuple(stmt(s) for s in inner))
+
+    return tuple(stmt(s) for s in body)
