@@ -7,12 +7,14 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from s2sad.errors import NOWHERE, NotDifferentiableError
 from s2sad.ir.types import Array, Scalar, Type
 
 
 def created(name: str, shape: list[str], kind: Type, how: str = "empty") -> str:
     """Return the statement that makes an array of this shape and of the dtype of `kind`."""
-    assert isinstance(kind, Array | Scalar)
+    if not isinstance(kind, Array | Scalar):
+        raise NotDifferentiableError("a list of unknown length has no Jacobian", NOWHERE, "Return an array.")
     text = shape[0] if len(shape) == 1 else f"({', '.join(shape)})"
     dtype = np.dtype(kind.dtype).type.__name__
     return f"{name} = np.{how}({text})" if dtype == "float64" else f"{name} = np.{how}({text}, np.{dtype})"

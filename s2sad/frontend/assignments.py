@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import gast
+import numpy as np
 
 from s2sad.errors import AliasError
 from s2sad.frontend.containers import current, holds, is_mutable, may_be_written, write_item
@@ -14,11 +15,11 @@ from s2sad.frontend.displays import array_of, operands
 from s2sad.frontend.expressions import as_expr, lower_expr
 from s2sad.frontend.indexing import expand_index, lower_index
 from s2sad.frontend.lowerer import Contribution, Lowerer
-from s2sad.frontend.operators import BINARY, SYMBOLS, apply
+from s2sad.frontend.operators import BINARY, BY_SYMBOL, SYMBOLS, apply, build
 from s2sad.frontend.values import BarV, Cell, StaticV, StructV, V, Value, ZeroV, leaves_of, literal
 from s2sad.ir import ops
 from s2sad.ir.nodes import Append, Apply, Assign, CallStmt, Expr, Store, Swap, Var
-from s2sad.ir.types import Array, ListOf, rank
+from s2sad.ir.types import Array, ListOf, is_complex, rank
 from s2sad.ir.views import VIEWS
 from s2sad.ir.walk import reads
 
@@ -271,6 +272,10 @@ def _store_item(lw: Lowerer, target: Any, value: Value, node: Any, op: str = "")
             lw.block.append(added)  # type: ignore[arg-type]
             return
         case V(expr) if isinstance(expr.type, Array | ListOf):
+            if isinstance(expr, Apply) and expr.fn in (np.real, np.imag) and is_complex(expr.args[0].type):
+                index = _index_items(lw, target.slice, node)
+                _store_part(lw, expr, index, array_of(lw, value, node), node, op)
+                return
             if isinstance(expr, Apply) and expr.fn in VIEWS and expr.fn is not ops.transpose:
                 expr = lw.atom(expr, "view", span)
             index = _index_items(lw, target.slice, node)
@@ -281,6 +286,18 @@ def _store_item(lw: Lowerer, target: Any, value: Value, node: Any, op: str = "")
             lw.emit(Store(place.expr, op, as_expr(lw, value, node), span))
         case _:
             lw.fail(target, "this value cannot be written by index")
+
+
+def _store_part(lw: Lowerer, part: Apply, index: list[Any], value: Value, node: Any, op: str) -> None:
+    """`z.imag[k] = v`: the complex element with its other part as it is."""
+    span = lw.span(node)
+    whole = lw.atom(part.args[0], "number", span)
+    place = as_expr(lw, lower_index(lw, V(whole), index, node), node)
+    parts = {fn: build(fn, place) for fn in (np.real, np.imag)}
+    new = as_expr(lw, value, node)
+    parts[part.fn] = build(BY_SYMBOL[op], parts[part.fn], new) if op else new
+    made = build(operator.add, parts[np.real], build(operator.mul, literal(1j), parts[np.imag]))
+    lw.emit(Store(place, "", made, span))
 
 
 def _index_items(lw: Lowerer, node: Any, at: Any) -> list[Any]:

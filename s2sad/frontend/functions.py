@@ -292,23 +292,33 @@ def evaluated_defaults(lw: Lowerer, fn_node: Any) -> dict[str, Value]:
 def call_lifted(lw: Lowerer, fn_node: Any, source: Source, scope: dict[str, Value], node: Any) -> Value:
     """Call an inner function with early returns as a function of all that it sees."""
     from s2sad.frontend.captures import pass_captured
+    from s2sad.frontend.generic import canonical, restored
 
-    instance = lifted(lw, fn_node, source, scope)
+    recursive = any(i.fun is fn_node and i.function is None for i in lw.ctx.instances.values())
+    names = [name for name, value in scope.items() if leaves_of(value)]
+    kinds, back = canonical(tuple(type_of(scope[name]) for name in names), recursive)
+    instance = lifted(lw, fn_node, source, scope, kinds)
     if instance.result is None:
         raise BottomReached
     leaves: list[Expr] = [leaf for value in scope.values() for leaf in leaves_of(value)]
     leaves += pass_captured(lw, instance.captured)
-    results = [Var(lw.fresh(f"{instance.name}_value"), kind) for kind in _flat(instance.result)]
+    result = restored(instance.result, back)
+    results = [Var(lw.fresh(f"{instance.name}_value"), kind) for kind in _flat(result)]
     lw.emit(CallStmt(tuple(results), instance.name, tuple(leaves), lw.span(node)))
-    return identified(rebuild(instance.result, list(results)), UNDECIDED if instance.returns_given else None)
+    return identified(rebuild(result, list(results)), UNDECIDED if instance.returns_given else None)
 
 
-def lifted(lw: Lowerer, fn_node: Any, source: Source, scope: dict[str, Value]) -> Instance:
-    """Return the function of the program that an inner function is: all that it sees is a parameter."""
+def lifted(
+    lw: Lowerer, fn_node: Any, source: Source, scope: dict[str, Value], kinds: tuple[Type, ...] | None = None
+) -> Instance:
+    """Return the function of the program that an inner function is: all that it sees is a parameter.
+
+    `kinds`: the types of what is a value at run time, if not as they stand.
+    """
     dynamic = {name: value for name, value in scope.items() if leaves_of(value)}
     fixed = {name: value for name, value in scope.items() if name not in dynamic}
     names = list(dynamic)
-    types = tuple(type_of(value) for value in dynamic.values())
+    types = kinds or tuple(type_of(value) for value in dynamic.values())
     key = ("inner", id(fn_node), tuple(names), tuple(_key(kind) for kind in types),
            tuple((n, _key(type_of(v))) for n, v in fixed.items()))  # fmt: skip
     ctx = lw.ctx

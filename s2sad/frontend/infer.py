@@ -72,7 +72,28 @@ def infer(fn: Callable[..., Any], args: tuple[Expr, ...], static: dict[str, Any]
         return special
     if is_elementwise(fn):
         return _elementwise(fn, args, types, static)
-    return _sampled(fn, args, types, static)
+    found = _sampled(fn, args, types, static)
+    return _of_any_length(found) if _counts_data(fn, args) else found
+
+
+_COUNTING: frozenset[Any] = frozenset({
+    np.flatnonzero, np.argwhere, np.unique, np.compress, np.extract, np.trim_zeros, np.union1d, np.intersect1d,
+    np.setdiff1d, np.setxor1d, np.delete,
+})  # fmt: skip
+"""Functions whose result is as long as their data say, not as its shape does."""
+
+
+def _counts_data(fn: Any, args: tuple[Expr, ...]) -> bool:
+    """Say whether the lengths that sample data gave are those of the sample only."""
+    if fn is np.repeat:
+        return not isinstance(args[1], Const)
+    if fn is np.lib.stride_tricks.sliding_window_view:
+        return True
+    return fn in _COUNTING
+
+
+def _of_any_length(kind: Type) -> Type:
+    return Array(kind.dtype, tuple(fresh_dim() for _ in kind.dims), kind.layout) if isinstance(kind, Array) else kind
 
 
 def _type_tree(arg: Expr) -> Any:

@@ -44,7 +44,7 @@ from s2sad.runtime.indexing import last_of_each
 from s2sad.transform.algebra import negative, zero
 from s2sad.transform.cotangents import Cotangents
 from s2sad.transform.naming import Namer, noun
-from s2sad.transform.prepare import Prepared, prepare, without_scalar_stores
+from s2sad.transform.prepare import Prepared, prepare, with_items_named, with_own_counters, without_scalar_stores
 from s2sad.transform.structure import structured, values_of
 from s2sad.transform.tapes import Slot, Tapes
 from s2sad.transform.webs import renamed
@@ -71,6 +71,7 @@ class Statements:
         self.facts, self.callee_adjoint, self.own_bars, self.seed = facts, callee_adjoint, own_bars, seed
         self.namer = Namer({p.name for p in fn.params} | names_in(fn.body))
         fn = renamed(structured(without_scalar_stores(fn), self.namer), self.namer)
+        fn = with_own_counters(with_items_named(fn, self.namer), self.namer)
         alias_analysis.check(fn, facts)
         self.results_active = active_results or tuple(is_inexact(k) for k in fn.results)
         self.inputs = {fn.params[i].name for i in wrt}

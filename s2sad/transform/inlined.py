@@ -44,7 +44,7 @@ def inlined(fn: Function, callee: Callable[[str], Function], namer: Namer) -> Fu
 def _block(body: tuple[Stmt, ...], callee: Callable[[str], Function], namer: Namer) -> tuple[Stmt, ...]:
     result: list[Stmt] = []
     for stmt in body:
-        if isinstance(stmt, CallStmt) and not _recursive(stmt.callee, callee):
+        if isinstance(stmt, CallStmt) and stmt.fn is None and not _recursive(stmt.callee, callee):
             result.extend(_call(stmt, callee, namer))
         else:
             result.append(map_blocks(stmt, lambda b: _block(b, callee, namer)))
@@ -55,7 +55,7 @@ def _recursive(name: str, callee: Callable[[str], Function]) -> bool:
     waiting, seen = [name], set[str]()
     while waiting:
         for stmt in statements(callee(waiting.pop()).body):
-            if isinstance(stmt, CallStmt) and stmt.callee not in seen:
+            if isinstance(stmt, CallStmt) and stmt.fn is None and stmt.callee not in seen:
                 seen.add(stmt.callee)
                 waiting.append(stmt.callee)
     return name in seen

@@ -310,6 +310,11 @@ def derive_instance(ctx: Context, instance: Instance, mode: str, wrt: tuple[int,
     if mode == "primal":
         return deriver.primal(instance)
     assert instance.function is not None
+    if mode != "jvp" and any(isinstance(kind, ListOf) for kind in instance.function.results):
+        raise NotDifferentiableError(
+            "a list of unknown length is returned, which has no cotangent", instance.function.span,
+            "Return an array: `np.array(items)`.",
+        )  # fmt: skip
     for i in wrt:
         param = instance.function.params[i]
         if not is_inexact(param.type):

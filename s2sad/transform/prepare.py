@@ -86,17 +86,23 @@ def with_own_counters(fn: Function, namer: Namer) -> Function:
     return replace(fn, body=block(fn.body)) if shared else fn
 
 
-def _with_items_named(fn: Function, namer: Namer) -> Function:
-    """What is popped and thrown away is given a name, so that the reverse can put it back."""
+def with_items_named(fn: Function, namer: Namer) -> Function:
+    """What is popped and stored, or thrown away, is given a name, so that the reverse can put it back."""
 
-    def each(stmt: Stmt) -> Stmt:
+    def block(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        return tuple(made for stmt in body for made in each(stmt))
+
+    def each(stmt: Stmt) -> list[Stmt]:
         match stmt:
-            case Effect(Apply(fn, _, kind) as value) if fn is ops.pop:
-                return Assign(Var(namer.fresh("item"), kind), value, stmt.span)
+            case Effect(Apply(pop, _, kind) as value) if pop is ops.pop:
+                return [Assign(Var(namer.fresh("item"), kind), value, stmt.span)]
+            case Store(_, _, Apply(pop, _, kind) as value) if pop is ops.pop:
+                item = Var(namer.fresh("item"), kind)
+                return [Assign(item, value, stmt.span), replace(stmt, value=item)]
             case _:
-                return map_blocks(stmt, lambda body: tuple(each(s) for s in body))
+                return [map_blocks(stmt, block)]
 
-    return replace(fn, body=tuple(each(stmt) for stmt in fn.body))
+    return replace(fn, body=block(fn.body))
 
 
 def prepare(
@@ -120,7 +126,6 @@ class _Prepare:
         self.counts: dict[int, Var] = {}
 
     def run(self, fn: Function) -> Prepared:
-        fn = with_own_counters(_with_items_named(fn, self.namer), self.namer)
         self.groups = Groups(fn.body, self.facts)
         self.names = names_in(fn.body)
         return Prepared(replace(fn, body=self._block(fn.body)), self.counts, frozenset(self.flags))

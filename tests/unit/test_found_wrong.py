@@ -111,6 +111,24 @@ def mutual(x):
     return first(3, 1.0)
 
 
+def places_below_the_diagonal(x):
+    lower = np.zeros((3, 3))
+    lower[np.tril_indices(3)] = x
+    outer = np.outer(x, x)
+    return (lower**2).sum() + outer[np.triu_indices(3, k=1)].sum()
+
+
+def lengths_that_data_decide(x):
+    c = np.array([1.0, -1.0, 2.0, 0.5, -2.0, 1.0])
+    t = np.unique(np.array([0, 0, 1, 2, 2, 5])) * 2.0 + c[c > 0] * 2 + np.where(c > 0)[0] * 2.0
+    t = t + np.flatnonzero(c > 0) * 1.0 + c[np.nonzero(c > 0)]
+    return (x[:4] * t).sum() + (x[:2] * np.compress([True, False, True], np.ones(3)) * 2).sum()
+
+
+def windows_of_a_constant(x):
+    return (np.lib.stride_tricks.sliding_window_view(V, x.shape[0] - 3) @ x[:3]).sum()
+
+
 def counter_that_was_a_number(x):
     i = x[0]
     for i in range(3):
@@ -124,6 +142,7 @@ def counter_that_was_a_number(x):
     [
         (rows_of_displays, V), (displays_beside_arrays, V), (appended_constants, V), (swapped_rows, M),
         (defaults_of_inner_functions, V), (own_defaults_and_those_of_inner_functions, V),
+        (places_below_the_diagonal, V), (lengths_that_data_decide, V), (windows_of_a_constant, V),
         (counter_that_was_a_number, V), (mutual, V),
         (mean_of_sums, M), (safe_division, V), (into_a_copy, V), (default_by_or, V), (word_by_or, V),
         (recurrent, V[:2].copy()), (covariance, W + 1.0),
