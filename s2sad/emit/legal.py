@@ -36,6 +36,12 @@ def _stmt(stmt: Stmt) -> Stmt:
         from s2sad.rules.legal_linalg import legal_call
 
         return legal_call(stmt)
+    if isinstance(stmt, Store) and stmt.op == "@":  # Numba has no `@=`
+        from s2sad.frontend.operators import build
+
+        product = _expr(build(operator.matmul, stmt.place, stmt.value))
+        whole = Index(stmt.place, (Slice(None, None, None),), stmt.place.type)
+        stmt = replace(stmt, place=whole if stmt.place is root_of(stmt.place) else stmt.place, op="", value=product)
     if isinstance(stmt, Store):
         stmt = _apart(stmt)
         scatter = _scatter(stmt)

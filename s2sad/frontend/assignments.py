@@ -228,7 +228,7 @@ def _simultaneous(lw: Lowerer, names: list[Any], items: list[Value], node: Any) 
     for position, name in enumerate(names):
         plain = isinstance(name, gast.Name)
         if plain:
-            changed |= _variables(lw, lw.ir_name(name.id), items[position])
+            changed |= lw.variables(lw.ir_name(name.id), items[position])
         else:
             changed.update(_roots(lw, name))
         for later in range(position + 1, len(names)):
@@ -238,14 +238,6 @@ def _simultaneous(lw: Lowerer, names: list[Any], items: list[Value], node: Any) 
                 hint = names[later].id if isinstance(names[later], gast.Name) else "value"
                 result[later] = lw.store_value(lw.fresh(f"{hint}_new"), value, lw.span(node))
     return result
-
-
-def _variables(lw: Lowerer, name: str, value: Value) -> set[str]:
-    """Return the variables that a value is stored in, under a name."""
-    if not isinstance(value, StructV):
-        return {name}
-    parts = [_variables(lw, lw.part_name(name, k), v) for k, v in zip(value.keys, value.items, strict=True)]
-    return set[str]().union(*parts)
 
 
 def _roots(lw: Lowerer, target: Any) -> set[str]:

@@ -23,7 +23,7 @@ from s2sad.frontend.arguments import (
     split_arguments,
 )
 from s2sad.frontend.containers import UNDECIDED, identified, writes_given
-from s2sad.frontend.displays import displayed, gathered, joined, makes_array, rows_as_arrays
+from s2sad.frontend.displays import array_of, displayed, gathered, joined, makes_array, rows_as_arrays
 from s2sad.frontend.expansion import write_expansion
 from s2sad.frontend.expressions import as_expr, lower_expr, lower_test
 from s2sad.frontend.indexing import lower_index
@@ -369,7 +369,7 @@ def library_call(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Valu
     elif args and isinstance(args[0], V) and isinstance(args[0].expr.type, ListOf) and fn is not np.array:
         return joined(lw, fn, args[0], {**dict(zip(("axis",), args[1:], strict=False)), **kwargs}, node)
     elif fn not in (np.array, np.block) and args and isinstance(args[0], StructV):
-        parts = tuple(displayed(lw, fn, item, node) for item in args[0].items)
+        parts = tuple(array_of(lw, item, node) if isinstance(item, StructV) else item for item in args[0].items)
         args = [StructV(args[0].kind, args[0].keys, parts), *args[1:]]
     if is_draw(fn):
         return _draw(lw, fn, args, kwargs, node)

@@ -210,13 +210,34 @@ class Lowerer:
                 self.emit(Assign(target, expr, span))
                 return V(target)
             case StructV(_, keys, items):
-                parts = tuple(
-                    self.store_value(self.part_name(ir_name, key), item, span)
-                    for key, item in zip(keys, items, strict=True)
-                )
+                names = [self.part_name(ir_name, key) for key in keys]
+                items = self._read_before(names, items, span)
+                parts = tuple(self.store_value(n, item, span) for n, item in zip(names, items, strict=True))
                 return replace(value, items=parts)
             case _:
                 return value
+
+    def _read_before(self, names: list[str], items: tuple[Value, ...], span: Span) -> tuple[Value, ...]:
+        """Read what an earlier item is about to overwrite: `h = [h[1], h[0] * h[1]]`."""
+        from s2sad.frontend.values import leaves_of
+        from s2sad.ir.walk import reads
+
+        ready: list[Value] = []
+        overwritten: set[str] = set()
+        for name, item in zip(names, items, strict=True):
+            used = {n for leaf in leaves_of(item) for n in reads(leaf)}
+            if used & overwritten:
+                item = self.store_value(self.fresh(f"{name}_new"), item, span)
+            ready.append(item)
+            overwritten |= self.variables(name, item)
+        return tuple(ready)
+
+    def variables(self, name: str, value: Value) -> set[str]:
+        """Return the variables that a value is stored in, under a name."""
+        if not isinstance(value, StructV):
+            return {name}
+        parts = [self.variables(self.part_name(name, k), v) for k, v in zip(value.keys, value.items, strict=True)]
+        return set[str]().union(*parts)
 
     def atom(self, expr: Expr, hint: str, span: Span) -> Expr:
         """Return a name or literal for `expr`, binding a temporary if it is anything else."""

@@ -179,7 +179,10 @@ class append:
         *,
         axis: Any = None,
     ) -> None:
-        if axis is None:
+        if axis is None and np.ndim(values) == 0:
+            arr_bar += np.reshape(y_bar[: arr.size], arr.shape)
+            values_bar += y_bar[arr.size]
+        elif axis is None:
             arr_bar += np.reshape(y_bar[: arr.size], arr.shape)
             values_bar += np.reshape(y_bar[arr.size :], np.shape(values))
         elif axis == 0:

@@ -21,6 +21,7 @@ from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Const, Expr, Index, Pack, Slice, Var
 from s2sad.ir.types import Array, Dim, Scalar, Static, Struct, Type, rank
 from s2sad.rules import legal_fft, legal_linalg, subscripts
+from s2sad.runtime import integers
 
 Rewrite = Callable[[Apply], Expr | None]
 
@@ -457,6 +458,8 @@ def _join(call: Apply) -> Expr | None:
 
 def _array(call: Apply) -> Expr | None:
     x = call.args[0]
+    if isinstance(x, Pack) and not x.items:
+        return _apply(np.zeros, (_int(0),), call.type)
     if isinstance(x.type, Array) and call.fn is np.array and not call.static:
         return _apply(np.copy, (x,), call.type)
     if isinstance(x, Pack) and x.items and all(isinstance(i.type, Array) for i in x.items):
@@ -697,4 +700,9 @@ _REWRITES: dict[Any, Rewrite] = {
     math.prod: _folded(operator.mul),
     math.fsum: _folded(operator.add),
     math.dist: _dist,
+    math.factorial: _renamed(integers.factorial),
+    math.comb: _renamed(integers.comb),
+    math.perm: _renamed(integers.perm),
+    math.gcd: _renamed(integers.gcd),
+    math.isqrt: _renamed(integers.isqrt),
 }

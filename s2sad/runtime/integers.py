@@ -1,0 +1,53 @@
+"""Integer functions of `math` that Numba does not compile."""
+
+from __future__ import annotations
+
+
+def factorial(n: int) -> int:
+    """Return n!, as 64-bit integers hold it: n at most 20."""
+    if n < 0 or n > 20:
+        raise ValueError("factorial: n must lie between 0 and 20 in compiled code")
+    result = 1
+    for k in range(2, n + 1):
+        result *= k
+    return result
+
+
+def comb(n: int, k: int) -> int:
+    """Return the number of ways to choose `k` of `n`."""
+    if n < 0 or k < 0:
+        raise ValueError("comb: n and k must not be negative")
+    result = 1
+    for i in range(min(k, n - k) if k <= n else 0):
+        result = result * (n - i) // (i + 1)
+    return result if k <= n else 0
+
+
+def perm(n: int, k: int) -> int:
+    """Return the number of ordered choices of `k` of `n`."""
+    if n < 0 or k < 0:
+        raise ValueError("perm: n and k must not be negative")
+    result = 1
+    for i in range(k):
+        result *= n - i
+    return result
+
+
+def gcd(a: int, b: int) -> int:
+    """Return the greatest common divisor."""
+    a, b = abs(a), abs(b)
+    while b:
+        a, b = b, a % b
+    return a
+
+
+def isqrt(n: int) -> int:
+    """Return the largest integer whose square is at most `n`."""
+    if n < 0:
+        raise ValueError("isqrt: n must not be negative")
+    root = int(n**0.5)
+    while root * root > n:
+        root -= 1
+    while (root + 1) * (root + 1) <= n:
+        root += 1
+    return root
