@@ -10,6 +10,7 @@ import gast
 import numpy as np
 
 from s2sad.errors import AliasError
+from s2sad.frontend import optional
 from s2sad.frontend.containers import current, holds, is_mutable, may_be_written, write_item
 from s2sad.frontend.displays import array_of, operands
 from s2sad.frontend.expressions import as_expr, lower_expr
@@ -97,6 +98,8 @@ def _store_attribute(lw: Lowerer, target: Any, value: Value, node: Any) -> None:
 
 
 def _bind_name(lw: Lowerer, name: str, value: Value, node: Any) -> None:
+    if name in lw.optional and optional.bind(lw, name, value, node):
+        return
     if isinstance(value, StructV) and value.kind == "list" and name in lw.dynamic_lists:
         if value.cell is not None and _is_seen_again(lw, value.cell):
             lw.fail(node, f"`{name}` is another name of a list, and is written or grows",
@@ -360,7 +363,7 @@ def aug_assign(lw: Lowerer, node: Any) -> None:
             fn = BINARY[type(node.op).__name__]
             now, value = operands(lw, now, value, node)
             result = apply(lw, fn, (as_expr(lw, now, node), as_expr(lw, value, node)), {}, node)
-            lw.bind(target.id, result, span)
+            _bind_name(lw, target.id, result, node)
 
 
 def _extend_known(lw: Lowerer, target: StructV, value: StructV, node: Any) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import gast
 import numpy as np
 
+from s2sad.frontend import optional
 from s2sad.frontend.containers import OUTSIDE, identified
 from s2sad.frontend.displays import operands
 from s2sad.frontend.indexing import lower_index, lower_index_items, lower_slice, lower_subscript
@@ -76,6 +77,9 @@ def as_expr(lw: Lowerer, value: Value, node: Any) -> Expr:
 
 def lower_test(lw: Lowerer, node: Any) -> Expr | bool:
     """Lower a condition: True or False when it is known, else an expression."""
+    held = lw.env.get(node.id) if isinstance(node, gast.Name) else None
+    if isinstance(held, StructV) and held.kind == optional.KIND:
+        return optional.truth(held)
     value = _all_or_any(lw, node) if isinstance(node, gast.BoolOp) else lower_expr(lw, node)
     match value:
         case StaticV(obj):
@@ -110,6 +114,8 @@ def _name(lw: Lowerer, node: Any) -> Value:
         value = lw.env[node.id]
         if isinstance(value, Poison):
             lw.fail(node, f"`{node.id}` has no single meaning here", value.reason + ".")
+        if isinstance(value, StructV) and value.kind == optional.KIND:
+            return optional.value_of(lw, node.id, value, node)
         return value
     if node.id in lw.source.local_names:
         lw.fail(node, f"the local name `{node.id}` has no value here",
@@ -253,12 +259,21 @@ def _bool_op(lw: Lowerer, node: Any) -> Value:
 
 
 def _all_or_any(lw: Lowerer, node: Any) -> Value:
+    proven = lw.proven
+    try:
+        return _combined(lw, node)
+    finally:
+        lw.proven = proven
+
+
+def _combined(lw: Lowerer, node: Any) -> Value:
     is_and = isinstance(node.op, gast.And)
     parts: list[Expr] = []
     for position, part in enumerate(node.values):
         outer, lw.block = lw.block, []
         test = lower_test(lw, part)
         hoisted, lw.block = lw.block, outer
+        lw.proven |= optional.proven_by(part, is_and)
         if isinstance(test, bool):
             if test != is_and:
                 if not parts:
@@ -295,6 +310,9 @@ def _guarded(lw: Lowerer, node: Any, is_and: bool, position: int, parts: list[Ex
 
 
 def _compare(lw: Lowerer, node: Any) -> Value:
+    asked = optional.is_none(lw, node)
+    if asked is not None:
+        return StaticV(asked) if isinstance(asked, bool) else V(asked)
     left = lower_expr(lw, node.left)
     parts: list[Expr] = []
     for op, comparator in zip(node.ops, node.comparators, strict=True):
@@ -380,11 +398,14 @@ def _if_exp(lw: Lowerer, node: Any) -> Value:
     if isinstance(test, bool):
         return lower_expr(lw, node.body if test else node.orelse)
     sides: list[tuple[list[Any], Value]] = []
-    for part in (node.body, node.orelse):
+    proven = lw.proven
+    for part, holds in ((node.body, True), (node.orelse, False)):
         outer, lw.block = lw.block, []
+        lw.proven = proven | optional.proven_by(node.test, holds)
         value = lower_expr(lw, part)
         sides.append((lw.block, value))
         lw.block = outer
+    lw.proven = proven
     (then, a), (other, b) = sides
     simple = not then and not other and isinstance(a, V) and isinstance(b, V)
     numbers = all(isinstance(x, V) and isinstance(x.expr.type, Scalar) for x in (a, b))

@@ -9,6 +9,7 @@ import gast
 from s2sad.frontend.expressions import lower_expr, lower_test
 from s2sad.frontend.joins import joined_env, same_env, widen_new
 from s2sad.frontend.lowerer import BottomReached, Lowerer
+from s2sad.frontend.optional import proven_by
 from s2sad.frontend.values import Scope, Value, const, literal
 from s2sad.ir.nodes import Assign, Break, Const, Continue, Expr, For, If, Var, While
 from s2sad.ir.types import Scalar
@@ -23,8 +24,12 @@ def lower_if(lw: Lowerer, node: Any) -> bool:
         return lower_block(lw, node.body if test else node.orelse)
     span = lw.span(node)
     before = dict(lw.env)
+    proven = lw.proven
+    lw.proven = proven | proven_by(node.test, True)
     then, then_jumps, then_env = _branch(lw, node.body, before)
+    lw.proven = proven | proven_by(node.test, False)
     other, other_jumps, other_env = _branch(lw, node.orelse, before)
+    lw.proven = proven | (proven_by(node.test, other_jumps) if then_jumps != other_jumps else frozenset())
     lw.env = joined_env(lw, [e for e, j in ((then_env, then_jumps), (other_env, other_jumps)) if not j], before)
     lw.emit(If(test, tuple(then), tuple(other), span))
     return then_jumps and other_jumps

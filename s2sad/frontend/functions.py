@@ -13,6 +13,7 @@ from s2sad.frontend.containers import OF_THE_CALLER, UNDECIDED, identified, retu
 from s2sad.frontend.inline import dynamic_lists
 from s2sad.frontend.lists import settled
 from s2sad.frontend.lowerer import BottomReached, Captured, Context, Instance, Lowerer
+from s2sad.frontend.optional import KindFound, optional_names
 from s2sad.frontend.source import Source, source_of, unwrap
 from s2sad.frontend.statements import lower_block
 from s2sad.frontend.values import StaticV, StructV, V, Value, const, join_types, leaves_of, rebuild, type_of
@@ -80,7 +81,13 @@ def _finish(
 ) -> None:
     """Lower the body; a recursive function is lowered twice, the second time knowing its result."""
     before = dict(ctx.instances)
-    complete = _lower_into(ctx, instance, source, names, types, env)
+    while True:
+        try:
+            complete = _lower_into(ctx, instance, source, names, types, env)
+            break
+        except KindFound:
+            for key in [k for k in ctx.instances if k not in before]:
+                ctx.instances.pop(key)
     for _ in range(2):
         if complete and not _calls_itself(instance):
             return
@@ -109,7 +116,10 @@ def _lower_into(
     """Lower the body once; return False if a recursive call's result was not yet known."""
     params: list[Param] = []
     used = {n.id for n in gast.walk(source.node) if isinstance(n, gast.Name)}.union(names)
-    lw = Lowerer(ctx, source, dict(env), [], used, instance, dynamic_lists=dynamic_lists(source.node, source))
+    lw = Lowerer(
+        ctx, source, dict(env), [], used, instance, dynamic_lists=dynamic_lists(source.node, source),
+        optional=optional_names(source.node),
+    )  # fmt: skip
     entered = next(iter(ctx.instances.values())) is instance
     for name, kind in zip(names, types, strict=True):
         leaves = _parameter_leaves(lw, name, kind)

@@ -9,6 +9,7 @@ import gast
 from s2sad.errors import SourceNotFoundError
 from s2sad.frontend.containers import identified
 from s2sad.frontend.lowerer import Lowerer
+from s2sad.frontend.optional import optional_names
 from s2sad.frontend.source import Source, has_source, source_of, unwrap
 from s2sad.frontend.values import FuncV, StaticV, StructV, V, Value
 from s2sad.ir.nodes import Const, Var
@@ -100,7 +101,8 @@ def _inline(
     inner = Lowerer(
         ctx=lw.ctx, source=source, env=dict(outer_env), block=lw.block, names=lw.names,
         instance=lw.instance, captured=lw.captured, loops=[], results=[], rename={},
-        dynamic_lists=dynamic_lists(fn_node, source), contributing=lw.contributing, depth=lw.depth + 1,
+        dynamic_lists=dynamic_lists(fn_node, source), optional=optional_names(fn_node),
+        contributing=lw.contributing, depth=lw.depth + 1,
         outer=lw, definer=None if local is None else local.owner, parts=lw.parts,
     )  # fmt: skip
     bound = bind_parameters(

@@ -70,6 +70,8 @@ class Context:
     """The target can call Python functions that were not lowered."""
     in_rule: int = 0
     """How many rules of the user's are being lowered, one inside the other."""
+    optional_kinds: dict[Any, tuple[str, int]] = field(default_factory=dict[Any, tuple[str, int]])
+    """The dtype and rank of what a name that starts as None gets later, by function and name."""
     keep: list[Any] = field(default_factory=list[Any])
     """Objects whose identity is part of a key, kept alive."""
     device: bool = False
@@ -120,6 +122,10 @@ class Lowerer:
     """Lowering a rule: `x_bar += e` is kept in the block as a `Contribution`."""
     in_rule: bool = False
     """Lowering a rule of ours: what it names is never written, so that a name for a name needs no copy."""
+    optional: frozenset[str] = frozenset()
+    """Names that may be None."""
+    proven: frozenset[str] = frozenset()
+    """Those of them that have a value on the path being lowered."""
     wanted: str | None = None
     """The name that the next list to be made will have."""
     wanted_each: tuple[str | None, ...] = ()
