@@ -11,15 +11,17 @@ import numpy as np
 
 from s2sad.errors import AliasError
 from s2sad.frontend import optional
+from s2sad.frontend.arguments import UNKNOWN, known_value
 from s2sad.frontend.containers import current, holds, is_mutable, may_be_written, write_item
 from s2sad.frontend.displays import array_of, operands
+from s2sad.frontend.exchange import exchanged_names, is_read_behind
 from s2sad.frontend.expressions import as_expr, lower_expr
 from s2sad.frontend.indexing import expand_index, lower_index
 from s2sad.frontend.lowerer import Contribution, Lowerer
 from s2sad.frontend.operators import BINARY, BY_SYMBOL, SYMBOLS, apply, build
 from s2sad.frontend.values import BarV, Cell, StaticV, StructV, V, Value, ZeroV, leaves_of, literal
 from s2sad.ir import ops
-from s2sad.ir.nodes import Append, Apply, Assign, CallStmt, Expr, Store, Swap, Var
+from s2sad.ir.nodes import Append, Apply, Assign, CallStmt, Expr, Slice, Store, Swap, Var
 from s2sad.ir.types import Array, ListOf, is_complex, rank
 from s2sad.ir.views import VIEWS
 from s2sad.ir.walk import reads
@@ -98,6 +100,8 @@ def _store_attribute(lw: Lowerer, target: Any, value: Value, node: Any) -> None:
 
 
 def _bind_name(lw: Lowerer, name: str, value: Value, node: Any) -> None:
+    if isinstance(value, V) and _is_given_buffer(lw, name, value.expr, node):
+        value = V(build(np.copy, value.expr))
     if name in lw.optional and optional.bind(lw, name, value, node):
         return
     if isinstance(value, StructV) and value.kind == "list" and name in lw.dynamic_lists:
@@ -106,6 +110,21 @@ def _bind_name(lw: Lowerer, name: str, value: Value, node: Any) -> None:
                     f"Write `{name} = list(…)`, or use one name for the list.", AliasError)  # fmt: skip
         value = _dynamic_list(lw, name, value, node)
     lw.bind(name, value, lw.span(node))
+
+
+def _is_given_buffer(lw: Lowerer, name: str, expr: Expr, node: Any) -> bool:
+    """Say whether a name that changes places begins as an argument, which nothing else in the function reads.
+
+    The function that a user differentiates works on a copy then, for the argument is the caller's.
+    """
+    given = node.value.id if isinstance(node, gast.Assign) and isinstance(node.value, gast.Name) else None
+    if given is None or not isinstance(expr, Var) or not isinstance(expr.type, Array) or expr.name != given:
+        return False
+    entered = lw.instance is next(iter(lw.ctx.instances.values()), None) and lw.outer is None
+    parameters = [n.id for n in gast.walk(lw.source.node.args) if isinstance(n, gast.Name)]
+    whole = lw.source.node
+    alone = entered and given in parameters and not is_read_behind(whole, given, node)
+    return alone and name in exchanged_names(whole)
 
 
 def _is_seen_again(lw: Lowerer, cell: Cell) -> bool:
@@ -274,6 +293,8 @@ def _store_item(lw: Lowerer, target: Any, value: Value, node: Any, op: str = "")
             if isinstance(expr, Apply) and expr.fn in VIEWS and expr.fn is not ops.transpose:
                 expr = lw.atom(expr, "view", span)
             index = _index_items(lw, target.slice, node)
+            if isinstance(expr.type, ListOf) and isinstance(index[0], Slice):
+                lw.fail(target, "a slice of a growing list cannot be assigned to", "Write its items in a loop.")
             place = lower_index(lw, V(expr), index, target)
             assert isinstance(place, V)
             if isinstance(place.expr.type, Array):
@@ -306,6 +327,8 @@ def _store_struct(lw: Lowerer, target: Any, base: StructV, value: Value, node: A
     may_be_written(lw, base, target)
     key = lower_expr(lw, target.slice)
     known = key.value if isinstance(key, StaticV) else _known_int(key)
+    if isinstance(key, StructV) and (together := known_value(key)) is not UNKNOWN:
+        known = together
     if isinstance(known, int) and base.kind == "list" and known < 0:
         known += len(base.keys)
     if known is None or (base.kind == "list" and known not in base.keys):

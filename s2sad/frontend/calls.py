@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import functools
+import logging
 import operator
 import sys
 import types
@@ -127,6 +128,8 @@ def call_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
     special = SPECIAL.get(fn) if _hashable(fn) else None
     if special is not None:
         return special(lw, args, kwargs, node)
+    if isinstance(getattr(fn, "__self__", None), logging.Logger):
+        return StaticV(None)
     if isinstance(fn, np.vectorize):
         return SPECIAL[np.vectorize](lw, args, kwargs, node)
     if isinstance(fn, functools.partial):

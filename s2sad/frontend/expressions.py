@@ -457,14 +457,30 @@ def _tuple(lw: Lowerer, node: Any) -> Value:
 def _dict(lw: Lowerer, node: Any) -> Value:
     keys: list[Any] = []
     for key in node.keys:
-        if key is None:
-            lw.fail(node, "`**` inside a dict display is not supported")
-        value = lower_expr(lw, key)
-        known = value.value if isinstance(value, StaticV) else getattr(getattr(value, "expr", None), "value", None)
-        if known is None:
-            lw.fail(key, "dict keys must be constants")
-        keys.append(known)
-    return StructV("dict", tuple(keys), tuple(lower_expr(lw, v) for v in node.values))
+        if key is not None:
+            keys.append(known_key(lw, key))
+            continue
+        keys.append(None)
+    found: dict[Any, Value] = {}
+    for key, part in zip(keys, node.values, strict=True):
+        value = lower_expr(lw, part)
+        if key is not None:
+            found[key] = value
+        elif isinstance(value, StructV) and value.kind == "dict":
+            found.update(zip(value.keys, value.items, strict=True))
+        else:
+            lw.fail(part, "only a dict of known keys can be unpacked with `**`")
+    return StructV("dict", tuple(found), tuple(found.values()))
+
+
+def known_key(lw: Lowerer, node: Any) -> Any:
+    """Return the constant that a key is: a string, a number, or a tuple of them."""
+    from s2sad.frontend.arguments import UNKNOWN, known_value
+
+    known = known_value(lower_expr(lw, node))
+    if known is UNKNOWN or known is None:
+        lw.fail(node, "dict keys must be constants")
+    return known
 
 
 def _named_expr(lw: Lowerer, node: Any) -> Value:

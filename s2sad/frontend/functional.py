@@ -1,14 +1,17 @@
-"""`map`, `filter` and `functools.reduce`: written as the comprehension or the loop that they stand for."""
+"""`map`, `sorted`, `functools.reduce`, `itertools`: written as the comprehension or the loop that they stand for."""
 
 from __future__ import annotations
 
 import builtins
+import itertools
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import gast
+import numpy as np
 
 from s2sad.frontend.lowerer import Lowerer
-from s2sad.frontend.values import StaticV, Value
+from s2sad.frontend.values import IterV, RangeV, StaticV, StructV, V, Value, const
 
 
 def lower_map(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
@@ -44,6 +47,114 @@ def lower_reduce(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node:
     text = f"{total} = {start}\nfor {item} in {rest}:\n    {total} = {given[0]}({total}, {item})\n"
     lower_block(lw, _placed(gast.parse(text).body, node))
     return lw.env[total]
+
+
+def lower_sorted(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    """`sorted(items)` of numbers: an array in order."""
+    from s2sad.frontend.arguments import known_value
+    from s2sad.frontend.calls import call_function
+    from s2sad.frontend.displays import array_of
+
+    if len(args) != 1 or kwargs.keys() - {"reverse"}:
+        return lw.fail(node, "`sorted` with a key is not supported", "Take the order from np.argsort of the keys.")
+    backwards = known_value(kwargs.get("reverse", const(False)))
+    if not isinstance(backwards, bool):
+        return lw.fail(node, "`reverse` must be known at transform time")
+    ordered = call_function(lw, np.sort, [array_of(lw, args[0], node)], {}, node)
+    if not backwards:
+        return ordered
+    return call_function(lw, np.flip, [ordered], {}, node)
+
+
+def lower_extreme_by_key(lw: Lowerer, sign: str, args: list[Value], key: Value, node: Any) -> Value:
+    """`max(items, key=f)`: a loop that keeps the best so far."""
+    from s2sad.frontend.statements import lower_block
+
+    items: Value = args[0] if len(args) == 1 else StructV("list", tuple(range(len(args))), tuple(args))
+    given, judge = _named(lw, [items, key])
+    best, best_key, item, found = (lw.fresh(word) for word in ("best", "best_key", "item", "key"))
+    text = (
+        f"{best} = {given}[0]\n{best_key} = {judge}({best})\n"
+        f"for {item} in {given}[1:]:\n    {found} = {judge}({item})\n"
+        f"    if {found} {sign} {best_key}:\n        {best} = {item}\n        {best_key} = {found}\n"
+    )
+    lower_block(lw, _placed(gast.parse(text).body, node))
+    return lw.env[best]
+
+
+def lower_product(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    """`itertools.product(range(n), range(m))`: the indices of a grid; of known items, all their tuples."""
+    if not kwargs and all(isinstance(a, RangeV) and _is(a.start, 0) and _is(a.step, 1) for a in args):
+        return IterV("ndindex", tuple(V(a.stop) for a in args if isinstance(a, RangeV)))
+    return _combined(itertools.product)(lw, args, kwargs, node)
+
+
+def _is(expr: Any, number: int) -> bool:
+    return getattr(expr.type, "value", None) == number
+
+
+def _combined(make: Callable[..., Iterable[tuple[Any, ...]]]) -> Any:
+    """Return the lowering of a function of `itertools` that makes tuples of known items."""
+
+    def lower(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+        from s2sad.frontend.arguments import UNKNOWN, known_value
+        from s2sad.frontend.iteration import known_items
+
+        given: list[Any] = []
+        for position, arg in enumerate(args):
+            items = known_items(lw, arg)
+            number = known_value(arg)
+            if items is None and (number is UNKNOWN or position == 0):
+                return lw.fail(node, f"`{make.__name__}` of items whose number is not known is not supported",
+                               "Write nested loops over the indices.")  # fmt: skip
+            given.append(items if items is not None else number)
+        named = {name: known_value(value) for name, value in kwargs.items()}
+        rows = list(make(*given, **named))
+        tuples = [StructV("tuple", tuple(range(len(row))), row) for row in rows]
+        return StructV("list", tuple(range(len(tuples))), tuple(tuples))
+
+    return lower
+
+
+lower_combinations = _combined(itertools.combinations)
+lower_combinations_with_replacement = _combined(itertools.combinations_with_replacement)
+lower_permutations = _combined(itertools.permutations)
+
+
+def lower_chain(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    """`itertools.chain(a, b)` of containers whose items are known."""
+    from s2sad.frontend.iteration import known_items
+
+    found = [known_items(lw, arg) for arg in args]
+    if any(items is None for items in found):
+        return lw.fail(node, "`chain` of items whose number is not known is not supported", "Write one loop for each.")
+    together = [item for items in found if items is not None for item in items]
+    return StructV("list", tuple(range(len(together))), tuple(together))
+
+
+def lower_pairwise(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    """`itertools.pairwise(items)`: each item with the next."""
+    given, together = _named(lw, [args[0], StaticV(builtins.zip)])
+    return _expression(lw, f"{together}({given}[:-1], {given}[1:])", node)
+
+
+def lower_accumulate(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    """`itertools.accumulate(items)`: running sums."""
+    from s2sad.frontend.calls import call_function
+    from s2sad.frontend.displays import array_of
+
+    if len(args) != 1 or kwargs:
+        return lw.fail(node, "`accumulate` with a function is not supported", "Write the loop.")
+    return call_function(lw, np.cumsum, [array_of(lw, args[0], node)], {}, node)
+
+
+def lower_fromiter(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    """`np.fromiter(items, dtype)`: the array of the items."""
+    from s2sad.frontend.calls import call_function
+
+    named = dict(zip(("dtype",), args[1:2], strict=False)) | {k: v for k, v in kwargs.items() if k == "dtype"}
+    made = call_function(lw, np.array, args[:1], {}, node)
+    return call_function(lw, np.asarray, [made], named, node)
 
 
 def _named(lw: Lowerer, args: list[Value]) -> list[str]:

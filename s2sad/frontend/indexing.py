@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any, cast
 
 import gast
@@ -9,9 +10,10 @@ import numpy as np
 
 from s2sad.frontend.infer import broadcast_dims, fresh_dim
 from s2sad.frontend.lowerer import Lowerer
-from s2sad.frontend.operators import apply
+from s2sad.frontend.operators import apply, build
 from s2sad.frontend.values import SliceV, StaticV, StructV, V, Value, ZeroV, literal, pack
-from s2sad.ir.nodes import Const, Expr, Index, Slice
+from s2sad.ir import ops
+from s2sad.ir.nodes import Append, Apply, Assign, Const, Expr, Index, Slice, Var
 from s2sad.ir.types import Array, Dim, ListOf, Scalar, Static, Sym, not_one
 
 
@@ -39,12 +41,15 @@ def lower_subscript(lw: Lowerer, node: Any) -> Value:
 
 
 def _struct_item(lw: Lowerer, base: StructV, node: Any) -> Value:
+    from s2sad.frontend.arguments import known_value
     from s2sad.frontend.expressions import as_expr, lower_expr
 
     key = lower_expr(lw, node.slice)
     match key:
         case StaticV(known) if known in base.keys:
             return base.items[base.keys.index(known)]
+        case StructV("tuple", _, _) if (together := known_value(key)) in base.keys:
+            return base.items[base.keys.index(together)]
         case SliceV(lower, upper, step):
             parts = (lower, upper, step)
             bounds = [None if p is None else getattr(as_expr(lw, p, node).type, "value", None) for p in parts]
@@ -131,7 +136,7 @@ def lower_index(lw: Lowerer, base: V, index: list[Any], node: Any) -> Value:
             lw.fail(node, "this list is still empty here")
         assert kind.item is not None
         if isinstance(index[0], Slice):
-            lw.fail(node, "a slice of a growing list is not supported", "Use an array.")
+            return _list_slice(lw, base, index[0], node)
         return V(Index(base.expr, (index[0],), kind.item))
     if isinstance(kind, Scalar):
         if all(item is Ellipsis for item in index):
@@ -144,6 +149,47 @@ def lower_index(lw: Lowerer, base: V, index: list[Any], node: Any) -> Value:
         return V(Index(base.expr, tuple(index), Scalar(kind.dtype)))
     layout = _index_layout(kind, index, advanced)
     return V(Index(base.expr, tuple(index), Array(kind.dtype, dims, layout)))
+
+
+def _list_slice(lw: Lowerer, base: V, part: Slice, node: Any) -> Value:
+    """`items[a:b]` of a list that the function builds: a list of its own."""
+    from s2sad.frontend.iteration import emit_loop
+
+    if part.step is not None and getattr(part.step.type, "value", None) != 1:
+        lw.fail(node, "a slice of a growing list takes steps of one only", "Use an array.")
+    items = lw.atom(base.expr, "items", lw.span(node))
+    length: Expr = Apply(ops.length, (items,), Scalar("int64", True))
+    start = _bound(part.lower, length, literal(0))
+    count = build(operator.sub, _bound(part.upper, length, length), start)
+    assert isinstance(items.type, ListOf)
+    assert items.type.item is not None
+    made = Var(lw.list_name(), items.type)
+    lw.emit(Assign(made, Apply(ops.new_list, (), made.type), lw.span(node)))
+    item = items.type.item
+
+    def body(i: Expr) -> None:
+        place = i if getattr(start.type, "value", None) == 0 else build(operator.add, start, i)
+        lw.emit(Append(made, Index(items, (place,), item), lw.span(node)))
+
+    emit_loop(lw, count, "i", body, node)
+    return V(made)
+
+
+def _bound(given: Expr | None, length: Expr, missing: Expr) -> Expr:
+    """Return where a slice begins or ends: counted from the end if negative, and within the list."""
+    if given is None:
+        return missing
+    known = getattr(given.type, "value", None)
+    if known == 0:
+        return given
+    whole = Scalar("int64", True)
+    if isinstance(known, int) and known < 0:
+        return Apply(max, (build(operator.sub, length, literal(-known)), literal(0)), whole)
+    within = Apply(min, (given, length), whole)
+    if isinstance(known, int):
+        return within
+    behind = Apply(max, (build(operator.add, length, given), literal(0)), whole)
+    return Apply(ops.ifexp, (build(operator.lt, given, literal(0)), behind, within), whole)
 
 
 def _index_layout(kind: Array, index: list[Any], advanced: bool) -> str:

@@ -96,6 +96,14 @@ def static_items(lw: Lowerer, iterable: Value) -> list[Value] | None:
             return None
 
 
+def known_items(lw: Lowerer, iterable: Value) -> list[Value] | None:
+    """Return the items of an iterable whose items, or whose numbers, are all known; None for any other."""
+    items = static_items(lw, iterable)
+    if items is None and (known := _known_range(iterable)) is not None and len(known) <= _MAX_UNROLL:
+        return list[Value](const(i) for i in known)
+    return items
+
+
 def _first_items(lw: Lowerer, part: Value, count: int) -> list[Value]:
     _, item = _indexable(lw, part, None)
     return [item(literal(i)) for i in range(count)]

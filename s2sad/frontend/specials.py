@@ -6,17 +6,35 @@ import builtins
 import copy
 import dataclasses
 import functools
+import itertools
+import logging
 import operator
+import warnings
 from dataclasses import replace
 from typing import Any
 
+import numba
 import numpy as np
 
 from s2sad.frontend.arguments import known_value
 from s2sad.frontend.calls import call_function, library_call
 from s2sad.frontend.expansion import refuse
 from s2sad.frontend.expressions import as_expr, outside_value
-from s2sad.frontend.functional import lower_filter, lower_map, lower_reduce
+from s2sad.frontend.functional import (
+    lower_accumulate,
+    lower_chain,
+    lower_combinations,
+    lower_combinations_with_replacement,
+    lower_extreme_by_key,
+    lower_filter,
+    lower_fromiter,
+    lower_map,
+    lower_pairwise,
+    lower_permutations,
+    lower_product,
+    lower_reduce,
+    lower_sorted,
+)
 from s2sad.frontend.iteration import emit_loop, static_items
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.methods import replaced
@@ -118,8 +136,10 @@ def _sum(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) ->
 
 def _extreme(scalar: Any, whole: Any) -> Any:
     def lower(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+        if kwargs.keys() == {"key"}:
+            return lower_extreme_by_key(lw, ">" if scalar is builtins.max else "<", args, kwargs["key"], node)
         if kwargs:
-            return lw.fail(node, f"`{scalar.__name__}` with keywords is not supported")
+            return lw.fail(node, f"`{scalar.__name__}` with `default` is not supported", "Test the length first.")
         if len(args) == 1:
             items = static_items(lw, args[0])
             if items is None:
@@ -251,6 +271,11 @@ def _divmod(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any)
     return StructV("tuple", (0, 1), parts)
 
 
+def _message(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    """A warning or a line of a log changes no number: a derivative does not give it again."""
+    return StaticV(None)
+
+
 def _print(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
     flat: list[Value] = []
     for arg in args:
@@ -375,6 +400,21 @@ SPECIAL: dict[Any, Any] = {
     builtins.map: lower_map,
     builtins.filter: lower_filter,
     functools.reduce: lower_reduce,
+    builtins.sorted: lower_sorted,
+    itertools.product: lower_product,
+    itertools.combinations: lower_combinations,
+    itertools.combinations_with_replacement: lower_combinations_with_replacement,
+    itertools.permutations: lower_permutations,
+    itertools.chain: lower_chain,
+    itertools.pairwise: lower_pairwise,
+    itertools.accumulate: lower_accumulate,
+    np.fromiter: lower_fromiter,
+    numba.prange: _range,
+    warnings.warn: _message,
+    logging.debug: _message,
+    logging.info: _message,
+    logging.warning: _message,
+    logging.error: _message,
     ops.refuse: refuse,
     np.shape: _shape,
     np.ndim: _ndim,

@@ -9,6 +9,7 @@ import gast
 
 from s2sad.frontend.assignments import ann_assign, assign_target, aug_assign, lower_assign
 from s2sad.frontend.exceptions import lower_try
+from s2sad.frontend.exchange import with_exchanges
 from s2sad.frontend.expressions import lower_expr, lower_test
 from s2sad.frontend.flow import lower_break, lower_continue, lower_for, lower_if, lower_while, run_counted
 from s2sad.frontend.lowerer import Lowerer
@@ -58,7 +59,7 @@ _REFUSED = {
 
 def lower_block(lw: Lowerer, statements: list[Any]) -> bool:
     """Lower statements in order; return True if control never falls off the end."""
-    for node in statements:
+    for node in with_exchanges(statements, lw.source.node):
         if lower_stmt(lw, node):
             return True
     return False

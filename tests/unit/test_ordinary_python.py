@@ -1,0 +1,169 @@
+"""Python and NumPy as people write it: buffers that change places, folds, itertools, displays, integer functions."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import logging
+import math
+import warnings
+
+import numpy as np
+import pytest
+from numba import prange
+
+import s2sad
+
+X = np.array([0.5, 0.9, 1.1, 0.3])
+LOG = logging.getLogger("ordinary")
+
+
+def two_buffers(u):
+    cur = u
+    nxt = np.zeros_like(u)
+    for t in range(3):
+        for i in range(1, 3):
+            nxt[i] = cur[i - 1] * cur[i + 1]
+        cur, nxt = nxt, cur
+    return cur.sum()
+
+
+def three_assignments(u):
+    a = u.copy()
+    b = np.zeros(4)
+    for t in range(3):
+        tmp = a
+        a = b
+        b = tmp
+        a[1:] = b[:-1] * b[1:]
+    return a.sum()
+
+
+def sums_and_sorted(x):
+    return sum([]) + sum([x[0]], x[1]) + sorted([x[0], x[1], x[2]])[0]
+
+
+def largest_by_key(x):
+    return max([x[0], x[1]], key=lambda t: -t) * min(x, key=abs)
+
+
+def parallel_range(x):
+    s = 0.0
+    for i in prange(4):
+        s += x[i] ** 2
+    return s
+
+
+def products_and_pairs(x):
+    s = 0.0
+    for i, j in itertools.product(range(4), range(4)):
+        s += x[i] * x[j]
+    for i, j in itertools.combinations(range(4), 2):
+        s += x[i] * x[j] ** 2
+    for a, b in itertools.pairwise(x):
+        s += a * b
+    return s
+
+
+def unpacked_displays(x):
+    d = {"a": x[0]}
+    e = {**d, "b": x[1]}
+    both = [*[x[0], x[1]], 1.0]
+    t = (*both[:2],)
+    return e["a"] * e["b"] + sum(both) * t[0]
+
+
+def messages(x):
+    if x[0] < 0:
+        warnings.warn("neg")
+    LOG.info("hi %s", 1)
+    return x.sum()
+
+
+def keys_that_are_tuples(x):
+    memo = {}
+    for i in range(3):
+        memo[(i, 0)] = x[i] ** 2
+    return memo[(1, 0)] + memo[(2, 0)]
+
+
+def shifted_history(x):
+    h = [x[0], x[1]]
+    h = h[1:] + [x[2]]
+    for i in range(3):
+        h = [*h[1:], h[0] * h[1]]
+    return h[0]
+
+
+def slices_of_lists(x):
+    hist = []
+    for v in x:
+        hist.append(v * v)
+    return sum(hist[-2:]) + sum(hist[:2]) + hist[1:][0] + len(hist[1:])
+
+
+def folds(x):
+    return functools.reduce(lambda a, b: a * b, x) + sum(map(lambda t: t * t, x)) + sum(v for v in x if v > 0.4)
+
+
+def from_a_generator(x):
+    return np.sum(np.fromiter((v * v for v in x), float))
+
+
+def product_in_place(x):
+    b = np.eye(4)
+    a = np.outer(x, x)
+    b = b @ a
+    b @= a
+    return b.sum()
+
+
+def grown_by_append(x):
+    y = np.array([])
+    for v in x:
+        y = np.append(y, v * v)
+    return y @ y
+
+
+def integer_functions(x):
+    return math.factorial(4) * x[0] + math.comb(4, 2) * x[1] + np.prod(x.shape) * x[2]
+
+
+def mixed_displays(x):
+    return np.array([[1, x[0]], [x[1], 2]]).sum() + x.repeat(2, axis=0).sum() + np.append(x[1:], x[0]) @ x
+
+
+def a_series(x):
+    s = 0.0
+    for k in range(4):
+        s += x[k] ** k / math.factorial(k)
+    return s
+
+
+def integer_products(x):
+    return np.array([[1, 0], [0, 1]]) @ np.array([x[1], x[0]]) @ np.array([2, 3])
+
+
+def lists_among_arrays(x):
+    return np.stack([x, np.zeros(4, dtype=int)]).sum() + np.concatenate([x, [1, 2]]).sum() + np.hstack([x, 1]).sum()
+
+
+PROGRAMS = [
+    two_buffers, three_assignments, sums_and_sorted, largest_by_key, parallel_range, products_and_pairs,
+    unpacked_displays, messages, keys_that_are_tuples, shifted_history, slices_of_lists, folds, from_a_generator,
+    product_in_place, grown_by_append, integer_functions, mixed_displays, a_series, integer_products,
+    lists_among_arrays,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+@pytest.mark.parametrize("fun", PROGRAMS)
+def test_value_tangent_and_gradient(fun, target):
+    bar = np.array([(fun(X + e) - fun(X - e)) / 2e-6 for e in 1e-6 * np.eye(4)])
+    given, want = X.copy(), fun(X.copy())
+    value, gradient = s2sad.value_and_grad(fun, target=target)(given)
+    np.testing.assert_allclose(value, want, rtol=1e-12)
+    np.testing.assert_allclose(gradient, bar, rtol=1e-6, atol=1e-7)
+    _, out_dot = s2sad.jvp(fun, (given,), (np.arange(4.0),), target=target)
+    np.testing.assert_allclose(out_dot, bar @ np.arange(4.0), rtol=1e-6, atol=1e-7)
+    np.testing.assert_array_equal(given, X)
