@@ -66,5 +66,9 @@ def _choices(trees: Trees) -> Iterator[frozenset[int]]:
 
 def lowered(fun: Callable[..., Any], trees: Trees) -> None:
     """Read `fun` for arguments of these structures, where numbers are among them; raises what the compiler says."""
-    if any(isinstance(tree.type, Scalar) for tree in trees):
+    if any(isinstance(tree.type, Scalar) or _is_number(tree.type) for tree in trees):
         instantiate(context("python"), entered(fun), tuple(t.type for t in trees), Span("<call>", 0, 0, 0, 0))
+
+
+def _is_number(kind: Any) -> bool:
+    return isinstance(kind, Static) and isinstance(kind.value, int | float | complex | np.generic)
