@@ -20,11 +20,11 @@ _OTHER_WAY: dict[Any, Any] = {None: "forward", "backward": "forward", "forward":
 
 def fit_axis(g: Any, n: int, axis: int) -> Any:
     """Return `g` cut, or filled with zeros at the end, to the length `n` along `axis`."""
-    lines = np.moveaxis(g, axis, -1)
+    lines = np.swapaxes(g, axis, -1)
     out = np.zeros(lines.shape[:-1] + (n,), g.dtype)
     m = min(n, lines.shape[-1])
     out[..., :m] = lines[..., :m]
-    return np.ascontiguousarray(np.moveaxis(out, -1, axis))
+    return np.ascontiguousarray(np.swapaxes(out, -1, axis))
 
 
 def rfft_back(g: Any, n: int, axis: int, norm: Any) -> Any:
@@ -34,14 +34,14 @@ def rfft_back(g: Any, n: int, axis: int, norm: Any) -> Any:
 
 def irfft_back(g: Any, axis: int, norm: Any) -> Any:
     """Return the transpose of `np.fft.irfft`, applied to the signal `g`."""
-    lines = np.moveaxis(np.conj(np.fft.rfft(g, None, axis, _OTHER_WAY[norm])), axis, -1)
+    lines = np.swapaxes(np.conj(np.fft.rfft(g, None, axis, _OTHER_WAY[norm])), axis, -1)
     lines[..., 1 : (g.shape[axis] + 1) // 2] *= 2
-    return np.ascontiguousarray(np.moveaxis(lines, -1, axis))
+    return np.ascontiguousarray(np.swapaxes(lines, -1, axis))
 
 
 def transform(a: Any, n: int, axis: int, sign: int, power: float) -> Any:
     """Return the sums over `k` of `a[k] * exp(sign * 2 pi i j k / n)` along `axis`, scaled by `n**power`."""
-    lines = np.moveaxis(a, axis, -1)
+    lines = np.swapaxes(a, axis, -1)
     size = lines.shape[-1] if n < 0 else n
     kept = min(size, lines.shape[-1])
     flat = np.ascontiguousarray(lines).reshape(-1, lines.shape[-1])
@@ -50,19 +50,19 @@ def transform(a: Any, n: int, axis: int, sign: int, power: float) -> Any:
     transform_rows(out, sign)
     out *= float(size) ** power
     shaped = out.reshape(lines.shape[:-1] + (size,)).astype((a[..., :0] * np.complex64(1)).dtype)
-    return np.ascontiguousarray(np.moveaxis(shaped, -1, axis))
+    return np.ascontiguousarray(np.swapaxes(shaped, -1, axis))
 
 
 def transform_real(a: Any, n: int, axis: int, power: float) -> Any:
     """Return `np.fft.rfft(a, n, axis)` scaled by `n**power`."""
     size = a.shape[axis] if n < 0 else n
-    lines = np.moveaxis(transform(a, n, axis, -1, power), axis, -1)
-    return np.ascontiguousarray(np.moveaxis(lines[..., : size // 2 + 1], -1, axis))
+    lines = np.swapaxes(transform(a, n, axis, -1, power), axis, -1)
+    return np.ascontiguousarray(np.swapaxes(lines[..., : size // 2 + 1], -1, axis))
 
 
 def real_transform(a: Any, n: int, axis: int, power: float) -> Any:
     """Return the real signal of length `n` whose first lines are `a`, scaled by `n**power`."""
-    lines = np.moveaxis(a, axis, -1)
+    lines = np.swapaxes(a, axis, -1)
     size = 2 * (lines.shape[-1] - 1) if n < 0 else n
     half = size // 2 + 1
     kept = min(half, lines.shape[-1])
@@ -78,7 +78,7 @@ def real_transform(a: Any, n: int, axis: int, power: float) -> Any:
     transform_rows(out, 1)
     signal = out.real * float(size) ** power
     shaped = signal.reshape(lines.shape[:-1] + (size,)).astype(a[..., :0].real.dtype)
-    return np.ascontiguousarray(np.moveaxis(shaped, -1, axis))
+    return np.ascontiguousarray(np.swapaxes(shaped, -1, axis))
 
 
 def transform_real_back(g: Any, n: int, axis: int, power: float) -> Any:
@@ -88,9 +88,9 @@ def transform_real_back(g: Any, n: int, axis: int, power: float) -> Any:
 
 def real_transform_back(g: Any, axis: int, power: float) -> Any:
     """Return the transpose of `real_transform`."""
-    lines = np.moveaxis(np.conj(transform_real(g, -1, axis, power)), axis, -1)
+    lines = np.swapaxes(np.conj(transform_real(g, -1, axis, power)), axis, -1)
     lines[..., 1 : (g.shape[axis] + 1) // 2] *= 2
-    return np.ascontiguousarray(np.moveaxis(lines, -1, axis))
+    return np.ascontiguousarray(np.swapaxes(lines, -1, axis))
 
 
 def frequencies(n: int, d: float) -> Any:
