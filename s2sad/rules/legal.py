@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from s2sad import runtime
+from s2sad.frontend.values import pack
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Const, Expr, Index, Pack, Slice, Var
 from s2sad.ir.types import Array, Dim, Scalar, Static, Struct, Type, rank
