@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from s2sad import runtime
-from s2sad.frontend.values import pack
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Const, Expr, Index, Pack, Slice, Var
 from s2sad.ir.types import Array, Dim, Scalar, Static, Struct, Type, rank
@@ -219,7 +218,9 @@ def _moveaxis(call: Apply) -> Expr | None:
     source, destination = (int(k) % n for k in values if isinstance(k, int))
     order = [k for k in range(n) if k != source]
     order.insert(destination, source)
-    return _apply(np.transpose, (x, pack("tuple", [_int(k) for k in order])), call.type)
+    axes = tuple(_int(k) for k in order)
+    kinds = Struct("tuple", tuple(range(n)), tuple(axis.type for axis in axes))
+    return _apply(np.transpose, (x, Pack("tuple", axes, kinds)), call.type)
 
 
 def _of_one_dtype(a: Expr, b: Expr) -> tuple[Expr, Expr]:
