@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from s2sad.analysis.liveness import Liveness
-from s2sad.ir.nodes import Append, For, Function, Stmt, While
+from s2sad.ir.nodes import Append, Assign, For, Function, Stmt, While
+from s2sad.ir.types import Array, Sym
 from s2sad.ir.walk import blocks_of, bound, exprs_of, reads
 
 Block = tuple[int, int]
@@ -88,3 +89,14 @@ class Layout:
     def within(self, block: Block, other: Block) -> bool:
         """Say whether `block` is `other` or lies inside it."""
         return other in self.chain(block)
+
+    def may_change_length(self, name: str) -> bool:
+        """Say whether an array that outlives a turn of a loop may have another length in each."""
+        given = {d.name for p in self.fn.params if isinstance(p.type, Array) for d in p.type.dims if isinstance(d, Sym)}
+        around = len(self.loops(self.home.get(name, TOP)))
+        for stmt in self.defs.get(name, ()):
+            kind = stmt.target.type if isinstance(stmt, Assign) else None
+            if isinstance(kind, Array) and len(self.loops(self.block_of[id(stmt)])) > around:
+                if any(isinstance(d, Sym) and d.name not in given for d in kind.dims):
+                    return True
+        return False

@@ -166,6 +166,8 @@ class SavedValues:
         if self.layout.loops(home):
             return False
         made = self.layout.defs.get(name, [])
+        if self.layout.may_change_length(name):
+            return False
         param = any(p.name == name for p in self.fn.params)
         return len(made) + param == 1 or (all(isinstance(s, Swap) for s in made) and param)
 
@@ -280,7 +282,7 @@ class SavedValues:
             return needs
         if self.recording:
             self._save(stmt, place)
-        if isinstance(stmt, Store) and is_whole(stmt) and name not in self.aliases and not others:
+        if isinstance(stmt, Store) and is_whole(stmt) and name == root.name and not others:
             needs = {k: v for k, v in needs.items() if k != name}
         found: dict[str, set[Need]] = {}
         for part in _index_parts(place):

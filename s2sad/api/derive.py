@@ -65,7 +65,9 @@ def derive(
             "the derivative of this function cannot be written", _head(fun), f"NumPy says: {error}."
         ) from error
     names = Names(_aliases(fun))
-    functions = {name: legalised(fn, target) for name, fn in _looped(derived, target, options).items()}
+    looped = _looped(derived, target, options)
+    facts = Facts(looped)
+    functions = {name: legalised(fn, target, facts) for name, fn in looped.items()}
     names.reserve(functions)
     for fn in functions.values():
         names.reserve(names_in(fn.body))  # before any of them names a helper

@@ -8,27 +8,32 @@ rewritten; for target "python" the text is NumPy's.
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from s2sad.analysis.facts import Facts
+from s2sad.analysis.sharing import Apart
 from s2sad.frontend.infer import fresh_dim
 from s2sad.frontend.values import literal
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, CallStmt, Const, Effect, Expr, Function, Index, Slice, Stmt, Store
 from s2sad.ir.types import Array, ListOf, Scalar, Static
-from s2sad.ir.walk import map_blocks, map_children, map_exprs, root_of, subexpressions
+from s2sad.ir.views import view_base
+from s2sad.ir.walk import map_blocks, map_children, map_exprs, root_of
 
 
-def legalised(fn: Function, target: str) -> Function:
+def legalised(fn: Function, target: str, facts: Facts) -> Function:
     """Return `fn` with every expression in a form that `target` takes with NumPy's meaning."""
     if target != "cpu":
         return fn
-    return replace(fn, body=tuple(_stmt(s) for s in fn.body))
+    apart = Apart(fn.body, facts)
+    return replace(fn, body=tuple(_stmt(s, apart) for s in fn.body))
 
 
-def _stmt(stmt: Stmt) -> Stmt:
+def _stmt(stmt: Stmt, apart: Apart) -> Stmt:
     if isinstance(stmt, Store) and isinstance(stmt.place, Index) and _is_grid_mask(stmt.place):
         stmt = _masked_write(stmt, stmt.place)
     stmt = map_exprs(stmt, _expr)
@@ -43,11 +48,11 @@ def _stmt(stmt: Stmt) -> Stmt:
         whole = Index(stmt.place, (Slice(None, None, None),), stmt.place.type)
         stmt = replace(stmt, place=whole if stmt.place is root_of(stmt.place) else stmt.place, op="", value=product)
     if isinstance(stmt, Store):
-        stmt = _apart(stmt)
+        stmt = _apart(stmt, apart)
         scatter = _scatter(stmt)
         if scatter is not None:
             return scatter
-    return map_blocks(stmt, lambda body: tuple(_stmt(s) for s in body))
+    return map_blocks(stmt, lambda body: tuple(_stmt(s, apart) for s in body))
 
 
 def _is_grid_mask(expr: Index) -> bool:
@@ -195,20 +200,31 @@ def _narrow(arg: Expr) -> Expr:
     return arg
 
 
-def _apart(stmt: Store) -> Store:
+def _apart(stmt: Store, apart: Apart) -> Store:
     """`y[1:] += y[:-1]`: NumPy reads everything before it writes; a copy says so to Numba."""
     root = root_of(stmt.place)
     if root is None or not isinstance(stmt.place.type, Array):
         return stmt
-    copied = _copied(stmt.value, root.name, stmt.place)
+    copied = _copied(stmt.value, lambda name: apart.may_meet(name, root.name), stmt.place)
     return stmt if copied is stmt.value else replace(stmt, value=copied)
 
 
-def _copied(expr: Any, name: str, place: Expr) -> Any:
-    if isinstance(expr, Index) and isinstance(expr.type, Array) and expr != place:
-        base = root_of(expr)
-        if base is not None and base.name == name and any(isinstance(i, Slice) for i in expr.index):
+def _copied(expr: Any, meets: Callable[[str], bool], place: Expr) -> Any:
+    """Copy the views in a value that may share memory with the place written, but are not the very place."""
+    if not isinstance(expr, Slice) and isinstance(expr.type, Array) and not _is_same(expr, place):
+        base = view_base(expr)
+        if base is not None and meets(base.name):
             return Apply(np.copy, (expr,), expr.type)
-    if isinstance(expr, Slice) or not any(True for _ in subexpressions(expr)):
+        if base is not None:
+            return expr
+    if _is_same(expr, place):
         return expr
-    return map_children(expr, lambda child: _copied(child, name, place))
+    return map_children(expr, lambda child: _copied(child, meets, place))
+
+
+def _is_same(expr: Any, place: Expr) -> bool:
+    """Say whether a value is the very place, `y` in `y[:] = y + 1` included: what is read is written next."""
+    if expr == place:
+        return True
+    whole = Slice(None, None, None)
+    return isinstance(place, Index) and expr == place.base and all(item == whole for item in place.index)

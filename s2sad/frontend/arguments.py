@@ -128,6 +128,8 @@ def _add_static(lw: Lowerer, fn: Any, static: dict[str, Any], name: str, value: 
         return
     if name in ("copy", "subok", "like", "device") or (name == "keepdims" and known is False):
         return
+    if name == "order" and known == "F" and fn in _MAKERS:
+        lw.fail(node, "an array in Fortran order cannot be made here", "Make the transposed array.")
     if name == "order" and fn is np.copy:
         return
     if name == "dtype":
@@ -142,6 +144,11 @@ def _ruled(fn: Any) -> bool:
 
     return find(fn) is not None
 
+
+_MAKERS = (
+    np.zeros, np.ones, np.empty, np.full, np.zeros_like, np.ones_like, np.empty_like, np.full_like, np.array,
+    np.asarray,
+)  # fmt: skip
 
 UNKNOWN = object()
 

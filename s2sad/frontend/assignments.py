@@ -92,6 +92,11 @@ def assign_target(lw: Lowerer, target: Any, value: Value, node: Any) -> None:
 def _store_attribute(lw: Lowerer, target: Any, value: Value, node: Any) -> None:
     """`state.x = value`, where `state` is a record that the function made or was given."""
     base = lower_expr(lw, target.value)
+    if isinstance(base, V) and target.attr in ("real", "imag") and is_complex(base.expr.type):
+        part = apply(lw, getattr(np, target.attr), (base.expr,), {}, node).expr
+        if _is_part(V(part)) and isinstance(part, Apply):
+            _store_part(lw, part, [Slice(None, None, None)], array_of(lw, value, node), node, "")
+            return
     if not (isinstance(base, StructV) and is_mutable(base) and target.attr in base.keys):
         lw.fail(target, "this cannot be assigned to in a differentiated function",
                 "Attributes belong to an object outside; return the new value instead.")  # fmt: skip
@@ -286,7 +291,7 @@ def _store_item(lw: Lowerer, target: Any, value: Value, node: Any, op: str = "")
             lw.block.append(added)  # type: ignore[arg-type]
             return
         case V(expr) if isinstance(expr.type, Array | ListOf):
-            if isinstance(expr, Apply) and expr.fn in (np.real, np.imag) and is_complex(expr.args[0].type):
+            if _is_part(base) and isinstance(expr, Apply):
                 index = _index_items(lw, target.slice, node)
                 _store_part(lw, expr, index, array_of(lw, value, node), node, op)
                 return
@@ -302,6 +307,14 @@ def _store_item(lw: Lowerer, target: Any, value: Value, node: Any, op: str = "")
             lw.emit(Store(place.expr, op, as_expr(lw, value, node), span))
         case _:
             lw.fail(target, "this value cannot be written by index")
+
+
+def _is_part(value: Value) -> bool:
+    """Say whether a value is the real or the imaginary part of a complex array."""
+    expr = value.expr if isinstance(value, V) else None
+    return isinstance(expr, Apply) and expr.fn in (np.real, np.imag) and is_complex(expr.args[0].type) and (
+        isinstance(expr.type, Array)
+    )
 
 
 def _store_part(lw: Lowerer, part: Apply, index: list[Any], value: Value, node: Any, op: str) -> None:
@@ -398,6 +411,11 @@ def _extend_known(lw: Lowerer, target: StructV, value: StructV, node: Any) -> No
 def _aug_attribute(lw: Lowerer, target: Any, value: Value, node: Any, symbol: str) -> None:
     place = gast.copy_location(gast.Attribute(value=target.value, attr=target.attr, ctx=gast.Load()), target)
     now = lower_expr(lw, place)
+    if _is_part(now):
+        assert isinstance(now, V)
+        assert isinstance(now.expr, Apply)
+        _store_part(lw, now.expr, [Slice(None, None, None)], array_of(lw, value, node), node, symbol)
+        return
     if isinstance(now, V) and isinstance(now.expr.type, Array):
         lw.emit(Store(now.expr, symbol, as_expr(lw, array_of(lw, value, node), node), lw.span(node)))
         return

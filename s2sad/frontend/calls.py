@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import dataclasses
 import functools
 import logging
 import operator
@@ -13,7 +14,7 @@ from typing import Any
 import gast
 import numpy as np
 
-from s2sad.errors import MissingRuleError
+from s2sad.errors import ArgumentError, MissingRuleError
 from s2sad.frontend.arguments import (
     STATIC_NAMES,
     UNKNOWN,
@@ -137,9 +138,9 @@ def call_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
         named = {k: _outside(lw, v, node) for k, v in fn.keywords.items()}
         return call_function(lw, fn.func, [*fixed, *args], {**named, **kwargs}, node)
     if isinstance(fn, type) and hasattr(fn, "_fields"):
-        return _build_struct(fn, fn._fields, args, kwargs)
+        return _build_struct(lw, fn, fn._fields, args, kwargs, node)
     if isinstance(fn, type) and hasattr(fn, "__dataclass_fields__"):
-        return _build_struct(fn, tuple(fn.__dataclass_fields__), args, kwargs)
+        return _build_struct(lw, fn, tuple(fn.__dataclass_fields__), args, kwargs, node)
     if getattr(fn, "__self__", None) is not None and isinstance(getattr(fn, "__self__", None), np.ufunc):
         return _ufunc_method(lw, fn, args, kwargs, node)
     if needs_writing_out(fn):
@@ -157,6 +158,10 @@ def call_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
         return call_user(lw, types.MethodType(own, fn), args, kwargs, node)
     if python_callee(fn):
         return call_user(lw, fn, args, kwargs, node)
+    if fn is np.copy and ("order" in kwargs or len(args) > 1) and isinstance(args[0], V):
+        from s2sad.frontend.methods import copied
+
+        return copied(lw, args[0], args[1] if len(args) > 1 else kwargs["order"], node)
     out = kwargs.pop("out", None)
     if isinstance(fn, np.ufunc) and len(args) > fn.nin:
         out, args = args[fn.nin], args[: fn.nin]
@@ -277,11 +282,24 @@ def python_callee(fn: Any) -> bool:
     return top not in ("numpy", "scipy", "s2sad") and (top == "__main__" or top not in sys.stdlib_module_names)
 
 
-def _build_struct(kind: Any, fields: tuple[str, ...], args: list[Value], kwargs: dict[str, Value]) -> Value:
+def _build_struct(
+    lw: Lowerer, kind: Any, fields: tuple[str, ...], args: list[Value], kwargs: dict[str, Value], node: Any
+) -> Value:
     given = dict(zip(fields, args, strict=False)) | kwargs
-    defaults = getattr(kind, "_field_defaults", {})
-    items = tuple(given[f] if f in given else StaticV(defaults[f]) for f in fields)
+    items = tuple(given[f] if f in given else _field_default(lw, kind, f, node) for f in fields)
     return StructV(kind, fields, items)
+
+
+def _field_default(lw: Lowerer, kind: Any, name: str, node: Any) -> Value:
+    """Return what a field of a namedtuple or dataclass is where it is not given."""
+    if name in getattr(kind, "_field_defaults", {}):
+        return _outside(lw, kind._field_defaults[name], node)
+    field = getattr(kind, "__dataclass_fields__", {}).get(name)
+    if field is not None and field.default_factory is not dataclasses.MISSING:
+        return call_function(lw, field.default_factory, [], {}, node)
+    if field is not None and field.default is not dataclasses.MISSING:
+        return _outside(lw, field.default, node)
+    return lw.fail(node, f"`{kind.__name__}` needs its field `{name}`", "", ArgumentError)
 
 
 def call_user(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:

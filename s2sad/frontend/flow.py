@@ -75,6 +75,7 @@ def _run_loop(lw: Lowerer, node: Any, key: str, body: Any) -> tuple[list[Any], S
 
 def lower_while(lw: Lowerer, node: Any) -> bool:
     """Lower a `while` loop; return True if nothing falls out of it."""
+    from s2sad.frontend.iteration import UnrollNeeded, unrollable
     from s2sad.frontend.statements import lower_block
 
     flag = _completion_flag(lw, node)
@@ -98,7 +99,10 @@ def lower_while(lw: Lowerer, node: Any) -> bool:
         tests.append(const(True).expr if test is True else test)
         return lower_block(lw, node.body)
 
-    block, scope, head = _run_loop(lw, node, _loop_key(lw, node), body)
+    try:
+        block, scope, head = _run_loop(lw, node, _loop_key(lw, node), body)
+    except UnrollNeeded as refusal:
+        return unrollable(lw, refusal)
     if not tests:
         lw.env = head
         return lower_block(lw, node.orelse)

@@ -193,8 +193,8 @@ def _bound(given: Expr | None, length: Expr, missing: Expr) -> Expr:
 
 
 def _index_layout(kind: Array, index: list[Any], advanced: bool) -> str:
-    if advanced:
-        return "C"
+    if advanced:  # NumPy gives the axes of the index arrays the memory's outermost place
+        return "C" if isinstance(index[0], Slice | Const) is False and isinstance(index[0].type, Array) else "A"
     whole = Slice(None, None, None)
     tail = index
     while tail and not isinstance(tail[0], Slice) and not _is_new_axis(tail[0]):

@@ -23,7 +23,7 @@ from s2sad import runtime
 from s2sad.ir import ops
 from s2sad.ir.nodes import Const, Expr, Pack
 from s2sad.ir.typeof import layout_of
-from s2sad.ir.types import Array, Dim, ListOf, Scalar, Static, Struct, Sym, Type, not_one
+from s2sad.ir.types import Array, Dim, ListOf, Scalar, Static, Struct, Sym, Type, is_complex, not_one
 from s2sad.rules.registry import BROADCASTING
 
 # Far apart, so that adding or taking a small constant never lands on another one.
@@ -230,6 +230,8 @@ def _elementwise(fn: Any, args: tuple[Expr, ...], types: tuple[Any, ...], static
     if any(isinstance(k, ListOf) for k in types):
         raise InferenceError("a list takes no part in arithmetic; make it an array")
     layouts = {k.layout for k in types if isinstance(k, Array) and len(k.dims) == len(dims)}
+    if fn in (np.real, np.imag) and is_complex(types[0]):
+        layouts = {"A"}  # every other number in memory
     return Array(dtype, dims, "F" if layouts == {"F"} else "A" if "A" in layouts and len(dims) > 1 else "C")
 
 

@@ -52,9 +52,14 @@ def loop_over(lw: Lowerer, node: Any, iterable: Value) -> bool:
                 if isinstance(refusal, UnrollNeeded):
                     raise
         if isinstance(refusal, UnrollNeeded):
-            return lw.fail(refusal.node, "the index into this container is not known",
-                           "Loop over its items, or stack them into one array.")  # fmt: skip
+            return unrollable(lw, refusal)
         raise
+
+
+def unrollable(lw: Lowerer, refusal: UnrollNeeded) -> Any:
+    """Raise what is wrong with an index into a container that is known only at run time."""
+    return lw.fail(refusal.node, "the index into this container is not known",
+                   "Loop over its items, or stack them into one array.")  # fmt: skip
 
 
 def _known_range(iterable: Value) -> range | None:
@@ -251,7 +256,8 @@ def _indexable(lw: Lowerer, iterable: Value, node: Any) -> tuple[Expr, Callable[
             found = [_indexable(lw, part, node) for part in parts]
             length = found[0][0]
             for other, _ in found[1:]:
-                if other != length and getattr(other.type, "value", 0) != getattr(length.type, "value", 1):
+                known = [getattr(e.type, "value", None) for e in (other, length)]
+                if other != length and (None in known or known[0] != known[1]):
                     length = Apply(min, (length, other), INT)
             keys = tuple(range(len(parts)))
             return length, lambda i: StructV("tuple", keys, tuple(item(i) for _, item in found))

@@ -279,6 +279,8 @@ def _array_method(lw: Lowerer, owner: V, name: str, args: list[Value], kwargs: d
     expr = owner.expr
     if name in ("conj", "conjugate") and not is_complex(expr.type):
         return owner  # NumPy returns the very array
+    if name == "copy" and isinstance(expr.type, Array):
+        return copied(lw, owner, args[0] if args else kwargs.get("order", StaticV("C")), node)
     if name in _AS_FUNCTIONS:
         return call_function(lw, _AS_FUNCTIONS[name], [owner, *args], kwargs, node)
     match name:
@@ -322,6 +324,19 @@ def _array_method(lw: Lowerer, owner: V, name: str, args: list[Value], kwargs: d
             return lw.fail(node, f"the array method `{name}` is not supported")
 
 
+def copied(lw: Lowerer, owner: V, order: Value, node: Any) -> Value:
+    """A copy in C order, or in the order that the array has."""
+    word = order.value if isinstance(order, StaticV) else None
+    kind = owner.expr.type
+    assert isinstance(kind, Array)
+    if word not in ("C", "K", "A"):
+        return lw.fail(node, "a copy in Fortran order is not supported", "Work on the transposed array.")
+    if word != "C" or kind.layout == "C" or len(kind.dims) < 2:
+        return apply(lw, np.copy, (owner.expr,), {}, node)
+    ordered = Array(kind.dtype, kind.dims, "C")
+    return V(Apply(np.copy, (Apply(np.ascontiguousarray, (owner.expr,), ordered),), ordered))
+
+
 def converted(lw: Lowerer, owner: V, named: dict[str, Value], copies: bool, node: Any) -> Value:
     """An array as another dtype, or copied, or the very array where NumPy returns that.
 
@@ -345,6 +360,8 @@ def converted(lw: Lowerer, owner: V, named: dict[str, Value], copies: bool, node
         same = isinstance(changed, V) and getattr(changed.expr.type, "dtype", "") == kind.dtype
         if copies or not same:
             return changed
+    if copies and isinstance(kind, Array):
+        return copied(lw, owner, StaticV(settings.get("order") or "K"), node)
     if copies:
         return call_function(lw, np.copy, [owner], {}, node)
     if settings.get("order") == "C" and isinstance(kind, Array) and kind.layout != "C":
@@ -371,8 +388,12 @@ def _item(lw: Lowerer, owner: V, args: list[Value], node: Any) -> Value:
 
     if isinstance(owner.expr.type, Scalar):
         return owner
-    if args:
-        return lower_index(lw, owner, [as_expr(lw, a, node) for a in args], node)
     kind = owner.expr.type
     assert isinstance(kind, Array)
+    if len(args) == 1 and len(kind.dims) > 1 and isinstance(args[0], V):
+        flat = apply(lw, np.ravel, (owner.expr,), {}, node)
+        return lower_index(lw, flat, [as_expr(lw, args[0], node)], node)
+    if args:
+        places = list(args[0].items) if isinstance(args[0], StructV) else args
+        return lower_index(lw, owner, [as_expr(lw, a, node) for a in places], node)
     return lower_index(lw, owner, [literal(0)] * len(kind.dims), node)

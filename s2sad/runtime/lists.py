@@ -17,6 +17,11 @@ def zero_arrays(items: list[Any]) -> list[Any]:
     return [np.zeros_like(item) for item in items]
 
 
+def add_lists(first: list[Any], second: list[Any]) -> list[Any]:
+    """Return the sums of the items of two lists of one length."""
+    return [first[k] + second[k] for k in range(len(first))]
+
+
 def copy_list(items: list[Any]) -> list[Any]:
     """Return another list of the same items."""
     return [item for item in items]

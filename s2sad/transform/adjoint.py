@@ -259,10 +259,11 @@ class _Adjoint(Statements):
         bindings: list[Stmt] = list(self.plan.recomputed.get(block, ()))
         code.extend(s for slot in self.slots.get(("end", block), ()) for s in slot.restore)
         code.extend(bindings)
-        if self.split and not self.layout.loops(block):
+        if self.split:
             code.extend(
-                a.binding for a in self.aliases.values() if self.layout.block_of[id(a.binding)] == block
-            )
+                a.binding for a in self.aliases.values()
+                if self.layout.block_of[id(a.binding)] == block and a.binding not in bindings
+            )  # fmt: skip
         code.extend(self.openings[block])
         return code
 

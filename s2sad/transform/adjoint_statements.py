@@ -41,6 +41,7 @@ from s2sad.ir.nodes import (
 from s2sad.ir.types import Array, Dim, ListOf, Scalar, Type, is_inexact
 from s2sad.ir.walk import bound, names_in, root_of, statements
 from s2sad.runtime.indexing import last_of_each
+from s2sad.runtime.lists import add_lists, zero_arrays, zero_scalars
 from s2sad.transform.algebra import negative, zero
 from s2sad.transform.cotangents import Cotangents
 from s2sad.transform.naming import Namer, noun
@@ -216,7 +217,7 @@ class Statements:
         ct = self._cotangents(stmt.span)
         bar = self.bar(target)
         if isinstance(target.type, ListOf):
-            return []
+            return self._list_taken(stmt, bar)
         if isinstance(stmt.value, Apply) and stmt.value.fn is ops.pop:
             return self._pop(stmt, stmt.value.args[0], bar)
         if self._is_local(target.name):
@@ -232,6 +233,23 @@ class Statements:
         ct.code.append(self._zero(target, bar, stmt.span))
         return ct.code
 
+    def _list_taken(self, stmt: Assign, bar: Var) -> list[Stmt]:
+        """A list gets another name, or a name another list: the one before it starts from zeros."""
+        target, value = stmt.target, stmt.value
+        code: list[Stmt] = []
+        if isinstance(value, Var) and self._root(value.name) in self.active:
+            given = self.bar(value)
+            code.append(Assign(given, Apply(add_lists, (given, bar), given.type), stmt.span))
+        elif any(self._root(name) in self.active for name in sources(value)):
+            raise NotDifferentiableError(
+                "a list that another list, or a choice, gives is not differentiated here", stmt.span,
+                "Use an array of two dimensions, or one list.",
+            )  # fmt: skip
+        if not self._is_local(target.name) and len(self.layout.defs.get(target.name, ())) > 1:
+            zeros = zero_arrays if isinstance(getattr(target.type, "item", None), Array) else zero_scalars
+            code.append(Assign(bar, Apply(zeros, (target,), bar.type), stmt.span))
+        return code
+
     def _zero(self, target: Var, like: Var, span: Span) -> Stmt:
         """Set the adjoint of a rebound name back to zero, in the shape of its older value."""
         bar = self.bar(target)
@@ -243,7 +261,8 @@ class Statements:
             param = next((p for p in self.fn.params if p.name == target.name), None)
             if param is not None and isinstance(param.type, Array):
                 kinds.add(param.type.dims)
-            source = like if len(kinds) == 1 else target
+            changes = self.layout.may_change_length(target.name)
+            source = like if len(kinds) == 1 and not changes else target
             return Assign(bar, build(np.zeros_like, source), span)
         return Assign(bar, zero(target.type), span)
 

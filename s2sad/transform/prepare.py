@@ -187,7 +187,8 @@ class _Prepare:
         matters = stmt.span in self.reversed_ or self._matters((*stmt.body, *stmt.orelse))
         new = replace(stmt, body=self._block(stmt.body), orelse=self._block(stmt.orelse))
         again = not (_roots(stmt.test) & changed or _costly(stmt.test) or stmt.span in self.saved)
-        if not matters or isinstance(stmt.test, Var) or again:
+        named = isinstance(stmt.test, Var) and stmt.test.name not in changed
+        if not matters or named or again:
             return [new]
         flag = Var(self.namer.fresh(_condition(stmt.test)), stmt.test.type)
         if stmt.span in self.saved:

@@ -47,7 +47,7 @@ from s2sad.ir.types import Array, ListOf, Scalar, is_complex, is_inexact
 from s2sad.ir.views import VIEWS
 from s2sad.ir.walk import names_in, reads, root_of
 from s2sad.rules.registry import Constant, Elementwise, Structured
-from s2sad.runtime.lists import zero_arrays, zero_scalars
+from s2sad.runtime.lists import add_lists, zero_arrays, zero_scalars
 from s2sad.transform.adjoint_statements import refuse_nested_list
 from s2sad.transform.algebra import plus, times, zero
 from s2sad.transform.cotangents import Cotangents
@@ -327,6 +327,9 @@ class _Expression(Cotangents):
                 if is_complex(inner.type) and not is_complex(kind):
                     return build(np.real, inner)
                 return Apply(fn, (self.full(inner, base), *rest), kind, static)
+            case Apply(fn, (Var() as first, Var() as second), kind) if fn is add_lists:
+                dots = [self.owner.dot(v) if v.name in self.owner.varied else _zeros(v) for v in (first, second)]
+                return Apply(fn, tuple(dots), kind)
             case Apply(fn, (Var() as items, *rest), kind, static) if isinstance(items.type, ListOf):
                 return Apply(fn, (self.owner.dot(items), *rest), kind, static)
             case Apply():
