@@ -120,6 +120,7 @@ def _copied(kind: str) -> str:
 def write_item(lw: Lowerer, container: StructV, key: Any, value: Value, node: Any) -> None:
     """`container[key] = value`, where the key is known: a variable of its own at every place of the container."""
     cell = may_be_written(lw, container, node)
+    cell.writes += 1
     value = identified(value)
     before = current(lw, container)
     keys = before.keys if key in before.keys else (*before.keys, key)
@@ -144,6 +145,7 @@ def write_item(lw: Lowerer, container: StructV, key: Any, value: Value, node: An
 def rewrite(lw: Lowerer, container: StructV, keys: tuple[Any, ...], items: tuple[Value, ...], node: Any) -> None:
     """Change which items a container holds: they keep their variables."""
     cell = may_be_written(lw, container, node)
+    cell.writes += 1
     for scope in scopes(lw):
         for place in list(_places(scope, cell)):
             _put(place, keys, dict(zip(keys, items, strict=True)), None)

@@ -119,8 +119,9 @@ def _unrolled(lw: Lowerer, node: Any, items: list[Value], iterable: Value | None
     from s2sad.frontend.statements import lower_block
 
     assigned = _assigns(node)
+    watched = [(c, c.cell.writes) for c in _containers(iterable) if c.cell is not None] if iterable is not None else []
     for place, first in enumerate(items):
-        item = _live_item(lw, iterable, items, place, first, node) if iterable is not None else first
+        item = _live_item(lw, iterable, watched, place, first, node) if watched else first
         lw.loops.append(Scope(None, unrolled=True))
         lw.depth += 1
         if isinstance(node.target, gast.Name) and isinstance(item, V) and isinstance(item.expr, Const) and not assigned:
@@ -136,15 +137,18 @@ def _unrolled(lw: Lowerer, node: Any, items: list[Value], iterable: Value | None
     return lower_block(lw, node.orelse)
 
 
-def _live_item(lw: Lowerer, iterable: Value, items: list[Value], place: int, first: Value, node: Any) -> Value:
+def _live_item(
+    lw: Lowerer, iterable: Value | None, watched: list[tuple[StructV, int]], place: int, first: Value, node: Any
+) -> Value:
     """Return an item as it is when the loop comes to it: the body may have written into what is looped over."""
-    for container in _containers(iterable):
+    for container, writes in watched:
+        assert container.cell is not None
+        if container.cell.writes == writes:
+            continue
         now = current(lw, container)
         if len(now.items) != len(container.items):
             lw.fail(node, f"this {container.kind} changes its length while it is looped over",
                     "Loop over a copy of it.")  # fmt: skip
-        if now == container:
-            continue
         if container is not iterable or container.kind == "dict":
             lw.fail(node, f"this {container.kind} is written while it is looped over", "Loop over its indices.")
         return now.items[place]

@@ -19,12 +19,14 @@ class V:
     expr: Expr
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Cell:
     """The identity of a container: two names with one cell are one object."""
 
     refusal: str = ""
     """Why it cannot be written into here, if it cannot."""
+    writes: int = 0
+    """How often it has been written into so far."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,11 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
     """Write where a mask is true, the values in order and again and again."""
     given = np.array(vals) if isinstance(vals, (list, tuple)) else vals
     chosen = np.asarray(mask)
-    arr[chosen] = given if np.ndim(given) == 0 else np.resize(given, np.count_nonzero(chosen))
+    if np.ndim(given) == 0:
+        arr[chosen] = given
+    else:
+        values = np.ravel(given)
+        arr[chosen] = values[np.arange(np.count_nonzero(chosen)) % values.size]
 
 
 @expands(np.fill_diagonal)

@@ -39,6 +39,12 @@ def three_assignments(u):
     return a.sum()
 
 
+def pieces(x):
+    y = np.piecewise(x, [x < 0.6, x >= 0.6], [lambda t: t**2, lambda t: 3 * t])
+    np.place(y, y > 3.0, [1.0])
+    return y.sum()
+
+
 def sums_and_sorted(x):
     return sum([]) + sum([x[0]], x[1]) + sorted([x[0], x[1], x[2]])[0]
 
@@ -149,7 +155,7 @@ def lists_among_arrays(x):
 
 
 PROGRAMS = [
-    two_buffers, three_assignments, sums_and_sorted, largest_by_key, parallel_range, products_and_pairs,
+    two_buffers, three_assignments, pieces, sums_and_sorted, largest_by_key, parallel_range, products_and_pairs,
     unpacked_displays, messages, keys_that_are_tuples, shifted_history, slices_of_lists, folds, from_a_generator,
     product_in_place, grown_by_append, integer_functions, mixed_displays, a_series, integer_products,
     lists_among_arrays,
