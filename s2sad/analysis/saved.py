@@ -287,6 +287,9 @@ class SavedValues:
         found: dict[str, set[Need]] = {}
         for part in _index_parts(place):
             self._collect(part, found)
+        if root.name in self.aliases:
+            for other in reads(self.aliases[root.name].binding.value) - {name}:
+                self._collect(Var(other, Scalar("int64")), found)
         return _union(needs, {k: frozenset(v) for k, v in found.items()})
 
     def _save(self, stmt: Stmt, place: Expr) -> None:

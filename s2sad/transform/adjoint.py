@@ -259,7 +259,7 @@ class _Adjoint(Statements):
         bindings: list[Stmt] = list(self.plan.recomputed.get(block, ()))
         code.extend(s for slot in self.slots.get(("end", block), ()) for s in slot.restore)
         code.extend(bindings)
-        if self.split:
+        if self.split or self.layout.loops(block):  # what is put back through a view goes through this turn's
             code.extend(
                 a.binding for a in self.aliases.values()
                 if self.layout.block_of[id(a.binding)] == block and a.binding not in bindings

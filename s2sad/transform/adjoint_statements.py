@@ -39,7 +39,7 @@ from s2sad.ir.nodes import (
     Var,
 )
 from s2sad.ir.types import Array, Dim, ListOf, Scalar, Type, is_inexact
-from s2sad.ir.walk import bound, names_in, root_of, statements
+from s2sad.ir.walk import bound, names_in, reads, root_of, statements
 from s2sad.runtime.indexing import last_of_each
 from s2sad.runtime.lists import add_lists, zero_arrays, zero_scalars
 from s2sad.transform.algebra import negative, zero
@@ -425,9 +425,18 @@ class Statements:
         for block, targets in self.plan.taped.items():
             for target in targets:
                 slots.setdefault(("end", block), []).append(
-                    self.tapes.slot(target, self.layout.owner[block], block, True)
+                    self.tapes.slot(target, self.layout.owner[block], block, not self._is_written_in_a_list(target))
                 )
         return slots
+
+    def _is_written_in_a_list(self, target: Var) -> bool:
+        """Say whether an array is written as an item of a list too, which the other sweep gets apart from it."""
+        if not self.split or not isinstance(target.type, Array):
+            return False
+        lists = {s.list.name for s in statements(self.fn.body)
+                 if isinstance(s, Append) and target.name in reads(s.value)}  # fmt: skip
+        written = [root_of(s.place) for s in statements(self.fn.body) if isinstance(s, Store)]
+        return any(root is not None and self._root(root.name) in lists for root in written)
 
     def _creations(self, loop: Stmt) -> list[Stmt]:
         return [c for group in self.slots.values() for slot in group if slot.before is loop for c in slot.create]

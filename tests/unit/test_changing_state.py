@@ -282,7 +282,38 @@ def a_dataclass_with_a_default(x):  # dataclass default
     return s.a * s.n
 
 
+def a_row_of_each_turn(x):
+    a, s = np.outer(x, x) + 5 * np.eye(4), 0.0
+    for k in range(3):
+        b = a[k]
+        s += (b**2).sum()
+        b *= x[k]
+        s += (a**3).sum()
+    return s
+
+
+def a_row_that_a_counter_chooses(x):
+    a, s, j = np.outer(x, x) + 5 * np.eye(4), 0.0, 0
+    for k in range(3):
+        j = (j * 2 + k + 1) % 4
+        b = a[j]
+        s += (b**2).sum()
+        b *= x[k]
+        b[1] = b[0] * b[2]
+        s += (a**3).sum()
+    return s
+
+
+def views_of_several_shapes(x):
+    a = np.outer(x, x) + 5 * np.eye(4)
+    for k in range(2):
+        c, b = a[k + 1 :, k], a[k + 1 :, k + 1 :]
+        b -= np.outer(c, c)
+    return (a**2).sum()
+
+
 PROGRAMS = [
+    a_row_of_each_turn, a_row_that_a_counter_chooses, views_of_several_shapes,
     a_flag_that_its_branch_clears, a_flag_in_straight_code, a_walrus_in_a_condition, a_walrus_that_guards,
     a_walrus_in_a_value, whole_view_then_element, two_views, two_rows, columns_in_a_loop, buffers_as_rows,
     lists_of_numbers_rebound, lists_of_arrays_rebound, a_list_that_grows_each_turn, a_list_that_shrinks_each_turn,
