@@ -69,7 +69,7 @@ def _leaf(tree: Tree, given: Any, word: str, path: str, shape: tuple[int, ...] |
             raise _mismatch(tree, given, word, path, shape)
         if given.ndim != len(tree.type.dims) or (shape is not None and given.shape != shape):
             raise _mismatch(tree, given, word, path, shape)
-        return np.array(given, wanted, order="C")
+        return np.array(given, wanted, order="F" if tree.type.layout == "F" else "C")  # as the code expects it
     if not isinstance(tree.type, Scalar):
         raise ArgumentError(
             f"the {word} of `{tree.path}`, a list that the function builds, must be None"

@@ -383,6 +383,15 @@ def a_row_taken_from_all(m):
     return np.sum(y**3) + np.sum(z**3)
 
 
+def a_flattened_result_is_written(m):
+    y = m * 2
+    z = y.T.ravel().copy()
+    w = (m * m).T
+    w[0] = 5.0
+    z[0] = 5.0
+    return np.sum(y * y) * np.sum(z) + np.sum(w**2)
+
+
 def counted_through(m):
     return m.item(2) * m[0, 0] + m.item(1, 2) ** 2
 
@@ -393,7 +402,7 @@ def counted_through(m):
     "fun",
     [
         a_copy_is_in_order, a_copy_of_what_may_be_in_any_order, parts_of_complex_arrays, a_row_taken_from_all,
-        counted_through,
+        a_flattened_result_is_written, counted_through,
     ],
 )  # fmt: skip
 def test_matrices_in_either_order(fun, m, target):
@@ -402,6 +411,23 @@ def test_matrices_in_either_order(fun, m, target):
     value, gradient = s2sad.value_and_grad(fun, target=target)(m)
     np.testing.assert_allclose(value, fun(m), rtol=1e-10)
     np.testing.assert_allclose(gradient, bar, rtol=1e-4, atol=1e-4)
+    dot = np.cos(m)
+    _, out_dot = s2sad.jvp(fun, (m,), (dot,), target=target)
+    np.testing.assert_allclose(out_dot, np.sum(bar * dot), rtol=1e-4, atol=1e-4)
+
+
+def test_a_tangent_lies_in_memory_as_its_primal():
+    def written_flat(m):
+        y = m * 2
+        z = y.T.ravel()
+        z[0] = 5.0
+        return np.sum(y * y)
+
+    m = np.asfortranarray(M)
+    for dot in (np.cos(M), np.asfortranarray(np.cos(M))):
+        step = np.asfortranarray(1e-6 * dot)
+        expected = (written_flat(m + step) - written_flat(m - step)) / 2e-6
+        np.testing.assert_allclose(s2sad.jvp(written_flat, (m,), (dot,), target="python")[1], expected, rtol=1e-6)
 
 
 @pytest.mark.parametrize("index", [np.array([0, 2]), np.array([True, False, True, False])])
