@@ -15,7 +15,7 @@ from s2sad.frontend.arguments import UNKNOWN, known_value
 from s2sad.frontend.containers import current, holds, is_mutable, may_be_written, write_item
 from s2sad.frontend.displays import array_of, operands
 from s2sad.frontend.exchange import exchanged_names, is_read_behind
-from s2sad.frontend.expressions import as_expr, lower_expr
+from s2sad.frontend.expressions import append_all, as_expr, lower_expr
 from s2sad.frontend.indexing import expand_index, lower_index
 from s2sad.frontend.lowerer import Contribution, Lowerer
 from s2sad.frontend.operators import BINARY, BY_SYMBOL, SYMBOLS, apply, build
@@ -437,11 +437,12 @@ def _contribute_parts(lw: Lowerer, bars: StructV, value: Expr, node: Any) -> Non
 
 def _extend(lw: Lowerer, target: Expr, value: Value, node: Any) -> None:
     assert isinstance(target, Var)
-    if not isinstance(value, StructV):
-        lw.fail(node, "a list can only be extended by a display", "Append in a loop instead.")
-    assert isinstance(value, StructV)
-    for item in value.items:
-        lw.emit(Append(target, as_expr(lw, item, node), lw.span(node)))
+    if not isinstance(value, StructV) and not (isinstance(value, V) and isinstance(value.expr.type, ListOf)):
+        lw.fail(node, "`+=` extends a list by another list only", "Write `items.extend(…)`.")
+    assert isinstance(value, V | StructV)
+    if isinstance(value, V) and value.expr == target:
+        lw.fail(node, "a list that is extended by itself is not supported", "Loop over a copy of it.")
+    append_all(lw, target, value, node)
 
 
 def _aug_item(lw: Lowerer, target: Any, value: Value, node: Any, symbol: str) -> None:

@@ -170,6 +170,7 @@ def _is_read_elsewhere(lw: Lowerer, name: str, cell: Cell, key: Any) -> bool:
     """Say whether a variable holds more than the item that is about to be replaced."""
     return any(
         name in reads(leaf) for scope in scopes(lw) for value in scope.env.values()
+        if not (isinstance(value, FuncV) and value.owner is not None)  # it reads the names, not what they were
         for leaf in leaves_of(_without(value, cell, key))
     )  # fmt: skip
 

@@ -25,6 +25,7 @@ from s2sad.frontend.values import (
     Value,
     ZeroV,
     const,
+    join_types,
     leaves_of,
     literal,
     pack,
@@ -172,6 +173,8 @@ def _bin_op(lw: Lowerer, node: Any) -> Value:
     match left, right:
         case StructV(kind, _, xs), StructV(other, _, ys) if fn is operator.add and kind == other:
             return StructV(kind, tuple(range(len(xs) + len(ys))), (*xs, *ys))
+        case (StructV("list") | V() as a, StructV("list") | V() as b) if fn is operator.add and _are_lists(a, b):
+            return _joined(lw, (a, b), node)
         case StructV("list" | "tuple", _, _), V(count) if fn is operator.mul and _is_count(count):
             return _repeat(lw, left, count, node)
         case V(count), StructV("list" | "tuple", _, _) if fn is operator.mul and _is_count(count):
@@ -195,6 +198,47 @@ def _with_zero(lw: Lowerer, fn: Any, left: Value, right: Value, node: Any) -> Va
             return left
         return apply(lw, operator.neg, (as_expr(lw, right, node),), {}, node)
     return ZeroV()
+
+
+def _are_lists(a: V | StructV, b: V | StructV) -> bool:
+    """Say whether both are lists, and one of them one that the function builds."""
+    built = [isinstance(value, V) and isinstance(value.expr.type, ListOf) for value in (a, b)]
+    return any(built) and all(is_built or isinstance(v, StructV) for is_built, v in zip(built, (a, b), strict=True))
+
+
+def _joined(lw: Lowerer, parts: tuple[V | StructV, V | StructV], node: Any) -> Value:
+    """`items + [x]`: a new list of the items of both."""
+    known = [p.expr.type.item for p in parts if isinstance(p, V) and isinstance(p.expr.type, ListOf)]
+    known += [as_expr(lw, item, node).type for p in parts if isinstance(p, StructV) for item in p.items]
+    kind = next((item for item in known if item is not None), None)
+    if any(item is not None and type(item) is not type(kind) for item in known):
+        return lw.fail(node, "only lists of one kind of items can be joined")
+    for item in known:
+        kind = join_types(kind, item, "") or kind if item is not None and kind is not None else kind
+    given = [V(lw.atom(p.expr, "items", lw.span(node))) if isinstance(p, V) else p for p in parts]
+    target = Var(lw.list_name(), ListOf(kind))
+    lw.emit(Assign(target, Apply(ops.new_list, (), target.type), lw.span(node)))
+    for part in given:
+        append_all(lw, target, part, node)
+    return V(target)
+
+
+def append_all(lw: Lowerer, target: Var, items: V | StructV, node: Any) -> None:
+    """Append every item of a display, or of a list or an array, to a list that the function builds."""
+    from s2sad.frontend.iteration import emit_loop
+
+    if isinstance(items, StructV):
+        for item in items.items:
+            lw.emit(Append(target, as_expr(lw, item, node), lw.span(node)))
+        return
+    source = V(lw.atom(items.expr, "items", lw.span(node)))
+    length: Expr = Apply(ops.length, (source.expr,), Scalar("int64", True))
+
+    def body(i: Expr) -> None:
+        item = lower_index(lw, source, [i], node)
+        lw.emit(Append(target, as_expr(lw, item, node), lw.span(node)))
+
+    emit_loop(lw, length, "i", body, node)
 
 
 def _is_count(expr: Expr) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 
 from s2sad.errors import ArgumentError
 from s2sad.frontend.containers import current, identified, rewrite, scopes, write_item
-from s2sad.frontend.expressions import as_expr, outside_value
+from s2sad.frontend.expressions import append_all, as_expr, outside_value
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.operators import apply, build
 from s2sad.frontend.values import MethodV, StaticV, StructV, V, Value, ZeroV, literal
@@ -256,6 +256,16 @@ def _list_method(lw: Lowerer, owner: V, name: str, args: list[Value], node: Any)
                 if isinstance(held, V) and isinstance(held.expr, Var) and held.expr.name == target.name:
                     scope.env[key] = V(target)
         return StaticV(None)
+    if name == "extend" and len(args) == 1 and isinstance(args[0], StructV):
+        for item in args[0].items:
+            _list_method(lw, owner, "append", [item], node)
+        return StaticV(None)
+    if name == "extend" and len(args) == 1 and isinstance(args[0], V) and isinstance(owner.expr, Var):
+        kind, given = owner.expr.type, args[0].expr.type
+        same = isinstance(kind, ListOf) and kind.item is not None and isinstance(given, Array | ListOf)
+        if same and args[0].expr != owner.expr:
+            append_all(lw, owner.expr, args[0], node)
+            return StaticV(None)
     if name == "pop" and not args and isinstance(owner.expr, Var):
         kind = owner.expr.type
         assert isinstance(kind, ListOf)

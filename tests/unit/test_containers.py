@@ -214,7 +214,31 @@ def appended_after_it_was_appended(x):
     return rows[0][0] ** 2
 
 
+def closures_in_a_loop_over_an_array(x):
+    total = [0.0]
+
+    def add(v):
+        total[0] += v
+
+    for v in x:
+        add(v * v)
+    return total[0]
+
+
+def lists_joined(x):
+    items = [x[0]] * 3 + [x[1]]
+    more = [float(i) for i in range(3)] + [0.0] * 2
+    more[3] = x[0]
+    squares = [v * v for v in x]
+    items += squares
+    items.extend(squares)
+    items.extend([x[1], 2.0])
+    items.extend(x)
+    return sum(items + squares + [x[2]]) * items[-1] * len(items) + sum(more) * x[1]
+
+
 PROGRAMS = [
+    closures_in_a_loop_over_an_array, lists_joined,
     records_with_methods, named_tuples, closures_that_add_up, counters_of_a_factory, helpers_that_write, two_names,
     nested_dicts, methods_of_lists, written_while_looped_over, copies, lists_that_change_places, repeated_items,
     closures_see_later_values, items_named_like_variables, appended_after_it_was_appended,
