@@ -126,6 +126,8 @@ def call_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
         return call_einsum(lw, args, kwargs, node)
     from s2sad.frontend.specials import SPECIAL
 
+    if getattr(fn, "__name__", "") == "prange" and (getattr(fn, "__module__", "") or "").startswith("numba"):
+        fn = builtins.range  # Numba itself is imported by who compiles only
     special = SPECIAL.get(fn) if _hashable(fn) else None
     if special is not None:
         return special(lw, args, kwargs, node)

@@ -13,7 +13,6 @@ import warnings
 from dataclasses import replace
 from typing import Any
 
-import numba
 import numpy as np
 
 from s2sad.frontend.arguments import known_value
@@ -409,7 +408,6 @@ SPECIAL: dict[Any, Any] = {
     itertools.pairwise: lower_pairwise,
     itertools.accumulate: lower_accumulate,
     np.fromiter: lower_fromiter,
-    numba.prange: _range,
     warnings.warn: _message,
     logging.debug: _message,
     logging.info: _message,
