@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from s2sad.analysis.activity import LIBRARY, Flow, flow_summary
 from s2sad.analysis.alias import exact_aliases, view_base
-from s2sad.ir import ops
+from s2sad.analysis.loops import popped_from
 from s2sad.ir.nodes import (
     Append,
     Apply,
@@ -211,8 +211,8 @@ def written_by(stmt: Stmt, facts: Facts) -> list[str]:
             return [root.name] if root is not None else []
         case Append(target):
             return [target.name]
-        case Assign(_, Apply(fn, (Var(name),))) | Effect(Apply(fn, (Var(name),))) if fn is ops.pop:
-            return [name]
+        case Assign() | Effect() if (items := popped_from(stmt)) is not None:
+            return [items.name]
         case CallStmt(_, callee, args):
             roots = [root_of(args[i]) for i in facts.writes(callee) if i < len(args)]
             return [root.name for root in roots if root is not None]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from s2sad.ir import ops
+from s2sad.analysis.loops import popped_from
 from s2sad.ir.nodes import (
     Append,
-    Apply,
     Assign,
     Break,
     CallStmt,
@@ -64,7 +63,7 @@ class Liveness:
                 return self._loops[-1][1] if self._loops else live
             case Return() | Raise():
                 return frozenset(name for expr in exprs_of(stmt) for name in reads(expr))
-            case Effect(value) if not self._pops_read and isinstance(value, Apply) and value.fn is ops.pop:
+            case Effect() if not self._pops_read and popped_from(stmt) is not None:
                 return live
             case _:
                 used = frozenset(name for expr in exprs_of(stmt) for name in reads(expr))

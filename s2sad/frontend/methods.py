@@ -274,7 +274,8 @@ def _list_method(lw: Lowerer, owner: V, name: str, args: list[Value], node: Any)
         assert kind.item is not None
         popped = Apply(ops.pop, (owner.expr,), kind.item)
         return V(lw.atom(popped, "item", lw.span(node)))
-    return lw.fail(node, f"`{name}` of a growing list is not supported", "`append` and `pop` are.")
+    return lw.fail(node, f"`{name}` of a growing list is not supported here",
+                   "`append`, `extend` and `pop()` are. Keep the index of the first item, or use an array.")  # fmt: skip
 
 
 def _joined(a: Any, b: Any) -> Any:

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from s2sad.analysis.facts import Facts
 from s2sad.analysis.liveness import Liveness
+from s2sad.analysis.loops import popped_from
 from s2sad.analysis.sharing import Groups
 from s2sad.ir import ops
 from s2sad.ir.draws import draws
@@ -230,9 +231,7 @@ def _overwritten(fn: Function, facts: Facts, outputs: frozenset[str]) -> Functio
 
 def _is_idle_pop(stmt: Effect, used: Liveness, groups: Groups) -> bool:
     """A list from which nothing is read any more need not be made shorter."""
-    if not (isinstance(stmt.value, Apply) and stmt.value.fn is ops.pop):
-        return False
-    base = root_of(stmt.value.args[0])
+    base = popped_from(stmt)
     later = used.after.get(id(stmt), frozenset())
     return base is not None and groups.find(base.name) not in groups.of(set(later))
 

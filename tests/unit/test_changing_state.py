@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import s2sad
+from tests.differences import differences
 
 X = np.array([0.6, 1.3, 0.9, 1.6])
 
@@ -324,14 +325,10 @@ PROGRAMS = [
 ]  # fmt: skip
 
 
-def differences(fun):
-    return np.array([(fun(X + e) - fun(X - e)) / 2e-6 for e in 1e-6 * np.eye(4)])
-
-
 @pytest.mark.parametrize("target", ["python", "cpu"])
 @pytest.mark.parametrize("fun", PROGRAMS)
 def test_value_tangent_and_gradient(fun, target):
-    bar = differences(fun)
+    bar = differences(fun, X)
     value, gradient = s2sad.value_and_grad(fun, target=target)(X)
     np.testing.assert_allclose(value, fun(X), rtol=1e-12)
     np.testing.assert_allclose(gradient, bar, rtol=1e-6, atol=1e-6)
@@ -341,9 +338,9 @@ def test_value_tangent_and_gradient(fun, target):
 
 @pytest.mark.parametrize("fun", PROGRAMS)
 def test_second_derivatives_and_split_sweeps(fun):
-    bar = differences(fun)
+    bar = differences(fun, X)
     np.testing.assert_allclose(s2sad.vjp(fun, X, target="python")[1](1.0)[0], bar, rtol=1e-6, atol=1e-6)
-    curvature = differences(s2sad.grad(fun, target="python"))
+    curvature = differences(s2sad.grad(fun, target="python"), X)
     np.testing.assert_allclose(s2sad.hessian(fun, target="python")(X), curvature, rtol=1e-5, atol=1e-5)
 
 

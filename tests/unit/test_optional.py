@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import s2sad
+from tests.differences import differences
 
 X = np.array([0.5, 0.9, 1.1, 0.3])
 
@@ -136,20 +137,16 @@ PROGRAMS = [
 ]  # fmt: skip
 
 
-def differences(fun):
-    return np.array([(fun(X + e) - fun(X - e)) / 2e-6 for e in 1e-6 * np.eye(4)])
-
-
 @pytest.mark.parametrize("target", ["python", "cpu"])
 @pytest.mark.parametrize("fun", PROGRAMS)
 def test_a_flag_says_whether_there_is_a_value(fun, target):
-    bar = differences(fun)
+    bar = differences(fun, X)
     value, gradient = s2sad.value_and_grad(fun, target=target)(X)
     np.testing.assert_allclose(value, fun(X), rtol=1e-12)
     np.testing.assert_allclose(gradient, bar, rtol=1e-6, atol=1e-7)
     _, out_dot = s2sad.jvp(fun, (X,), (np.arange(4.0),), target=target)
     np.testing.assert_allclose(out_dot, bar @ np.arange(4.0), rtol=1e-6, atol=1e-7)
-    curvature = differences(s2sad.grad(fun, target="python"))
+    curvature = differences(s2sad.grad(fun, target="python"), X)
     np.testing.assert_allclose(s2sad.hessian(fun, target=target)(X), curvature, rtol=1e-6, atol=1e-6)
 
 

@@ -7,6 +7,7 @@ import pytest
 
 import s2sad
 from s2sad.errors import NotDifferentiableError
+from tests.differences import differences
 
 A = np.array([[0.9, -0.3, 0.4], [0.2, 1.1, -0.5], [-0.6, 0.1, 1.3]])
 V = np.array([1.3, -0.6, 2.7, 0.4])
@@ -56,14 +57,6 @@ PROGRAMS = [
     (largest_singular_value, A), (condition, A), (cubes_of_singular_values, A), (fitted_line, V),
     (products_in_place, V), (halves, V), (parts_of_complex_numbers, V),
 ]  # fmt: skip
-
-
-def differences(fun, x):
-    steps = [np.zeros_like(x) for _ in range(x.size)]
-    for k, step in enumerate(steps):
-        step.flat[k] = 1e-6
-    rows = [(fun(x + step) - fun(x - step)) / 2e-6 for step in steps]
-    return np.stack(rows, axis=-1).reshape(np.shape(rows[0]) + x.shape)
 
 
 @pytest.mark.parametrize("target", ["python", "cpu"])
