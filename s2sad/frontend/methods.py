@@ -275,7 +275,7 @@ def _list_method(lw: Lowerer, owner: V, name: str, args: list[Value], node: Any)
         popped = Apply(ops.pop, (owner.expr,), kind.item)
         return V(lw.atom(popped, "item", lw.span(node)))
     return lw.fail(node, f"`{name}` of a growing list is not supported here",
-                   "`append`, `extend` and `pop()` are. Keep the index of the first item, or use an array.")  # fmt: skip
+                   "Only `append`, `extend`, `pop()`. Keep an index of the first item, or use an array.")  # fmt: skip
 
 
 def _joined(a: Any, b: Any) -> Any:
