@@ -36,7 +36,7 @@ from s2sad.ir.nodes import (
 )
 from s2sad.ir.types import Array, ListOf
 from s2sad.ir.views import view_base
-from s2sad.ir.walk import bound, reads, root_of, statements
+from s2sad.ir.walk import bound, exprs_of, reads, root_of, statements
 
 if TYPE_CHECKING:
     from s2sad.analysis.facts import Facts
@@ -73,34 +73,44 @@ class Alias:
 
 
 def exact_aliases(fn: Function) -> dict[str, Alias]:
-    """Return the names that are views of another name for their whole life."""
+    """Return the names that are views of another name for their whole life, which is that of one block."""
     defs: dict[str, list[Stmt]] = {}
     for stmt in statements(fn.body):
         for name in bound(stmt):
             defs.setdefault(name, []).append(stmt)
     params = {p.name for p in fn.params}
     found: dict[str, Alias] = {}
-    _scan(fn.body, defs, params, found)
+    users: dict[str, set[int]] = {}
+    for stmt in statements(fn.body):
+        for name in _mentioned(stmt):
+            users.setdefault(name, set()).add(id(stmt))
+    _scan(fn.body, defs, params, found, users)
     return found
 
 
+def _mentioned(stmt: Stmt) -> set[str]:
+    return {n for expr in exprs_of(stmt) for n in reads(expr)} | set(bound(stmt))
+
+
 def _scan(
-    body: tuple[Stmt, ...], defs: dict[str, list[Stmt]], params: set[str], found: dict[str, Alias]
-) -> None:
+    body: tuple[Stmt, ...], defs: dict[str, list[Stmt]], params: set[str], found: dict[str, Alias],
+    users: dict[str, set[int]],
+) -> None:  # fmt: skip
     from s2sad.ir.walk import blocks_of
 
+    here = {id(stmt) for stmt in statements(body)}
     for position, stmt in enumerate(body):
         if isinstance(stmt, Assign):
             base = view_base(stmt.value)
             name = stmt.target.name
-            single = len(defs.get(name, ())) == 1 and name not in params
+            single = len(defs.get(name, ())) == 1 and name not in params and users[name] <= here
             if base is not None and single and is_sure_view(stmt.value):
                 if _steady(base.name, defs, params) or _steady_here(base.name, body[position + 1 :]):
                     if _steady_index(stmt.value, base.name, body[position + 1 :]):
                         root = found[base.name].root if base.name in found else base.name
                         found[name] = Alias(name, stmt, root)
         for block in blocks_of(stmt):
-            _scan(block, defs, params, found)
+            _scan(block, defs, params, found, users)
 
 
 def _steady(name: str, defs: dict[str, list[Stmt]], params: set[str]) -> bool:

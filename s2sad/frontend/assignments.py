@@ -10,16 +10,16 @@ import gast
 import numpy as np
 
 from s2sad.errors import AliasError
-from s2sad.frontend import optional
+from s2sad.frontend import optional, rows, texts
 from s2sad.frontend.arguments import UNKNOWN, known_value
 from s2sad.frontend.containers import current, holds, is_mutable, may_be_written, write_item
 from s2sad.frontend.displays import array_of, operands
 from s2sad.frontend.exchange import exchanged_names, is_read_behind
-from s2sad.frontend.expressions import append_all, as_expr, lower_expr
+from s2sad.frontend.expressions import append_all, as_expr, list_of, lower_expr
 from s2sad.frontend.indexing import expand_index, lower_index
 from s2sad.frontend.lowerer import Contribution, Lowerer
 from s2sad.frontend.operators import BINARY, BY_SYMBOL, SYMBOLS, apply, build
-from s2sad.frontend.values import BarV, Cell, StaticV, StructV, V, Value, ZeroV, leaves_of, literal
+from s2sad.frontend.values import BarV, Cell, RowsV, StaticV, StructV, V, Value, ZeroV, leaves_of, literal
 from s2sad.ir import ops
 from s2sad.ir.nodes import Append, Apply, Assign, CallStmt, Expr, Slice, Store, Swap, Var
 from s2sad.ir.types import Array, ListOf, is_complex, rank
@@ -107,13 +107,15 @@ def _store_attribute(lw: Lowerer, target: Any, value: Value, node: Any) -> None:
 def _bind_name(lw: Lowerer, name: str, value: Value, node: Any) -> None:
     if isinstance(value, V) and _is_given_buffer(lw, name, value.expr, node):
         value = V(build(np.copy, value.expr))
+    if name in lw.texts:
+        value = texts.coded(lw, value)
     if name in lw.optional and optional.bind(lw, name, value, node):
         return
     if isinstance(value, StructV) and value.kind == "list" and name in lw.dynamic_lists:
         if value.cell is not None and _is_seen_again(lw, value.cell):
             lw.fail(node, f"`{name}` is another name of a list, and is written or grows",
                     f"Write `{name} = list(…)`, or use one name for the list.", AliasError)  # fmt: skip
-        value = _dynamic_list(lw, name, value, node)
+        value = dynamic_list(lw, name, value, node)
     lw.bind(name, value, lw.span(node))
 
 
@@ -139,8 +141,11 @@ def _is_seen_again(lw: Lowerer, cell: Cell) -> bool:
     return any(loads.count(name) > 1 for name in holders)
 
 
-def _dynamic_list(lw: Lowerer, name: str, value: StructV, node: Any) -> V:
+def dynamic_list(lw: Lowerer, name: str, value: StructV, node: Any) -> V | RowsV:
     """A list that grows or is written later: a real list, not a known structure."""
+    records = rows.records_of(lw, name, value)
+    if records is not None:
+        return rows.made(lw, lw.ir_name(name), records, value, node)
     item: Any = None
     for part in value.items:
         if not isinstance(part, V) or (item is not None and _unlike(item, part.expr.type)):
@@ -162,7 +167,7 @@ def _unlike(a: Any, b: Any) -> bool:
 def _unpack(lw: Lowerer, target: Any, value: Value, node: Any) -> None:
     items = _items_of(lw, value, len(target.elts), target, node)
     stars = [i for i, t in enumerate(target.elts) if isinstance(t, gast.Starred)]
-    if stars:
+    if stars and isinstance(value, StructV):
         at, after = stars[0], len(target.elts) - stars[0] - 1
         if len(items) < len(target.elts) - 1:
             lw.fail(node, "not enough values to unpack")
@@ -206,12 +211,23 @@ def _items_of(lw: Lowerer, value: Value, count: int, target: Any, node: Any) -> 
         case StructV(_, _, items):
             return list(items)
         case V(expr) if isinstance(expr.type, Array):
-            if any(isinstance(t, gast.Starred) for t in target.elts):
-                lw.fail(node, "an array cannot be unpacked with a star", "Use slices.")
-            base = lw.atom(expr, "row", lw.span(node))
-            return [lower_index(lw, V(base), [literal(i)], node) for i in range(count)]
+            base = V(lw.atom(expr, "row", lw.span(node)))
+            stars = [i for i, t in enumerate(target.elts) if isinstance(t, gast.Starred)]
+            if stars:
+                return _around_star(lw, base, stars[0], count - stars[0] - 1, node)
+            return [lower_index(lw, base, [literal(i)], node) for i in range(count)]
         case _:
             return lw.fail(node, "this value cannot be unpacked")
+
+
+def _around_star(lw: Lowerer, row: V, before: int, after: int, node: Any) -> list[Value]:
+    """`first, *rest = row`: the items before and behind the star, and a list of those between."""
+    first = [lower_index(lw, row, [literal(i)], node) for i in range(before)]
+    last = [lower_index(lw, row, [literal(i)], node) for i in range(-after, 0)]
+    part = Slice(literal(before), literal(-after) if after else None, None)
+    between = lower_index(lw, row, [part], node)
+    assert isinstance(between, V)
+    return [*first, list_of(lw, between, node), *last]
 
 
 def _permute(lw: Lowerer, names: list[Any], items: list[Value], node: Any) -> bool:
@@ -290,6 +306,8 @@ def _store_item(lw: Lowerer, target: Any, value: Value, node: Any, op: str = "")
             added = Contribution(slot, index, as_expr(lw, value, node))
             lw.block.append(added)  # type: ignore[arg-type]
             return
+        case RowsV():
+            rows.store(lw, base, lower_expr(lw, target.slice), value, node, op)
         case V(expr) if isinstance(expr.type, Array | ListOf):
             if _is_part(base) and isinstance(expr, Apply):
                 index = _index_items(lw, target.slice, node)

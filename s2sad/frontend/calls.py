@@ -15,6 +15,7 @@ import gast
 import numpy as np
 
 from s2sad.errors import ArgumentError, MissingRuleError
+from s2sad.frontend import rows
 from s2sad.frontend.arguments import (
     STATIC_NAMES,
     UNKNOWN,
@@ -28,6 +29,7 @@ from s2sad.frontend.containers import UNDECIDED, identified, writes_given
 from s2sad.frontend.displays import array_of, displayed, gathered, joined, makes_array, rows_as_arrays
 from s2sad.frontend.expansion import write_expansion
 from s2sad.frontend.expressions import as_expr, lower_expr, lower_test
+from s2sad.frontend.functional import Partial, call_partial
 from s2sad.frontend.indexing import lower_index
 from s2sad.frontend.infer import InferenceError, infer, infer_several
 from s2sad.frontend.iteration import static_items
@@ -38,6 +40,7 @@ from s2sad.frontend.transforms import Derivation, Linear, as_derivation, call_tr
 from s2sad.frontend.values import (
     FuncV,
     MethodV,
+    RowsV,
     StaticV,
     StructV,
     V,
@@ -65,6 +68,8 @@ def lower_call(lw: Lowerer, node: Any) -> Value:
     for part in node.args:
         if isinstance(part, gast.Starred):
             inner = lower_expr(lw, part.value)
+            if isinstance(inner, RowsV) and target == StaticV(builtins.zip):
+                return rows.columns(lw, inner, node)
             items = static_items(lw, inner)
             if items is None:
                 return lw.fail(part, "only a tuple or list of known length can be starred")
@@ -99,6 +104,8 @@ def call_value(lw: Lowerer, target: Value, args: list[Value], kwargs: dict[str, 
             return call_method(lw, target, args, kwargs, node)
         case StaticV(fn) if callable(fn):
             return call_function(lw, fn, args, kwargs, node)
+        case StructV(kind=Partial()):
+            return call_partial(lw, target, args, kwargs, node)
         case StructV(kind=Derivation() | Linear()):
             return call_transformed(lw, target, args, kwargs, node)
         case _:
@@ -475,9 +482,9 @@ def _ufunc_method(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
         target = as_expr(lw, args[0], node)
         index = args[1]
         items = list(index.items) if isinstance(index, StructV) and index.kind == "tuple" else [index]
-        from s2sad.frontend.indexing import _index_item
+        from s2sad.frontend.indexing import index_item
 
-        place = lower_index(lw, V(target), [_index_item(lw, i, node) for i in items], node)
+        place = lower_index(lw, V(target), [index_item(lw, i, node) for i in items], node)
         value = as_expr(lw, args[2], node)
         if owner is np.subtract:
             value = build(operator.neg, value)
@@ -488,6 +495,9 @@ def _ufunc_method(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
         return call_function(lw, AT[owner], args, kwargs, node)
     from s2sad.rules import folding
 
+    if name == "reduceat" and len(args) == 2 and not kwargs and _rank(args[0]) == 1 and owner in folding.FOLDED:
+        given = [array_of(lw, arg, node) for arg in args]
+        return call_user(lw, folding.reduceat, [StaticV(owner), *given], kwargs, node)
     if name in ("reduce", "accumulate") and owner in folding.FOLDED and len(args) < 3:
         if len(args) > 1:
             kwargs["axis"], args = args[1], args[:1]

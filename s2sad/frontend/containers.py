@@ -14,7 +14,7 @@ import gast
 
 from s2sad.errors import AliasError, UnsupportedSyntaxError
 from s2sad.frontend.lowerer import Lowerer
-from s2sad.frontend.values import Cell, FuncV, StructV, V, Value, leaves_of
+from s2sad.frontend.values import Cell, FuncV, RowsV, StructV, V, Value, leaves_of
 from s2sad.ir.types import ListOf
 from s2sad.ir.walk import reads
 
@@ -193,7 +193,8 @@ def writes_given(node: Any, bound: dict[str, Value]) -> bool:
 
 
 def _has_container(value: Value) -> bool:
-    return is_mutable(value) or (isinstance(value, StructV) and any(_has_container(item) for item in value.items))
+    within = isinstance(value, StructV) and any(_has_container(item) for item in value.items)
+    return is_mutable(value) or isinstance(value, RowsV) or within
 
 
 def _written(part: Any) -> str | None:

@@ -103,14 +103,14 @@ def numpy_dtype(given: Any) -> np.dtype[Any] | None:
 def _atomic_add(lw: Lowerer, path: str, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
     """`cuda.atomic.add(out, i, v)` is a `+=` that threads may do together; its adjoint is a read."""
     from s2sad.frontend.expressions import as_expr
-    from s2sad.frontend.indexing import _index_item, lower_index
+    from s2sad.frontend.indexing import index_item, lower_index
 
     if len(args) != 3:
         return lw.fail(node, "`cuda.atomic.add` takes an array, an index and a value")
     target = as_expr(lw, args[0], node)
     index = args[1]
     items = list(index.items) if isinstance(index, StructV) else [index]
-    place = lower_index(lw, V(target), [_index_item(lw, i, node) for i in items], node)
+    place = lower_index(lw, V(target), [index_item(lw, i, node) for i in items], node)
     assert isinstance(place, V)
     lw.emit(Store(place.expr, "+", as_expr(lw, args[2], node), lw.span(node), accumulate=True))
     return StaticV(None)

@@ -30,7 +30,7 @@ def makes_array(target: Value) -> bool:
 
 def rows_as_arrays(node: Any, maker: Any) -> Any:
     """`np.array([[… for y in ys] for x in xs])`: each row is made an array first, as NumPy does in the end."""
-    if not (isinstance(node, gast.ListComp) and isinstance(node.elt, gast.ListComp | gast.List)):
+    if not (isinstance(node, gast.ListComp) and isinstance(node.elt, gast.ListComp | gast.List | gast.Tuple)):
         return node
     row = gast.Call(func=maker, args=[rows_as_arrays(node.elt, maker)], keywords=[])
     made = gast.ListComp(elt=gast.copy_location(row, node.elt), generators=node.generators)

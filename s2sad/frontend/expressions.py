@@ -9,16 +9,18 @@ from typing import Any
 import gast
 import numpy as np
 
-from s2sad.frontend import optional
+from s2sad.frontend import optional, rows, texts
 from s2sad.frontend.containers import OUTSIDE, identified
 from s2sad.frontend.displays import operands
+from s2sad.frontend.generators import A_GENERATOR
 from s2sad.frontend.indexing import lower_index, lower_index_items, lower_slice, lower_subscript
 from s2sad.frontend.lowerer import Lowerer
-from s2sad.frontend.operators import BINARY, BOOL, COMPARE, UNARY, apply
+from s2sad.frontend.operators import BINARY, BOOL, UNARY, apply
 from s2sad.frontend.values import (
     FuncV,
     MethodV,
     Poison,
+    RowsV,
     StaticV,
     StructV,
     V,
@@ -35,14 +37,9 @@ from s2sad.ir.nodes import Append, Apply, Assign, Const, Expr, If, Var
 from s2sad.ir.types import ListOf, Scalar, Static
 
 _REFUSED = {
-    "Yield": ("`yield` cannot be differentiated",
-              "A generator has no single result to differentiate.\n"
-              "Return a list or an array, or give the function a rule with @custom_vjp."),
-    "YieldFrom": ("`yield from` cannot be differentiated",
-                  "A generator has no single result to differentiate.\n"
-                  "Return a list or an array, or give the function a rule with @custom_vjp."),
+    "Yield": A_GENERATOR,
+    "YieldFrom": A_GENERATOR,
     "Await": ("`await` cannot be differentiated", "Call the function outside."),
-    "Set": ("a set cannot be differentiated", "Sets have no order; use a list or an array."),
     "SetComp": ("a set cannot be differentiated", "Sets have no order; use a list or an array."),
 }  # fmt: skip
 
@@ -85,6 +82,10 @@ def lower_test(lw: Lowerer, node: Any) -> Expr | bool:
     match value:
         case StaticV(obj):
             return bool(obj)
+        case StructV(texts.Choice(options)):
+            if "" in options:
+                lw.fail(node, "whether this text is empty is not known here", 'Write `text != ""`.')
+            return True
         case StructV(_, keys, _):
             return bool(keys)
         case V(expr):
@@ -99,6 +100,8 @@ def lower_test(lw: Lowerer, node: Any) -> Expr | bool:
             return expr
         case FuncV():
             return True
+        case RowsV():
+            return Apply(operator.gt, (rows.length(value), literal(0)), BOOL)
         case _:
             return as_expr(lw, value, node)  # type: ignore[return-value]
 
@@ -117,6 +120,8 @@ def _name(lw: Lowerer, node: Any) -> Value:
             lw.fail(node, f"`{node.id}` has no single meaning here", value.reason + ".")
         if isinstance(value, StructV) and value.kind == optional.KIND:
             return optional.value_of(lw, node.id, value, node)
+        if isinstance(value, StructV) and texts.is_choice(value):
+            return texts.known(value)
         return value
     if node.id in lw.source.local_names:
         lw.fail(node, f"the local name `{node.id}` has no value here",
@@ -141,10 +146,11 @@ def outside_value(lw: Lowerer, found: Any, name: str, node: Any, read: Callable[
         return V(literal(found))
     if isinstance(found, np.ndarray | list | tuple | dict) and not _is_plain(found):
         return capture(lw, found, name, read)
-    return identified(_plain_value(lw, found, name, node), OUTSIDE)
+    return identified(plain_value(lw, found, name, node), OUTSIDE)
 
 
-def _plain_value(lw: Lowerer, found: Any, name: str, node: Any) -> Value:
+def plain_value(lw: Lowerer, found: Any, name: str, node: Any) -> Value:
+    """Return what an object outside means, containers taken apart."""
     if isinstance(found, tuple | list):
         return StructV(type(found).__name__ if not hasattr(found, "_fields") else type(found),
                        getattr(found, "_fields", tuple(range(len(found)))),
@@ -179,6 +185,10 @@ def _bin_op(lw: Lowerer, node: Any) -> Value:
             return _repeat(lw, left, count, node)
         case V(count), StructV("list" | "tuple", _, _) if fn is operator.mul and _is_count(count):
             return _repeat(lw, right, count, node)
+        case V() as a, V(count) if fn is operator.mul and _is_list(a) and _is_count(count):
+            return _repeated_list(lw, a, count, node)
+        case V(count), V() as a if fn is operator.mul and _is_list(a) and _is_count(count):
+            return _repeated_list(lw, a, count, node)
         case StaticV(x), StaticV(y) if not isinstance(x, type):
             return StaticV(fn(x, y))
         case StaticV(x), _ if isinstance(x, str) and fn is operator.mod:
@@ -200,9 +210,14 @@ def _with_zero(lw: Lowerer, fn: Any, left: Value, right: Value, node: Any) -> Va
     return ZeroV()
 
 
+def _is_list(value: Value) -> bool:
+    """Say whether a value is a list that the function builds."""
+    return isinstance(value, V) and isinstance(value.expr.type, ListOf)
+
+
 def _are_lists(a: V | StructV, b: V | StructV) -> bool:
     """Say whether both are lists, and one of them one that the function builds."""
-    built = [isinstance(value, V) and isinstance(value.expr.type, ListOf) for value in (a, b)]
+    built = [_is_list(value) for value in (a, b)]
     return any(built) and all(is_built or isinstance(v, StructV) for is_built, v in zip(built, (a, b), strict=True))
 
 
@@ -220,6 +235,18 @@ def _joined(lw: Lowerer, parts: tuple[V | StructV, V | StructV], node: Any) -> V
     lw.emit(Assign(target, Apply(ops.new_list, (), target.type), lw.span(node)))
     for part in given:
         append_all(lw, target, part, node)
+    return V(target)
+
+
+def list_of(lw: Lowerer, items: V, node: Any) -> V:
+    """`list(items)`: a new list of the items of a list or an array."""
+    source = V(lw.atom(items.expr, "items", lw.span(node)))
+    empty = isinstance(source.expr.type, ListOf) and source.expr.type.item is None
+    kind = None if empty else as_expr(lw, lower_index(lw, source, [literal(0)], node), node).type
+    target = Var(lw.list_name(), ListOf(kind))
+    lw.emit(Assign(target, Apply(ops.new_list, (), target.type), lw.span(node)))
+    if not empty:
+        append_all(lw, target, source, node)
     return V(target)
 
 
@@ -245,6 +272,17 @@ def _is_count(expr: Expr) -> bool:
     return isinstance(expr.type, Scalar) and "int" in expr.type.dtype
 
 
+def _repeated_list(lw: Lowerer, items: V, count: Expr, node: Any) -> Value:
+    """`items * n`: a new list, into which the items go n times."""
+    from s2sad.frontend.iteration import emit_loop
+
+    source = V(lw.atom(items.expr, "items", lw.span(node)))
+    target = Var(lw.list_name(), source.expr.type)
+    lw.emit(Assign(target, Apply(ops.new_list, (), target.type), lw.span(node)))
+    emit_loop(lw, count, "turn", lambda _: append_all(lw, target, source, node), node)
+    return V(target)
+
+
 def _repeat(lw: Lowerer, value: Value, count: Expr, node: Any) -> Value:
     """`[0.0] * n`: a list of known structure when n is known and small, else a filled list."""
     value = identified(value)
@@ -257,16 +295,25 @@ def _repeat(lw: Lowerer, value: Value, count: Expr, node: Any) -> Value:
     if isinstance(known, int) and (value.kind == "tuple" or shared):
         items = value.items * known
         return StructV(value.kind, tuple(range(len(items))), items)
-    if len(value.items) != 1 or value.kind != "list":
-        lw.fail(node, "only a list of one item can be repeated an unknown number of times")
+    if not value.items or value.kind != "list":
+        lw.fail(node, "only a list can be repeated an unknown number of times")
     if shared:
         lw.fail(node, "the items of this list would be one array", "Make them with `[… for _ in range(n)]`.")
     from s2sad.frontend.iteration import emit_loop
 
-    item = as_expr(lw, value.items[0], node)
-    target = Var(lw.list_name(), ListOf(item.type))
+    items = [as_expr(lw, item, node) for item in value.items]
+    kind = items[0].type
+    for item in items[1:]:
+        kind = join_types(kind, item.type, "") or lw.fail(node, "the items of this list differ in kind")
+    target = Var(lw.list_name(), ListOf(kind))
     lw.emit(Assign(target, Apply(ops.new_list, (), target.type), lw.span(node)))
-    emit_loop(lw, count, "i", lambda _: lw.emit(Append(target, item, lw.span(node))), node)
+
+    def once(turn: Expr) -> None:
+        del turn
+        for item in items:
+            lw.emit(Append(target, item, lw.span(node)))
+
+    emit_loop(lw, count, "i", once, node)
     return V(target)
 
 
@@ -353,90 +400,6 @@ def _guarded(lw: Lowerer, node: Any, is_and: bool, position: int, parts: list[Ex
     return V(name)
 
 
-def _compare(lw: Lowerer, node: Any) -> Value:
-    asked = optional.is_none(lw, node)
-    if asked is not None:
-        return StaticV(asked) if isinstance(asked, bool) else V(asked)
-    left = lower_expr(lw, node.left)
-    parts: list[Expr] = []
-    for op, comparator in zip(node.ops, node.comparators, strict=True):
-        right = lower_expr(lw, comparator)
-        result = _compare_two(lw, type(op).__name__, left, right, node)
-        if isinstance(result, bool):
-            if not result:
-                return StaticV(False)
-        else:
-            parts.append(result)
-        left = right
-    if not parts:
-        return StaticV(True)
-    return V(parts[0] if len(parts) == 1 else Apply(ops.both, tuple(parts), BOOL))
-
-
-def _compare_two(lw: Lowerer, op: str, left: Value, right: Value, node: Any) -> Expr | bool:
-    if op in ("In", "NotIn"):
-        return _membership(lw, op, left, right, node)
-    fn = COMPARE[op]
-    if op in ("Is", "IsNot"):
-        same = isinstance(left, StaticV) and isinstance(right, StaticV) and left.value is right.value
-        if isinstance(left, StaticV | FuncV) or isinstance(right, StaticV | FuncV):
-            return same if op == "Is" else not same
-        lw.fail(node, "`is` between numbers or arrays is not supported", "Compare values with `==`.")
-    if isinstance(left, StaticV) and isinstance(right, StaticV):
-        return bool(fn(left.value, right.value))
-    if isinstance(left, StaticV) ^ isinstance(right, StaticV) and op in ("Eq", "NotEq"):
-        static = left if isinstance(left, StaticV) else right
-        assert isinstance(static, StaticV)
-        if static.value is None or isinstance(static.value, str):
-            return op == "NotEq"
-    if isinstance(left, StructV) and isinstance(right, StructV) and op in ("Eq", "NotEq"):
-        return _compare_structs(lw, op, left, right, node)
-    numbers = [_number_of(value) for value in (left, right)]
-    if None not in numbers:
-        return bool(fn(*numbers))
-    left, right = operands(lw, left, right, node)
-    result = apply(lw, fn, (as_expr(lw, left, node), as_expr(lw, right, node)), {}, node).expr
-    known = getattr(result.type, "value", None)
-    return known if isinstance(known, bool) else result
-
-
-def _number_of(value: Value) -> Any:
-    """Return the number that a value is at transform time, or None."""
-    if isinstance(value, StaticV):
-        return value.value if isinstance(value.value, int | float) else None
-    return value.expr.value if isinstance(value, V) and isinstance(value.expr, Const) else None
-
-
-def _compare_structs(lw: Lowerer, op: str, left: StructV, right: StructV, node: Any) -> Expr | bool:
-    if left.keys != right.keys:
-        return op == "NotEq"
-    parts = [_compare_two(lw, "Eq", a, b, node) for a, b in zip(left.items, right.items, strict=True)]
-    if any(part is False for part in parts):
-        return op == "NotEq"
-    open_parts = [part for part in parts if not isinstance(part, bool)]
-    if not open_parts:
-        return op == "Eq"
-    equal = open_parts[0] if len(open_parts) == 1 else Apply(ops.both, tuple(open_parts), BOOL)
-    return equal if op == "Eq" else Apply(operator.not_, (equal,), BOOL)
-
-
-def _membership(lw: Lowerer, op: str, left: Value, right: Value, node: Any) -> Expr | bool:
-    if isinstance(right, StructV) and right.kind == "dict":
-        return (getattr(left, "value", None) in right.keys) == (op == "In")
-    if isinstance(right, StaticV) and isinstance(left, StaticV):
-        return (left.value in right.value) == (op == "In")
-    if isinstance(right, StructV):
-        parts = [_compare_two(lw, "Eq", left, item, node) for item in right.items]
-        if any(part is True for part in parts):
-            return op == "In"
-        exprs = [part for part in parts if not isinstance(part, bool)]
-        if not exprs:
-            return op != "In"
-        found = exprs[0] if len(exprs) == 1 else Apply(ops.either, tuple(exprs), BOOL)
-        return found if op == "In" else Apply(operator.not_, (found,), BOOL)
-    return lw.fail(node, "`in` is only supported for containers of known structure")
-
-
 def _if_exp(lw: Lowerer, node: Any) -> Value:
     test = lower_test(lw, node.test)
     if isinstance(test, bool):
@@ -451,6 +414,9 @@ def _if_exp(lw: Lowerer, node: Any) -> Value:
         lw.block = outer
     lw.proven = proven
     (then, a), (other, b) = sides
+    text = texts.chosen(lw, test, a, b, node)
+    if text is not None:
+        return text
     simple = not then and not other and isinstance(a, V) and isinstance(b, V)
     numbers = all(isinstance(x, V) and isinstance(x.expr.type, Scalar) for x in (a, b))
     if simple and numbers and isinstance(a, V) and isinstance(b, V):
@@ -496,6 +462,12 @@ def _tuple(lw: Lowerer, node: Any) -> Value:
             items.append(lower_expr(lw, part))
     kind = "tuple" if isinstance(node, gast.Tuple) else "list"
     return StructV(kind, tuple(range(len(items))), tuple(items))
+
+
+def _set(lw: Lowerer, node: Any) -> Value:
+    from s2sad.frontend.comparisons import set_of
+
+    return set_of(lw, [lower_expr(lw, part) for part in node.elts], node)
 
 
 def _dict(lw: Lowerer, node: Any) -> Value:
@@ -557,6 +529,12 @@ def _attribute(lw: Lowerer, node: Any) -> Value:
     return attribute(lw, lower_expr(lw, node.value), node.attr, node)
 
 
+def _compare(lw: Lowerer, node: Any) -> Value:
+    from s2sad.frontend.comparisons import lower_compare
+
+    return lower_compare(lw, node)
+
+
 def _call(lw: Lowerer, node: Any) -> Value:
     from s2sad.frontend.calls import lower_call
 
@@ -572,7 +550,7 @@ def _comprehension(lw: Lowerer, node: Any) -> Value:
 _EXPRESSIONS: dict[str, Any] = {
     "Constant": _constant, "Name": _name, "BinOp": _bin_op, "UnaryOp": _unary_op,
     "BoolOp": _bool_op, "Compare": _compare, "IfExp": _if_exp, "Tuple": _tuple, "List": _tuple,
-    "Dict": _dict, "NamedExpr": _named_expr, "Lambda": _lambda, "JoinedStr": _joined_str,
+    "Dict": _dict, "Set": _set, "NamedExpr": _named_expr, "Lambda": _lambda, "JoinedStr": _joined_str,
     "Attribute": _attribute, "Call": _call, "Subscript": lower_subscript, "Slice": lower_slice,
     "ListComp": _comprehension, "GeneratorExp": _comprehension, "DictComp": _comprehension,
 }  # fmt: skip

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import builtins
+import collections
+import functools
 import itertools
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import gast
 import numpy as np
 
 from s2sad.frontend.lowerer import Lowerer
-from s2sad.frontend.values import IterV, RangeV, StaticV, StructV, V, Value, const
+from s2sad.frontend.values import IterV, RangeV, RowsV, StaticV, StructV, V, Value, const
 
 
 def lower_map(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
@@ -25,6 +28,54 @@ def lower_map(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: An
     lw.env[together] = StaticV(builtins.zip)
     names = ", ".join(items)
     return _expression(lw, f"[{given[0]}({names}) for {names} in {together}({', '.join(given[1:])})]", node)
+
+
+@dataclass(frozen=True, slots=True)
+class Partial:
+    """A function with some of its arguments, as the kind of a structure of them."""
+
+    positional: int
+
+
+def lower_partial(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    """`functools.partial(f, a, b=c)`: the function and its arguments, as they are now."""
+    del lw, node
+    keys = ("func", *range(len(args) - 1), *kwargs)
+    return StructV(Partial(len(args) - 1), keys, (*args, *kwargs.values()))
+
+
+def call_partial(
+    lw: Lowerer, made: StructV, args: list[Value], kwargs: dict[str, Value], node: Any
+) -> Value:
+    """Call a function with the arguments that it has, then those that are new."""
+    from s2sad.frontend.calls import call_value
+
+    assert isinstance(made.kind, Partial)
+    first, last = made.items[1 : made.kind.positional + 1], made.kind.positional + 1
+    named = dict(zip(made.keys[last:], made.items[last:], strict=True))
+    return call_value(lw, made.items[0], [*first, *args], {**named, **kwargs}, node)
+
+
+def lower_namedtuple(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    """`namedtuple("Point", "x y")`: one class, however often it is read."""
+    from s2sad.frontend.arguments import UNKNOWN, known_value
+
+    known = [known_value(arg) for arg in args]
+    if len(known) != 2 or kwargs or any(value is UNKNOWN for value in known):
+        return lw.fail(node, "only a namedtuple of a known name and known fields is read here", "Define it outside.")
+    return StaticV(_namedtuple(*known))
+
+
+@functools.cache
+def _namedtuple(name: str, fields: Any) -> Any:
+    make: Any = collections.namedtuple
+    return make(name, fields)
+
+
+def lower_list(lw: Lowerer, items: Value, node: Any) -> Value:
+    """`list(zip(a, b))`: the items of an iterator."""
+    (given,), item = _named(lw, [items]), lw.fresh("item")
+    return _expression(lw, f"[{item} for {item} in {given}]", node)
 
 
 def lower_filter(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
@@ -55,15 +106,44 @@ def lower_sorted(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node:
     from s2sad.frontend.calls import call_function
     from s2sad.frontend.displays import array_of
 
-    if len(args) != 1 or kwargs.keys() - {"reverse"}:
-        return lw.fail(node, "`sorted` with a key is not supported", "Take the order from np.argsort of the keys.")
     backwards = known_value(kwargs.get("reverse", const(False)))
-    if not isinstance(backwards, bool):
-        return lw.fail(node, "`reverse` must be known at transform time")
+    if len(args) != 1 or kwargs.keys() - {"reverse", "key"} or not isinstance(backwards, bool):
+        return lw.fail(node, "`sorted` takes items, a key, and a `reverse` that is known at transform time")
+    key = kwargs.get("key", StaticV(None))
+    if key != StaticV(None) or isinstance(args[0], RowsV):
+        return _sorted_by(lw, args[0], key, backwards, node)
     ordered = call_function(lw, np.sort, [array_of(lw, args[0], node)], {}, node)
     if not backwards:
         return ordered
     return call_function(lw, np.flip, [ordered], {}, node)
+
+
+def _sorted_by(lw: Lowerer, items: Value, key: Value, backwards: bool, node: Any) -> Value:
+    """The items in the order of their keys; those with equal keys stay as they are."""
+    from s2sad.frontend import rows
+    from s2sad.frontend.displays import array_of
+    from s2sad.frontend.indexing import lower_index
+
+    if key == StaticV(None):
+        return lw.fail(node, "`sorted` of records needs a key", "Write `key=lambda record: record[0]`.")
+    if isinstance(items, StructV):
+        items = rows.of_display(lw, items, node) or array_of(lw, items, node)
+    if isinstance(items, RowsV):
+        items = rows.copied(lw, items, node)
+    else:
+        items = array_of(lw, items, node)
+        if not isinstance(items, V):
+            return lw.fail(node, "`sorted` of items that are not known is not supported",
+                           "Take the order from np.argsort of an array of the keys.")  # fmt: skip
+    given, judge, array, argsort = _named(lw, [items, key, StaticV(np.array), StaticV(np.argsort)])
+    item, sign = lw.fresh("item"), "-" if backwards else ""
+    keys = f"{array}([{judge}({item}) for {item} in {given}])"
+    order = _expression(lw, f'{argsort}({sign}{keys}, kind="stable")', node)
+    assert isinstance(order, V)
+    order = V(lw.atom(order.expr, "order", lw.span(node)))
+    if isinstance(items, RowsV):
+        return rows.ordered(lw, items, order, node)
+    return lower_index(lw, items, [order.expr], node)
 
 
 def lower_extreme_by_key(lw: Lowerer, sign: str, args: list[Value], key: Value, node: Any) -> Value:

@@ -8,17 +8,21 @@ from typing import Any
 import gast
 import numpy as np
 
-from s2sad.errors import ArgumentError, Span
+from s2sad.errors import ArgumentError, Span, UnsupportedSyntaxError
 from s2sad.frontend.containers import OF_THE_CALLER, UNDECIDED, identified, returns_given
+from s2sad.frontend.generators import A_GENERATOR, is_list_builder
 from s2sad.frontend.inline import dynamic_lists
 from s2sad.frontend.lists import settled
 from s2sad.frontend.lowerer import BottomReached, Captured, Context, Instance, Lowerer
 from s2sad.frontend.optional import KindFound, optional_names
 from s2sad.frontend.source import Source, source_of, unwrap
 from s2sad.frontend.statements import lower_block
+from s2sad.frontend.texts import changing_texts
 from s2sad.frontend.values import StaticV, StructV, V, Value, const, join_types, leaves_of, rebuild, type_of
 from s2sad.ir.nodes import CallStmt, Const, Expr, Function, Param, Return, Stmt, Var
-from s2sad.ir.types import Static, Struct, Type
+from s2sad.ir.types import ListOf, Static, Struct, Type
+
+_MAX_KINDS = 12
 
 
 def instantiate(ctx: Context, fun: Any, types: tuple[Type, ...], span: Span) -> Instance:
@@ -31,6 +35,12 @@ def instantiate(ctx: Context, fun: Any, types: tuple[Type, ...], span: Span) -> 
     key = (_identity(fun), tuple(_key(kind) for kind in types))
     if key in ctx.instances:
         return ctx.instances[key]
+    if sum(i.fun is fun and i.function is None for i in ctx.instances.values()) > _MAX_KINDS:
+        raise UnsupportedSyntaxError(
+            f"`{source.name}` calls itself with arguments of ever new kinds", source.span(source.node),
+            "A list or tuple that grows with each call has no single type. Pass an array, or a list that is "
+            "appended to in place.",
+        )  # fmt: skip
     instance = Instance(ctx.unique(source.name), fun, types)
     ctx.instances[key] = instance
     ctx.keep.append(fun)
@@ -118,9 +128,11 @@ def _lower_into(
     used = {n.id for n in gast.walk(source.node) if isinstance(n, gast.Name)}.union(names)
     lw = Lowerer(
         ctx, source, dict(env), [], used, instance, dynamic_lists=dynamic_lists(source.node, source),
-        optional=optional_names(source.node),
+        optional=optional_names(source.node), texts=changing_texts(source.node),
     )  # fmt: skip
     entered = next(iter(ctx.instances.values())) is instance
+    if entered and is_list_builder(source.node):
+        lw.fail(source.node, *A_GENERATOR)
     for name, kind in zip(names, types, strict=True):
         leaves = _parameter_leaves(lw, name, kind)
         params.extend(Param(leaf.name, leaf.type) for leaf in leaves)
@@ -130,6 +142,9 @@ def _lower_into(
         if bottomed:
             return False
         lw.results.append(StaticV(None))
+    if _returns_lists_of_both_forms(lw):
+        ctx.lists_returned.add(id(source.node))
+        raise KindFound
     instance.result = _joined_result(lw, source)
     instance.returns_given = any(returns_given(value) for value in lw.results)
     instance.captured = list(lw.captured.values())
@@ -189,6 +204,13 @@ def _flat(kind: Type) -> list[Type]:
             return []
         case _:
             return [kind]
+
+
+def _returns_lists_of_both_forms(lw: Lowerer) -> bool:
+    """Say whether a function returns a display on one path, and a list that it builds on another."""
+    kinds = [type_of(value) for value in lw.results]
+    built = any(isinstance(kind, ListOf) for kind in kinds)
+    return built and any(isinstance(kind, Struct) and kind.kind == "list" for kind in kinds)
 
 
 def _joined_result(lw: Lowerer, source: Source) -> Type:

@@ -8,10 +8,11 @@ from typing import Any, cast
 import gast
 import numpy as np
 
+from s2sad.frontend import rows
 from s2sad.frontend.infer import broadcast_dims, fresh_dim
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.operators import apply, build
-from s2sad.frontend.values import SliceV, StaticV, StructV, V, Value, ZeroV, literal, pack
+from s2sad.frontend.values import RowsV, SliceV, StaticV, StructV, V, Value, ZeroV, literal, pack
 from s2sad.ir import ops
 from s2sad.ir.nodes import Append, Apply, Assign, Const, Expr, Index, Slice, Var
 from s2sad.ir.types import Array, Dim, ListOf, Scalar, Static, Sym, not_one
@@ -34,6 +35,8 @@ def lower_subscript(lw: Lowerer, node: Any) -> Value:
             key = lower_expr(lw, node.slice)
             known = key.value if isinstance(key, StaticV) else getattr(getattr(key, "expr", None), "value", None)
             return outside_value(lw, obj[known], "item", node, lambda: obj[known])
+        case RowsV():
+            return rows.at(lw, base, lower_expr(lw, node.slice), node)
         case V(expr) if isinstance(expr.type, Array | ListOf | Scalar):
             return lower_index(lw, base, lower_index_items(lw, node.slice, node), node)
         case _:
@@ -94,13 +97,14 @@ def lower_index_items(lw: Lowerer, node: Any, at: Any) -> list[Any]:
     for part in parts:
         value = lower_expr(lw, part)
         if isinstance(value, StructV) and value.kind == "tuple" and not isinstance(node, gast.Tuple):
-            items.extend(_index_item(lw, v, part) for v in value.items)
+            items.extend(index_item(lw, v, part) for v in value.items)
         else:
-            items.append(_index_item(lw, value, part))
+            items.append(index_item(lw, value, part))
     return items
 
 
-def _index_item(lw: Lowerer, value: Value, node: Any) -> Any:
+def index_item(lw: Lowerer, value: Value, node: Any) -> Any:
+    """Return one item of an index: an expression, a slice, or `...`."""
     from s2sad.frontend.expressions import as_expr
 
     match value:
@@ -155,12 +159,9 @@ def _list_slice(lw: Lowerer, base: V, part: Slice, node: Any) -> Value:
     """`items[a:b]` of a list that the function builds: a list of its own."""
     from s2sad.frontend.iteration import emit_loop
 
-    if part.step is not None and getattr(part.step.type, "value", None) != 1:
-        lw.fail(node, "a slice of a growing list takes steps of one only", "Use an array.")
     items = lw.atom(base.expr, "items", lw.span(node))
     length: Expr = Apply(ops.length, (items,), Scalar("int64", True))
-    start = _bound(part.lower, length, literal(0))
-    count = build(operator.sub, _bound(part.upper, length, length), start)
+    start, count, step = _counted(lw, part, length, node)
     assert isinstance(items.type, ListOf)
     assert items.type.item is not None
     made = Var(lw.list_name(), items.type)
@@ -168,11 +169,28 @@ def _list_slice(lw: Lowerer, base: V, part: Slice, node: Any) -> Value:
     item = items.type.item
 
     def body(i: Expr) -> None:
-        place = i if getattr(start.type, "value", None) == 0 else build(operator.add, start, i)
+        place = i if step == 1 else build(operator.mul, i, literal(step))
+        place = place if getattr(start.type, "value", None) == 0 else build(operator.add, start, place)
         lw.emit(Append(made, Index(items, (place,), item), lw.span(node)))
 
     emit_loop(lw, count, "i", body, node)
     return V(made)
+
+
+def _counted(lw: Lowerer, part: Slice, length: Expr, node: Any) -> tuple[Expr, Expr, int]:
+    """Return where a slice of a list begins, how many items it has, and its step."""
+    step = 1 if part.step is None else getattr(part.step.type, "value", None)
+    whole = part.lower is None and part.upper is None
+    if not isinstance(step, int) or step == 0 or (step < 0 and not whole):
+        lw.fail(node, "this slice of a growing list is not supported",
+                "Its step must be known, and a negative one goes through the whole list.")  # fmt: skip
+    assert isinstance(step, int)
+    start = build(operator.sub, length, literal(1)) if step < 0 else _bound(part.lower, length, literal(0))
+    count = length if whole else build(operator.sub, _bound(part.upper, length, length), start)
+    if abs(step) > 1:
+        rounded = build(operator.add, count, literal(abs(step) - 1))
+        count = build(operator.floordiv, rounded, literal(abs(step)))
+    return start, count, step
 
 
 def _bound(given: Expr | None, length: Expr, missing: Expr) -> Expr:

@@ -11,6 +11,7 @@ from s2sad.frontend.containers import identified
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.optional import optional_names
 from s2sad.frontend.source import Source, has_source, source_of, unwrap
+from s2sad.frontend.texts import changing_texts
 from s2sad.frontend.values import FuncV, StaticV, StructV, V, Value
 from s2sad.ir.nodes import Const, Var
 from s2sad.ir.types import Scalar
@@ -102,9 +103,12 @@ def _inline(
         ctx=lw.ctx, source=source, env=dict(outer_env), block=lw.block, names=lw.names,
         instance=lw.instance, captured=lw.captured, loops=[], results=[], rename={},
         dynamic_lists=dynamic_lists(fn_node, source), optional=optional_names(fn_node),
+        texts=changing_texts(fn_node),
         contributing=lw.contributing, depth=lw.depth + 1,
         outer=lw, definer=None if local is None else local.owner, parts=lw.parts,
     )  # fmt: skip
+    if local is not None and local.owner is not None and _straight(body):
+        _share(inner, lw, local, _nonlocal_names(local, body))
     bound = bind_parameters(
         inner, fn_node, source, args, kwargs, node, None if local is None else local.defaults
     )
@@ -121,7 +125,32 @@ def _inline(
         lower_block(inner, [last])
     lw.names = inner.names
     lw.bottomed = lw.bottomed or inner.bottomed
+    lw.env.update({name: inner.env[name] for name in inner.shared if name in inner.env})
     return result
+
+
+def _nonlocal_names(fn: FuncV, body: list[Any], seen: tuple[Any, ...] = ()) -> frozenset[str]:
+    """Return the names around a function that it writes, or that one of its neighbours writes which it calls."""
+    found = {name for s in body for n in _own(s) if isinstance(n, gast.Nonlocal) for name in n.names}
+    for called in {n.id for s in body for n in _own(s) if isinstance(n, gast.Name)}:
+        other = fn.scope.get(called)
+        if isinstance(other, FuncV) and other.owner is fn.owner and other.node not in seen:
+            found |= _nonlocal_names(other, _body(other.node), (*seen, fn.node))
+    return frozenset(found)
+
+
+def _share(inner: Lowerer, caller: Lowerer, fn: FuncV, names: frozenset[str]) -> None:
+    """Let an inner function write names of the one around it, which calls it or calls one that calls it."""
+    assert inner.rename is not None
+    if fn.owner is not caller:
+        if fn.owner is not caller.definer or not names <= caller.shared:
+            return
+        names = caller.shared
+        inner.env.update({name: caller.env[name] for name in names if name in caller.env})
+    inner.rename.update({name: caller.ir_name(name) for name in names})
+    inner.shared = names
+    inner.dynamic_lists |= caller.dynamic_lists & names
+    inner.optional |= caller.optional & names
 
 
 def _named(lw: Lowerer, name: str, value: Value, body: list[Any], span: Any) -> Value:
@@ -166,22 +195,28 @@ def dynamic_lists(node: Any, source: Source | None = None) -> frozenset[str]:
     return _dynamic_lists(node, source, ())
 
 
-def _dynamic_lists(node: Any, source: Source | None, callers: tuple[Any, ...]) -> frozenset[str]:
-    found = _grown_here(node)
+def _dynamic_lists(
+    node: Any, source: Source | None, callers: tuple[Any, ...], repeated: bool = False
+) -> frozenset[str]:
+    """Return the same; `repeated`: the function may be called several times with one list."""
+    straight = set[int]() if repeated else _run_once(node)
+    found = _grown_here(node, straight)
     inner = {n.name: n for n in gast.walk(node) if isinstance(n, gast.FunctionDef) and n is not node}
     same: list[tuple[str, str]] = []
     for n in gast.walk(node):
         if isinstance(n, gast.Assign) and isinstance(n.value, gast.Name):
             same += [(target.id, n.value.id) for target in n.targets if isinstance(target, gast.Name)]
         elif isinstance(n, gast.Call) and isinstance(n.func, gast.Name):
-            found |= _grown_by(n, inner, source, (*callers, node))
+            found |= _grown_by(n, inner, source, (*callers, node), id(n) not in straight)
     for _ in same:
         for a, b in same:
             found |= {a, b} if found & {a, b} else set()
     return frozenset(found)
 
 
-def _grown_by(call: Any, inner: dict[str, Any], source: Source | None, callers: tuple[Any, ...]) -> set[str]:
+def _grown_by(
+    call: Any, inner: dict[str, Any], source: Source | None, callers: tuple[Any, ...], repeated: bool
+) -> set[str]:
     """Return the names passed to a function that grows the list it is given."""
     named = [(k, a.id) for k, a in enumerate(call.args) if isinstance(a, gast.Name)]
     if not named:
@@ -199,18 +234,22 @@ def _grown_by(call: Any, inner: dict[str, Any], source: Source | None, callers: 
         callee = its_source.node
     if callee is None or any(callee is c for c in callers) or isinstance(callee, gast.Lambda):
         return set()
-    grown = _dynamic_lists(callee, its_source, callers)
+    grown = _dynamic_lists(callee, its_source, callers, repeated)
     parameters = [a.id for a in [*callee.args.posonlyargs, *callee.args.args]]
     return {name for k, name in named if k < len(parameters) and parameters[k] in grown}
 
 
-def _grown_here(node: Any) -> set[str]:
-    found: set[str] = set()
+def _run_once(node: Any) -> set[int]:
+    """Return the calls that are statements of a function's body itself: a list has a known length around them."""
     body = [] if isinstance(node, gast.Lambda) else node.body
-    straight = {id(s.value) for s in body if isinstance(s, gast.Expr | gast.Assign)}
+    return {id(s.value) for s in body if isinstance(s, gast.Expr | gast.Assign)}
+
+
+def _grown_here(node: Any, straight: set[int]) -> set[str]:
+    found: set[str] = set()
     for n in gast.walk(node):
         method = n.func if isinstance(n, gast.Call) and isinstance(n.func, gast.Attribute) else None
-        if id(n) in straight:  # run once, so that the list has a known length before and after
+        if id(n) in straight:
             continue
         if method is not None and method.attr in ("append", "pop", "extend", "insert"):
             if isinstance(n.func.value, gast.Name):

@@ -8,16 +8,17 @@ from typing import Any
 import gast
 
 from s2sad.errors import MissingRuleError, UnsupportedSyntaxError
+from s2sad.frontend import rows
 from s2sad.frontend.containers import current
 from s2sad.frontend.expressions import as_expr, lower_expr, lower_test
 from s2sad.frontend.indexing import lower_index
 from s2sad.frontend.infer import InferenceError, infer
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.operators import build
-from s2sad.frontend.values import IterV, RangeV, Scope, StaticV, StructV, V, Value, const, leaves_of, literal
+from s2sad.frontend.values import IterV, RangeV, RowsV, Scope, StaticV, StructV, V, Value, const, leaves_of, literal
 from s2sad.ir import ops
 from s2sad.ir.nodes import Append, Apply, Assign, Const, Expr, For, If, Var
-from s2sad.ir.types import Array, ListOf, Scalar, is_inexact
+from s2sad.ir.types import Array, ListOf, Scalar, Struct, is_inexact
 
 INT = Scalar("int64", weak=True)
 _MAX_UNROLL = 64
@@ -95,7 +96,7 @@ def static_items(lw: Lowerer, iterable: Value) -> list[Value] | None:
             for part, column in zip(parts, columns, strict=True):
                 rows.append(column if column is not None else _first_items(lw, part, count))
             return [StructV("tuple", tuple(range(len(parts))), tuple(row[i] for row in rows)) for i in range(count)]
-        case StaticV(obj) if isinstance(obj, tuple | list | range):
+        case StaticV(obj) if isinstance(obj, tuple | list | range | frozenset | set):
             return [StaticV(o) if not isinstance(o, int | float) else const(o) for o in obj]
         case _:
             return None
@@ -241,6 +242,10 @@ def _indexable(lw: Lowerer, iterable: Value, node: Any) -> tuple[Expr, Callable[
             if isinstance(expr.type, Array):
                 length = build(ops.dim, base, literal(0))
             return length, lambda i: lower_index(lw, V(base), [i], node)
+        case RowsV():
+            if node is not None and any(_grows(lw, leaf, node) for leaf in leaves_of(iterable)):
+                lw.fail(node, "this list changes its length while it is looped over", "Loop over a copy of it.")
+            return rows.length(iterable), lambda i: rows.item(lw, iterable, i, node)
         case RangeV(start, stop, step):
             if getattr(start.type, "value", None) == 0 and getattr(step.type, "value", None) == 1:
                 return stop, V
@@ -294,7 +299,8 @@ def _grows(lw: Lowerer, items: Expr, loop: Any) -> bool:
         if isinstance(n, gast.Call) and isinstance(n.func, gast.Attribute) and isinstance(n.func.value, gast.Name)
         and n.func.attr in ("append", "pop", "extend", "insert", "clear", "remove")
     ]  # fmt: skip
-    return any(isinstance(held := lw.env.get(name), V) and held.expr == items for name in changed)
+    held = [lw.env.get(name) for name in changed]
+    return any(items in leaves_of(value) for value in held if isinstance(value, V | RowsV))
 
 
 def _product(sizes: list[Expr]) -> Expr:
@@ -359,6 +365,12 @@ def _comprehension(lw: Lowerer, node: Any, name: str | None) -> Value:
     before = dict(lw.env)
     _nested(lw, node, list(node.generators), target, item_type)
     lw.env = before
+    if isinstance(item_type[0], Struct):
+        behind = lw.block[position:]
+        del lw.block[position:]
+        made = rows.empty(lw, target.name, item_type[0], node)
+        lw.block.extend(behind)
+        return made
     kind = ListOf(item_type[0])
     final = Var(target.name, kind)
     lw.block.insert(position, Assign(final, Apply(ops.new_list, (), kind), lw.span(node)))
@@ -370,9 +382,13 @@ def _nested(lw: Lowerer, node: Any, generators: list[Any], target: Var, found: l
     from s2sad.frontend.assignments import assign_target
 
     if not generators:
-        value = as_expr(lw, lower_expr(lw, node.elt), node.elt)
-        found.append(value.type)
-        lw.emit(Append(Var(target.name, ListOf(value.type)), value, lw.span(node)))
+        value = lower_expr(lw, node.elt)
+        if isinstance(value, StructV):
+            found.append(rows.append_parts(lw, target.name, value, node))
+            return
+        item = as_expr(lw, value, node.elt)
+        found.append(item.type)
+        lw.emit(Append(Var(target.name, ListOf(item.type)), item, lw.span(node)))
         return
     generator, rest = generators[0], generators[1:]
     iterable = lower_expr(lw, generator.iter)

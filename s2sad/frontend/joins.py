@@ -6,7 +6,7 @@ from typing import Any
 
 from s2sad.frontend.containers import Meeting
 from s2sad.frontend.lowerer import Lowerer
-from s2sad.frontend.values import FuncV, Poison, StaticV, StructV, V, Value, forget, join_types
+from s2sad.frontend.values import FuncV, Poison, RowsV, StaticV, StructV, V, Value, forget, join_types
 from s2sad.ir.nodes import Const, Var
 
 
@@ -48,6 +48,13 @@ def _join(meeting: Meeting, name: str, a: Value, b: Value, phi: str) -> Value:
                 for key, x, y in zip(keys, items, parts, strict=True)
             )
             return StructV(kind, keys, joined, meeting.cell(a, b))
+        case RowsV(kind, keys, items), RowsV(other, others, parts) if kind == other and keys == others:
+            joined = tuple(
+                _join(meeting, f"{name}_{key}", x, y, f"{phi}.{key}" if phi else "")
+                for key, x, y in zip(keys, items, parts, strict=True)
+            )
+            torn = next((item for item in joined if isinstance(item, Poison)), None)
+            return RowsV(kind, keys, joined) if torn is None else torn
         case StaticV(x), StaticV(y):
             if x is y:
                 return a
@@ -92,6 +99,8 @@ def _forget(value: Value, phi: str) -> Value:
         case StructV(kind, keys, items):
             parts = tuple(_forget(i, f"{phi}.{k}") for k, i in zip(keys, items, strict=True))
             return StructV(kind, keys, parts, value.cell)
+        case RowsV(kind, keys, items):
+            return RowsV(kind, keys, tuple(_forget(i, f"{phi}.{k}") for k, i in zip(keys, items, strict=True)))
         case _:
             return value
 
@@ -112,6 +121,8 @@ def _same(a: Value, b: Value) -> bool:
         case StructV(_, ka, xs), StructV(_, kb, ys):
             refused = [v.cell is not None and bool(v.cell.refusal) for v in (a, b)]
             return ka == kb and refused[0] == refused[1] and all(_same(x, y) for x, y in zip(xs, ys, strict=True))
+        case RowsV(_, ka, xs), RowsV(_, kb, ys):
+            return ka == kb and all(_same(x, y) for x, y in zip(xs, ys, strict=True))
         case Poison(), Poison():
             return True
         case _:

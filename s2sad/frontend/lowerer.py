@@ -8,7 +8,7 @@ from typing import Any
 
 from s2sad.errors import NOWHERE, Span, UnsupportedSyntaxError
 from s2sad.frontend.source import Source
-from s2sad.frontend.values import Scope, StaticV, StructV, V, Value
+from s2sad.frontend.values import RowsV, Scope, StaticV, StructV, V, Value
 from s2sad.ir.nodes import Assign, Expr, Function, Stmt, Var
 from s2sad.ir.types import Type
 
@@ -72,6 +72,10 @@ class Context:
     """How many rules of the user's are being lowered, one inside the other."""
     optional_kinds: dict[Any, tuple[str, int]] = field(default_factory=dict[Any, tuple[str, int]])
     """The dtype and rank of what a name that starts as None gets later, by function and name."""
+    row_kinds: dict[Any, Type] = field(default_factory=dict[Any, Type])
+    """The records that a list holds which starts empty, by function and name."""
+    lists_returned: set[int] = field(default_factory=set[int])
+    """The functions that return a list which they build, on one of their paths at least."""
     keep: list[Any] = field(default_factory=list[Any])
     """Objects whose identity is part of a key, kept alive."""
     device: bool = False
@@ -124,6 +128,8 @@ class Lowerer:
     """Lowering a rule of ours: what it names is never written, so that a name for a name needs no copy."""
     optional: frozenset[str] = frozenset()
     """Names that may be None."""
+    texts: frozenset[str] = frozenset()
+    """Names that hold different texts."""
     proven: frozenset[str] = frozenset()
     """Those of them that have a value on the path being lowered."""
     wanted: str | None = None
@@ -137,6 +143,8 @@ class Lowerer:
     """The lowering that this one is written into."""
     definer: Lowerer | None = None
     """The lowering that the function being written in was defined in."""
+    shared: frozenset[str] = frozenset()
+    """Names of the function around that an inner function writes: `nonlocal`."""
     parts: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
     """Names of variables that hold the items of a container, by the container's name and the key."""
     bottomed: bool = False
@@ -215,7 +223,7 @@ class Lowerer:
                 self.names.add(ir_name)
                 self.emit(Assign(target, expr, span))
                 return V(target)
-            case StructV(_, keys, items):
+            case StructV(_, keys, items) | RowsV(_, keys, items):
                 names = [self.part_name(ir_name, key) for key in keys]
                 items = self._read_before(names, items, span)
                 parts = tuple(self.store_value(n, item, span) for n, item in zip(names, items, strict=True))
@@ -240,7 +248,7 @@ class Lowerer:
 
     def variables(self, name: str, value: Value) -> set[str]:
         """Return the variables that a value is stored in, under a name."""
-        if not isinstance(value, StructV):
+        if not isinstance(value, StructV | RowsV):
             return {name}
         parts = [self.variables(self.part_name(name, k), v) for k, v in zip(value.keys, value.items, strict=True)]
         return set[str]().union(*parts)

@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from s2sad.errors import ArgumentError
+from s2sad.frontend import rows
 from s2sad.frontend.containers import current, identified, rewrite, scopes, write_item
-from s2sad.frontend.expressions import append_all, as_expr, outside_value
+from s2sad.frontend.expressions import append_all, as_expr, list_of, outside_value
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.operators import apply, build
-from s2sad.frontend.values import MethodV, StaticV, StructV, V, Value, ZeroV, literal
+from s2sad.frontend.values import MethodV, RowsV, StaticV, StructV, V, Value, ZeroV, literal
 from s2sad.ir import ops
-from s2sad.ir.nodes import Append, Apply, Index, Slice, Store
+from s2sad.ir.nodes import Append, Apply, Assign, Index, Slice, Store, Var
 from s2sad.ir.types import Array, ListOf, Scalar, is_complex
 
 _AS_FUNCTIONS: dict[str, Any] = {
@@ -52,6 +53,8 @@ def attribute(lw: Lowerer, owner: Value, name: str, node: Any) -> Value:
             return _array_attribute(lw, owner, expr.type, name, node)
         case V(expr) if isinstance(expr.type, ListOf):
             return MethodV(owner, name)
+        case RowsV():
+            return MethodV(owner, name)
         case _:
             return lw.fail(node, f"the attribute `{name}` is not supported here")
 
@@ -85,7 +88,9 @@ def _array_attribute(lw: Lowerer, owner: V, kind: Array | Scalar, name: str, nod
         case "dtype":
             return StaticV(np.dtype(kind.dtype).type)
         case "mT" if isinstance(kind, Array) and len(kind.dims) > 2:
-            return apply(lw, np.swapaxes, (expr, literal(-1), literal(-2)), {}, node)
+            from s2sad.frontend.calls import call_function
+
+            return call_function(lw, np.swapaxes, [owner, V(literal(-1)), V(literal(-2))], {}, node)
         case "T" | "mT":
             return owner if len(dims) < 2 else apply(lw, ops.transpose, (expr,), {}, node)
         case "mT":
@@ -112,9 +117,11 @@ def call_method(lw: Lowerer, method: MethodV, args: list[Value], kwargs: dict[st
         return owner
     if isinstance(owner, StructV):
         return _struct_method(lw, owner, name, args, kwargs, node)
+    if isinstance(owner, RowsV):
+        return rows.method(lw, owner, name, args, node)
     assert isinstance(owner, V)
     if isinstance(owner.expr.type, ListOf):
-        return _list_method(lw, owner, name, args, node)
+        return list_method(lw, owner, name, args, node)
     return _array_method(lw, owner, name, args, kwargs, node)
 
 
@@ -239,10 +246,21 @@ def _own_method(
             return lw.fail(node, f"`{name}` of a {kind} is not supported")
 
 
-def _list_method(lw: Lowerer, owner: V, name: str, args: list[Value], node: Any) -> Value:
-    from s2sad.ir.nodes import Var
+def _retyped(value: Value, target: Var) -> Value:
+    """Return a value in which a list has the type that it has now."""
+    match value:
+        case V(Var(name)) if name == target.name:
+            return V(target)
+        case RowsV(kind, keys, items):
+            return RowsV(kind, keys, tuple(_retyped(item, target) for item in items))
+        case _:
+            return value
 
+
+def list_method(lw: Lowerer, owner: V, name: str, args: list[Value], node: Any) -> Value:
+    """A method of a list that the function builds."""
     if name == "append" and isinstance(owner.expr, Var):
+        rows.look_for_records(lw, owner.expr, args[0])
         value = as_expr(lw, args[0], node)
         kind = owner.expr.type
         assert isinstance(kind, ListOf)
@@ -252,13 +270,11 @@ def _list_method(lw: Lowerer, owner: V, name: str, args: list[Value], node: Any)
         target = Var(owner.expr.name, ListOf(item))
         lw.emit(Append(target, value, lw.span(node)))
         for scope in scopes(lw):
-            for key, held in scope.env.items():
-                if isinstance(held, V) and isinstance(held.expr, Var) and held.expr.name == target.name:
-                    scope.env[key] = V(target)
+            scope.env.update({key: _retyped(held, target) for key, held in scope.env.items()})
         return StaticV(None)
     if name == "extend" and len(args) == 1 and isinstance(args[0], StructV):
         for item in args[0].items:
-            _list_method(lw, owner, "append", [item], node)
+            list_method(lw, owner, "append", [item], node)
         return StaticV(None)
     if name == "extend" and len(args) == 1 and isinstance(args[0], V) and isinstance(owner.expr, Var):
         kind, given = owner.expr.type, args[0].expr.type
@@ -266,6 +282,11 @@ def _list_method(lw: Lowerer, owner: V, name: str, args: list[Value], node: Any)
         if same and args[0].expr != owner.expr:
             append_all(lw, owner.expr, args[0], node)
             return StaticV(None)
+    if name == "copy" and not args:
+        return list_of(lw, owner, node)
+    first = len(args) == 1 and isinstance(args[0], V) and getattr(args[0].expr.type, "value", None) == 0
+    if name == "pop" and first and isinstance(owner.expr, Var):
+        return _popped_first(lw, owner, node)
     if name == "pop" and not args and isinstance(owner.expr, Var):
         kind = owner.expr.type
         assert isinstance(kind, ListOf)
@@ -276,6 +297,18 @@ def _list_method(lw: Lowerer, owner: V, name: str, args: list[Value], node: Any)
         return V(lw.atom(popped, "item", lw.span(node)))
     return lw.fail(node, f"`{name}` of a growing list is not supported here",
                    "Only `append`, `extend`, `pop()`. Keep an index of the first item, or use an array.")  # fmt: skip
+
+
+def _popped_first(lw: Lowerer, owner: V, node: Any) -> Value:
+    """`items.pop(0)`: the list gives way to one of the items behind the first."""
+    from s2sad.frontend.indexing import lower_index
+
+    assert isinstance(owner.expr, Var)
+    item = lower_index(lw, owner, [literal(0)], node)
+    gone = V(lw.atom(as_expr(lw, item, node), "item", lw.span(node)))
+    rest = lower_index(lw, owner, [Slice(literal(1), None, None)], node)
+    lw.emit(Assign(owner.expr, as_expr(lw, rest, node), lw.span(node)))
+    return gone
 
 
 def _joined(a: Any, b: Any) -> Any:
@@ -323,8 +356,12 @@ def _array_method(lw: Lowerer, owner: V, name: str, args: list[Value], kwargs: d
             return converted(lw, owner, named, True, node)
         case "item" | "__float__":
             return _item(lw, owner, args, node)
+        case "tolist" if isinstance(expr.type, Array) and len(expr.type.dims) == 1:
+            return list_of(lw, owner, node)
+        case "tolist" if isinstance(expr.type, Scalar):
+            return owner
         case "tolist":
-            return lw.fail(node, "`tolist` is not supported", "Work on the array itself.")
+            return lw.fail(node, "`tolist` of more than one dimension is not supported", "Work on the array itself.")
         case "fill":
             whole = Index(expr, (Slice(None, None, None),), expr.type)
             lw.emit(Store(whole, "", as_expr(lw, args[0], node), lw.span(node)))

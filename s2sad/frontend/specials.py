@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import collections
 import copy
 import dataclasses
 import functools
@@ -15,10 +16,12 @@ from typing import Any
 
 import numpy as np
 
+from s2sad.frontend import rows
 from s2sad.frontend.arguments import known_value
 from s2sad.frontend.calls import call_function, library_call
+from s2sad.frontend.comparisons import set_of
 from s2sad.frontend.expansion import refuse
-from s2sad.frontend.expressions import as_expr, outside_value
+from s2sad.frontend.expressions import as_expr, list_of, outside_value
 from s2sad.frontend.functional import (
     lower_accumulate,
     lower_chain,
@@ -27,18 +30,21 @@ from s2sad.frontend.functional import (
     lower_extreme_by_key,
     lower_filter,
     lower_fromiter,
+    lower_list,
     lower_map,
+    lower_namedtuple,
     lower_pairwise,
+    lower_partial,
     lower_permutations,
     lower_product,
     lower_reduce,
     lower_sorted,
 )
-from s2sad.frontend.iteration import emit_loop, static_items
+from s2sad.frontend.iteration import emit_loop, known_items, static_items
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.methods import replaced
 from s2sad.frontend.operators import apply, build
-from s2sad.frontend.values import Cell, IterV, RangeV, StaticV, StructV, V, Value, const, literal
+from s2sad.frontend.values import Cell, IterV, RangeV, RowsV, StaticV, StructV, V, Value, const, literal
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Assign, Const, Expr, Var
 from s2sad.ir.types import Array, ListOf, Scalar, Static, is_complex
@@ -90,6 +96,8 @@ def _len(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) ->
     match args[0]:
         case StructV(_, keys, _):
             return const(len(keys))
+        case RowsV():
+            return V(rows.length(args[0]))
         case StaticV(obj):
             return const(len(obj))
         case RangeV(start, stop, step) if getattr(step.type, "value", None) == 1:
@@ -201,12 +209,24 @@ def _container(kind: str) -> Any:
             return StructV(kind, (), ())
         items = static_items(lw, args[0])
         if items is None:
-            if kind == "list" and isinstance(args[0], V) and isinstance(args[0].expr.type, ListOf | Array):
-                return args[0]
+            if isinstance(args[0], RowsV):
+                return rows.copied(lw, args[0], node)
+            if isinstance(args[0], V) and isinstance(args[0].expr.type, ListOf | Array):
+                return list_of(lw, args[0], node)
+            if isinstance(args[0], IterV | RangeV):
+                return lower_list(lw, args[0], node)
             return lw.fail(node, f"`{kind}` of a value of unknown length is not supported")
         return StructV(kind, tuple(range(len(items))), tuple(items))
 
     return lower
+
+
+def _set(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    items = known_items(lw, args[0]) if args else []
+    if items is None:
+        return lw.fail(node, "a set of values that are not known here is not supported",
+                       "Sets have no order; use a list or an array.")  # fmt: skip
+    return set_of(lw, items, node)
 
 
 def _copy(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
@@ -217,7 +237,9 @@ def _copy(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -
         case V(expr) if isinstance(expr.type, Array):
             return call_function(lw, np.copy, args, {}, node)
         case V(expr) if isinstance(expr.type, ListOf):
-            return lw.fail(node, "a copy of a growing list is not supported", "Write `[item for item in items]`.")
+            return list_of(lw, args[0], node)
+        case RowsV():
+            return rows.copied(lw, args[0], node)
         case _:
             return args[0]
 
@@ -340,6 +362,8 @@ def _array(fn: Any) -> Any:
 
     def lower(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
         value = args[0]
+        if isinstance(value, RowsV):
+            value = rows.stacked(lw, value, node)
         if isinstance(value, StaticV):
             value = outside_value(lw, value.value, "bound", node)
         if isinstance(value, V) and isinstance(value.expr.type, Array):
@@ -380,6 +404,8 @@ SPECIAL: dict[Any, Any] = {
     builtins.tuple: _container("tuple"),
     builtins.list: _container("list"),
     builtins.dict: _container("dict"),
+    builtins.set: _set,
+    builtins.frozenset: _set,
     builtins.divmod: _divmod,
     builtins.eval: _refused("eval"),
     builtins.exec: _refused("exec"),
@@ -399,6 +425,8 @@ SPECIAL: dict[Any, Any] = {
     builtins.map: lower_map,
     builtins.filter: lower_filter,
     functools.reduce: lower_reduce,
+    functools.partial: lower_partial,
+    collections.namedtuple: lower_namedtuple,
     builtins.sorted: lower_sorted,
     itertools.product: lower_product,
     itertools.combinations: lower_combinations,
@@ -409,6 +437,8 @@ SPECIAL: dict[Any, Any] = {
     itertools.accumulate: lower_accumulate,
     np.fromiter: lower_fromiter,
     warnings.warn: _message,
+    warnings.simplefilter: _message,
+    warnings.filterwarnings: _message,
     logging.debug: _message,
     logging.info: _message,
     logging.warning: _message,

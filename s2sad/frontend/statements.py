@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import Any
 
 import gast
 
-from s2sad.frontend.assignments import ann_assign, assign_target, aug_assign, lower_assign
+from s2sad.frontend.arguments import known_value
+from s2sad.frontend.assignments import ann_assign, assign_target, aug_assign, dynamic_list, lower_assign
 from s2sad.frontend.exceptions import lower_try
 from s2sad.frontend.exchange import with_exchanges
 from s2sad.frontend.expressions import lower_expr, lower_test
 from s2sad.frontend.flow import lower_break, lower_continue, lower_for, lower_if, lower_while, run_counted
+from s2sad.frontend.generators import as_list_builder
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.matching import lower_match
 from s2sad.frontend.source import unwrap
@@ -20,6 +23,7 @@ from s2sad.frontend.values import (
     IterV,
     Poison,
     RangeV,
+    RowsV,
     StaticV,
     StructV,
     V,
@@ -47,9 +51,7 @@ RULE_OUTSIDE = (
 )
 
 _REFUSED = {
-    "Delete": ("`del` cannot be differentiated", "Leave the name alone; it costs nothing."),
     "Global": ("`global` writes cannot be differentiated", "Pass the value in and return it."),
-    "Nonlocal": ("`nonlocal` writes cannot be differentiated", "Pass the value in and return it."),
     "ClassDef": ("a class inside a differentiated function is not supported", "Move it outside."),
     "AsyncFor": ("`async for` cannot be differentiated", "Use an ordinary loop."),
     "AsyncWith": ("`async with` cannot be differentiated", "Call the function outside."),
@@ -89,6 +91,11 @@ def _return(lw: Lowerer, node: Any) -> bool:
     if isinstance(value, FuncV | Poison | RangeV | IterV):
         lw.fail(node, "a function cannot be the result of a differentiated function",
                 "Return numbers, arrays, or containers of them.")  # fmt: skip
+    if isinstance(value, RowsV) and lw.depth == 0 and lw.instance is next(iter(lw.ctx.instances.values()), None):
+        lw.fail(node, "a list of records cannot be the result of a differentiated function",
+                "Return an array for each field, or `np.array(…)` of the list.")  # fmt: skip
+    if isinstance(value, StructV) and value.kind == "list" and id(lw.source.node) in lw.ctx.lists_returned:
+        value = dynamic_list(lw, lw.fresh("items"), value, node)
     value = _public(lw, value, node)
     lw.results.append(value)
     lw.emit(Return(tuple(leaves_of(value)), lw.span(node)))
@@ -114,11 +121,6 @@ def _public(lw: Lowerer, value: Value, node: Any) -> Value:
 def _expr_stmt(lw: Lowerer, node: Any) -> None:
     if isinstance(node.value, gast.Constant):
         return
-    if isinstance(node.value, gast.Yield | gast.YieldFrom | gast.Await):
-        word = {"Yield": "yield", "YieldFrom": "yield from", "Await": "await"}[type(node.value).__name__]
-        lw.fail(node.value, f"`{word}` cannot be differentiated",
-                "A generator has no single result to differentiate.\n"
-                "Return a list or an array, or give the function a rule with @custom_vjp.")  # fmt: skip
     value = lower_expr(lw, node.value)
     if isinstance(value, V) and isinstance(value.expr, Apply) and value.expr.fn in (print, breakpoint):
         lw.emit(Effect(value.expr, lw.span(node)))
@@ -173,6 +175,7 @@ def _function_def(lw: Lowerer, node: Any) -> None:
         lw.fail(node, "a rule cannot be defined inside a differentiated function", RULE_OUTSIDE)
     if node.decorator_list:
         lw.fail(node, "a decorated inner function is not supported", "Move it to module level.")
+    node = as_list_builder(node)
     lw.env[node.name] = FuncV(node, lw.source, lw.env, node.name, evaluated_defaults(lw, node), owner=lw)
 
 
@@ -196,13 +199,13 @@ def _with(lw: Lowerer, node: Any) -> bool:
 
 
 def lower_context(lw: Lowerer, node: Any) -> bool:
-    """Say whether a `with` expression is one that changes no values: `np.errstate`, warnings."""
+    """Say whether a `with` expression is one that changes no values: `np.errstate`, warnings, how numbers are shown."""
     import numpy as np
 
     if not isinstance(node, gast.Call):
         return False
     value = lower_expr(lw, node.func)
-    return isinstance(value, StaticV) and value.value is np.errstate
+    return isinstance(value, StaticV) and value.value in (np.errstate, np.printoptions, warnings.catch_warnings)
 
 
 def _import(lw: Lowerer, node: Any) -> None:
@@ -216,6 +219,30 @@ def _import(lw: Lowerer, node: Any) -> None:
             module = importlib.import_module(item.name)
             root = module if item.asname else importlib.import_module(item.name.split(".")[0])
             lw.env[item.asname or item.name.split(".")[0]] = StaticV(root)
+
+
+def _nonlocal(lw: Lowerer, node: Any) -> None:
+    """The names of the function around: those that are written into it are known where it was called."""
+    for name in node.names:
+        if name not in lw.shared:
+            lw.fail(node, f"`{name}` of the function around cannot be written here",
+                    "`nonlocal` is for an inner function that is called by the function whose names it writes, "
+                    "and whose only `return` comes last. Else pass the value in and return it.")  # fmt: skip
+
+
+def _delete(lw: Lowerer, node: Any) -> None:
+    """`del name` forgets the name; `del items[k]` is a pop whose item nobody wants."""
+    for target in node.targets:
+        match target:
+            case gast.Name(id=name):
+                lw.env.pop(name, None)
+            case gast.Subscript(value=owner, slice=key) if not isinstance(key, gast.Slice | gast.Tuple):
+                method = gast.Attribute(value=owner, attr="pop", ctx=gast.Load())
+                last = isinstance(known := known_value(lower_expr(lw, key)), int) and known == -1
+                call = gast.Call(func=method, args=[] if last else [key], keywords=[])
+                lower_expr(lw, gast.copy_location(gast.fix_missing_locations(call), node))
+            case _:
+                lw.fail(target, "this cannot be deleted in a differentiated function", "Build a new list or array.")
 
 
 def _pass(lw: Lowerer, node: Any) -> None:
@@ -241,6 +268,8 @@ _STATEMENTS: dict[str, Any] = {
     "Match": lower_match,
     "Import": _import,
     "ImportFrom": _import,
+    "Delete": _delete,
+    "Nonlocal": _nonlocal,
     "Pass": _pass,
 }
 

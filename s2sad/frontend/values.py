@@ -41,6 +41,22 @@ class StructV:
 
 
 @dataclass(frozen=True, slots=True)
+class Rows:
+    """A list of records of one `kind` that grows, as the kind of a structure of lists: one for each field."""
+
+    kind: Any
+
+
+@dataclass(frozen=True, slots=True)
+class RowsV:
+    """A list of records that grows, taken apart: the emitted code has one list for each field."""
+
+    kind: Any
+    keys: tuple[Any, ...]
+    items: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class StaticV:
     """An object known now: module, function, dtype, string, None."""
 
@@ -150,7 +166,7 @@ class Scope:
     unrolled: bool = False
 
 
-Value = V | StructV | StaticV | FuncV | RangeV | IterV | SliceV | MethodV | BarV | ZeroV | Poison
+Value = V | StructV | RowsV | StaticV | FuncV | RangeV | IterV | SliceV | MethodV | BarV | ZeroV | Poison
 
 
 def type_of(value: Value) -> Type:
@@ -160,6 +176,8 @@ def type_of(value: Value) -> Type:
             return expr.type
         case StructV(kind, keys, items):
             return Struct(kind, keys, tuple(type_of(item) for item in items))
+        case RowsV(kind, keys, items):
+            return Struct(Rows(kind), keys, tuple(type_of(item) for item in items))
         case StaticV(obj):
             return Static(obj)
         case FuncV():
@@ -213,7 +231,7 @@ def leaves_of(value: Value) -> list[Expr]:
     match value:
         case V(expr):
             return [expr]
-        case StructV(_, _, items):
+        case StructV(_, _, items) | RowsV(_, _, items):
             return [leaf for item in items for leaf in leaves_of(item)]
         case FuncV():
             return [leaf for item in _held_by(value).values() for leaf in leaves_of(item)]
@@ -230,6 +248,8 @@ def rebuild(kind: Type, leaves: list[Expr]) -> Value:
             made = FuncV(node, source, env, name, defaults)
             env.setdefault(name, made)  # it may call itself
             return made
+        case Struct(Rows(record), keys, items):
+            return RowsV(record, keys, tuple(rebuild(item, leaves) for item in items))
         case Struct(container, keys, items):
             return StructV(container, keys, tuple(rebuild(item, leaves) for item in items))
         case Static(Poison() as poison):

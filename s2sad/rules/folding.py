@@ -36,6 +36,16 @@ def accumulate(fn: Any, array: Any, axis: Any = 0) -> Any:
         return steps
 
 
+def reduceat(fn: Any, array: Any, indices: Any) -> Any:
+    """Fold `fn` from each index to the next; where the next is no larger, the element itself."""
+    folded = np.copy(array[indices])
+    for k in range(indices.size):
+        stop = indices[k + 1] if k + 1 < indices.size else array.size
+        for j in range(indices[k] + 1, stop):
+            folded[k] = fn(folded[k], array[j])
+    return folded
+
+
 def outer(fn: Any, a: Any, b: Any) -> Any:
     """Return `fn` of every element of `a` with every element of `b`."""
     if b.ndim == 1:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from s2sad.ir.ops import unbroadcast
-from s2sad.rules.registry import rule
+from s2sad.rules.registry import expands, rule
 from s2sad.rules.sample import case, values
 
 _VECTORS = [values(3), values(3, seed=1)]
@@ -147,6 +147,12 @@ class column_stack:
             else:
                 a_bar += y_bar[:, start : start + a.shape[1]]
                 start = start + a.shape[1]
+
+
+@expands(np.append, when=lambda known: isinstance(known.get("axis"), int) and known["axis"] not in (0, -1))
+def append_along(arr: Any, values: Any, axis: Any = None) -> Any:
+    """Join two arrays along any axis."""
+    return np.concatenate((arr, values), axis=axis)
 
 
 @rule(np.append)

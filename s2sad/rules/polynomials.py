@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from s2sad import runtime
-from s2sad.rules.registry import rule
+from s2sad.ir import ops
+from s2sad.rules.registry import expands, rule
 from s2sad.rules.sample import case, values
 
 
@@ -62,6 +63,26 @@ class vander:
             powers = np.arange(y.shape[1] - 1, -1, -1)
         slopes = powers * x[:, None] ** np.maximum(powers - 1, 0)
         x_bar += np.sum(y_bar * slopes, axis=1)
+
+
+@expands(np.polymul)
+def polymul(a1: Any, a2: Any) -> Any:
+    """Return the coefficients of a product; leading zeros, which NumPy drops, are kept."""
+    return np.convolve(np.atleast_1d(a1), np.atleast_1d(a2))
+
+
+@expands(np.poly)
+def poly(seq_of_zeros: Any) -> Any:
+    """Return the coefficients of the polynomial with these roots."""
+    roots = np.asarray(seq_of_zeros)
+    if roots.ndim != 1:
+        ops.refuse("`poly` of a matrix has no derivative rule", "Give it the eigenvalues.")
+    coefficients = np.zeros(roots.size + 1, dtype=roots.dtype)
+    coefficients[0] = 1.0
+    for k in range(roots.size):
+        for j in range(k + 1, 0, -1):
+            coefficients[j] -= roots[k] * coefficients[j - 1]
+    return coefficients
 
 
 @rule(np.interp)

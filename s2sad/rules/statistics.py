@@ -93,8 +93,13 @@ def slope(f: Any, step: Any, axis: int, edge_order: int) -> Any:
 
 
 @expands(np.cov)
-def cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: Any = None) -> Any:
+def cov(
+    m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: Any = None,
+    fweights: Any = None, aweights: Any = None,
+) -> Any:  # fmt: skip
     """Return the covariance matrix of variables that are rows, or columns without `rowvar`."""
+    if fweights is not None or aweights is not None:
+        return weighted_cov(m, y, rowvar, bias, ddof, fweights, aweights)
     less = (0 if bias else 1) if ddof is None else ddof
     m = m * np.ones(1)  # in double precision, as NumPy does
     if y is None and m.ndim == 1:
@@ -110,6 +115,35 @@ def cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: An
             rows = np.concatenate((rows, y if rowvar else y.T))
         apart = rows - np.mean(rows, axis=1, keepdims=True)
         return apart @ np.conj(apart).T / (rows.shape[1] - less)
+
+
+def weighted_cov(
+    m: Any, y: Any, rowvar: bool, bias: bool, ddof: Any, fweights: Any, aweights: Any
+) -> Any:
+    """Return the covariance matrix of observations that count with weights."""
+    less = (0 if bias else 1) if ddof is None else ddof
+    rows = m if rowvar or m.ndim == 1 else m.T
+    if y is not None:
+        rows = np.vstack((rows, y if rowvar or y.ndim == 1 else y.T))
+    if aweights is None:
+        weights = 1.0 * np.asarray(fweights)
+        spread = np.sum(weights)
+    elif fweights is None:
+        weights = 1.0 * np.asarray(aweights)
+        spread = np.sum(weights**2)
+    else:
+        weights = 1.0 * np.asarray(fweights) * np.asarray(aweights)
+        spread = np.sum(weights * np.asarray(aweights))
+    total = np.sum(weights)
+    apart = rows - (np.sum(rows * weights, axis=-1, keepdims=True) / total)
+    if aweights is None:
+        scale = total - less
+    else:
+        scale = total - less * spread / total
+    if rows.ndim == 1:
+        return np.sum(apart * weights * np.conj(apart)) / scale
+    else:
+        return (apart * weights) @ np.conj(apart).T / scale
 
 
 @expands(np.corrcoef)

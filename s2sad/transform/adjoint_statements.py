@@ -29,6 +29,7 @@ from s2sad.ir.nodes import (
     Const,
     Effect,
     Expr,
+    For,
     Function,
     Index,
     Return,
@@ -45,6 +46,7 @@ from s2sad.runtime.lists import add_lists, zero_arrays, zero_scalars
 from s2sad.transform.algebra import negative, zero
 from s2sad.transform.cotangents import Cotangents
 from s2sad.transform.naming import Namer, noun
+from s2sad.transform.outliving import with_places_for_names
 from s2sad.transform.prepare import Prepared, prepare, with_items_named, with_own_counters, without_scalar_stores
 from s2sad.transform.structure import structured, values_of
 from s2sad.transform.tapes import Slot, Tapes
@@ -73,6 +75,7 @@ class Statements:
         self.namer = Namer({p.name for p in fn.params} | names_in(fn.body))
         fn = renamed(structured(without_scalar_stores(fn), self.namer), self.namer)
         fn = with_own_counters(with_items_named(fn, self.namer), self.namer)
+        fn = with_places_for_names(fn)
         alias_analysis.check(fn, facts)
         self.results_active = active_results or tuple(is_inexact(k) for k in fn.results)
         self.inputs = {fn.params[i].name for i in wrt}
@@ -239,20 +242,25 @@ class Statements:
         code: list[Stmt] = []
         if isinstance(value, Var) and self._root(value.name) in self.active:
             given = self.bar(value)
-            code.append(Assign(given, Apply(add_lists, (given, bar), given.type), stmt.span))
+            if any(p.name == self._root(value.name) for p in self.fn.params):
+                code.append(self._added_in_place(given, bar, stmt.span))
+            else:
+                code.append(Assign(given, Apply(add_lists, (given, bar), given.type), stmt.span))
         elif any(self._root(name) in self.active for name in sources(value)):
             raise NotDifferentiableError(
                 "a list that another list, or a choice, gives is not differentiated here", stmt.span,
                 "Use an array of two dimensions, or one list.",
             )  # fmt: skip
         if not self._is_local(target.name) and len(self.layout.defs.get(target.name, ())) > 1:
-            zeros = zero_arrays if isinstance(getattr(target.type, "item", None), Array) else zero_scalars
-            code.append(Assign(bar, Apply(zeros, (target,), bar.type), stmt.span))
+            code.append(self._zero(target, bar, stmt.span))
         return code
 
     def _zero(self, target: Var, like: Var, span: Span) -> Stmt:
         """Set the adjoint of a rebound name back to zero, in the shape of its older value."""
         bar = self.bar(target)
+        if isinstance(target.type, ListOf):
+            zeros = zero_arrays if isinstance(target.type.item, Array) else zero_scalars
+            return Assign(bar, Apply(zeros, (target,), bar.type), span)
         if isinstance(target.type, Array):
             steady = {
                 s.target.type for s in self.layout.defs.get(target.name, ()) if isinstance(s, Assign)
@@ -365,8 +373,20 @@ class Statements:
             if not on:
                 continue
             g: Expr = literal(self.seed) if self.seed is not None else next(seeds)
-            ct.push(value, g)
+            if isinstance(value, Var) and isinstance(value.type, ListOf):
+                ct.code.append(self._added_in_place(self.bar(value), g, stmt.span))
+            else:
+                ct.push(value, g)
         return ct.code
+
+    def _added_in_place(self, bar: Var, g: Expr, span: Span) -> Stmt:
+        """Add to the adjoint of a list item by item: it may be the caller's own."""
+        assert isinstance(bar.type, ListOf)
+        assert bar.type.item is not None
+        i = Var(self.namer.fresh("i"), Scalar("int64", True))
+        length = Apply(ops.length, (bar,), Scalar("int64", True))
+        places = [Index(whole, (i,), bar.type.item) for whole in (bar, g)]
+        return For(i, literal(0), length, literal(1), (Store(places[0], "+", places[1], span),), span)
 
     def _call(self, stmt: CallStmt) -> list[Stmt]:
         """A callee's adjoint runs its own forward sweep again from the arguments before the call."""

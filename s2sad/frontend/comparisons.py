@@ -1,0 +1,132 @@
+"""Comparisons: of numbers, of containers item by item, membership; sets, which serve it."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from s2sad.frontend import optional, texts
+from s2sad.frontend.arguments import UNKNOWN, known_value
+from s2sad.frontend.displays import array_of, operands
+from s2sad.frontend.expressions import as_expr, lower_expr, plain_value
+from s2sad.frontend.lowerer import Lowerer
+from s2sad.frontend.operators import BOOL, COMPARE, apply, build
+from s2sad.frontend.values import FuncV, RangeV, StaticV, StructV, V, Value
+from s2sad.ir import ops
+from s2sad.ir.nodes import Apply, Const, Expr
+from s2sad.ir.types import Array, ListOf
+
+
+def set_of(lw: Lowerer, items: list[Value], node: Any) -> Value:
+    """A set of constants is one more constant."""
+    known = [known_value(item) for item in items]
+    if any(value is UNKNOWN for value in known):
+        lw.fail(node, "a set of values that are not known here is not supported",
+                "Sets have no order; use a list or an array.")  # fmt: skip
+    return StaticV(frozenset(known))
+
+
+def lower_compare(lw: Lowerer, node: Any) -> Value:
+    """Lower a comparison, chained or not; what is known now is decided now."""
+    asked = optional.is_none(lw, node)
+    if asked is not None:
+        return StaticV(asked) if isinstance(asked, bool) else V(asked)
+    left = lower_expr(lw, node.left)
+    parts: list[Expr] = []
+    for op, comparator in zip(node.ops, node.comparators, strict=True):
+        right = lower_expr(lw, comparator)
+        result = _compare_two(lw, type(op).__name__, left, right, node)
+        if isinstance(result, bool):
+            if not result:
+                return StaticV(False)
+        else:
+            parts.append(result)
+        left = right
+    if not parts:
+        return StaticV(True)
+    return V(parts[0] if len(parts) == 1 else Apply(ops.both, tuple(parts), BOOL))
+
+
+def _compare_two(lw: Lowerer, op: str, left: Value, right: Value, node: Any) -> Expr | bool:
+    if op in ("In", "NotIn"):
+        return _membership(lw, op, left, right, node)
+    fn = COMPARE[op]
+    if op in ("Is", "IsNot"):
+        same = isinstance(left, StaticV) and isinstance(right, StaticV) and left.value is right.value
+        if isinstance(left, StaticV | FuncV) or isinstance(right, StaticV | FuncV):
+            return same if op == "Is" else not same
+        lw.fail(node, "`is` between numbers or arrays is not supported", "Compare values with `==`.")
+    if op in ("Eq", "NotEq") and (texts.is_choice(left) or texts.is_choice(right)):
+        same = texts.equal(left, right)
+        return same if op == "Eq" else not same if isinstance(same, bool) else Apply(operator.not_, (same,), BOOL)
+    if isinstance(left, StaticV) and isinstance(right, StaticV):
+        return bool(fn(left.value, right.value))
+    if isinstance(left, StaticV) ^ isinstance(right, StaticV) and op in ("Eq", "NotEq"):
+        static = left if isinstance(left, StaticV) else right
+        assert isinstance(static, StaticV)
+        if static.value is None or isinstance(static.value, str):
+            return op == "NotEq"
+    if isinstance(left, StructV) and isinstance(right, StructV) and op in ("Eq", "NotEq"):
+        return _compare_structs(lw, op, left, right, node)
+    numbers = [_number_of(value) for value in (left, right)]
+    if None not in numbers:
+        return bool(fn(*numbers))
+    left, right = operands(lw, left, right, node)
+    result = apply(lw, fn, (as_expr(lw, left, node), as_expr(lw, right, node)), {}, node).expr
+    known = getattr(result.type, "value", None)
+    return known if isinstance(known, bool) else result
+
+
+def _number_of(value: Value) -> Any:
+    """Return the number that a value is at transform time, or None."""
+    if isinstance(value, StaticV):
+        return value.value if isinstance(value.value, int | float) else None
+    return value.expr.value if isinstance(value, V) and isinstance(value.expr, Const) else None
+
+
+def _compare_structs(lw: Lowerer, op: str, left: StructV, right: StructV, node: Any) -> Expr | bool:
+    if left.keys != right.keys:
+        return op == "NotEq"
+    parts = [_compare_two(lw, "Eq", a, b, node) for a, b in zip(left.items, right.items, strict=True)]
+    if any(part is False for part in parts):
+        return op == "NotEq"
+    open_parts = [part for part in parts if not isinstance(part, bool)]
+    if not open_parts:
+        return op == "Eq"
+    equal = open_parts[0] if len(open_parts) == 1 else Apply(ops.both, tuple(open_parts), BOOL)
+    return equal if op == "Eq" else Apply(operator.not_, (equal,), BOOL)
+
+
+def _membership(lw: Lowerer, op: str, left: Value, right: Value, node: Any) -> Expr | bool:
+    if isinstance(right, StructV) and right.kind == "dict":
+        return (getattr(left, "value", None) in right.keys) == (op == "In")
+    if isinstance(right, StaticV) and isinstance(left, StaticV):
+        return (left.value in right.value) == (op == "In")
+    if isinstance(right, RangeV) and getattr(right.step.type, "value", None) == 1:
+        number = lw.atom(as_expr(lw, left, node), "number", lw.span(node))
+        within = (build(operator.le, right.start, number), build(operator.lt, number, right.stop))
+        return _or_not(Apply(ops.both, within, BOOL), op)
+    if isinstance(right, V) and isinstance(right.expr.type, Array | ListOf):
+        from s2sad.frontend.calls import call_function
+
+        items = as_expr(lw, array_of(lw, right, node), node)
+        equal = apply(lw, operator.eq, (items, as_expr(lw, left, node)), {}, node)
+        return _or_not(as_expr(lw, call_function(lw, np.any, [equal], {}, node), node), op)
+    if isinstance(right, StaticV) and isinstance(right.value, frozenset | set | range):
+        right = StructV("tuple", (), tuple(plain_value(lw, item, "item", node) for item in right.value))
+    if isinstance(right, StructV):
+        parts = [_compare_two(lw, "Eq", left, item, node) for item in right.items]
+        if any(part is True for part in parts):
+            return op == "In"
+        exprs = [part for part in parts if not isinstance(part, bool)]
+        if not exprs:
+            return op != "In"
+        found = exprs[0] if len(exprs) == 1 else Apply(ops.either, tuple(exprs), BOOL)
+        return _or_not(found, op)
+    return lw.fail(node, "`in` is only supported for containers of known structure")
+
+
+def _or_not(found: Expr, op: str) -> Expr:
+    return found if op == "In" else Apply(operator.not_, (found,), BOOL)

@@ -1,0 +1,239 @@
+"""Lists of records that grow: `history.append((t, y))`. The emitted code has one list for each field.
+
+Which records a list holds that starts empty is known at its first `append`: the function is lowered again then.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from s2sad.frontend.containers import is_mutable, scopes
+from s2sad.frontend.lowerer import Lowerer
+from s2sad.frontend.optional import KindFound
+from s2sad.frontend.values import Cell, RowsV, SliceV, StaticV, StructV, V, Value, const, leaves_of, type_of
+from s2sad.ir import ops
+from s2sad.ir.nodes import Append, Apply, Assign, Expr, Index, Store, Var
+from s2sad.ir.types import Array, ListOf, Scalar, Struct, Type
+
+_AN_ITEM = Cell("is an item of a list that grows")
+
+
+def look_for_records(lw: Lowerer, items: Expr, value: Value) -> None:
+    """Begin again if the first item of a list that starts empty turns out to be a record."""
+    if not (isinstance(value, StructV) and isinstance(items.type, ListOf) and items.type.item is None):
+        return
+    named = {
+        (id(scope.source.node), name): type_of(value)
+        for scope in scopes(lw) for name, held in scope.env.items() if isinstance(held, V) and held.expr == items
+    }  # fmt: skip
+    if named.keys() - lw.ctx.row_kinds.keys():
+        lw.ctx.row_kinds.update(named)
+        raise KindFound
+
+
+def records_of(lw: Lowerer, name: str, value: StructV) -> Struct | None:
+    """Return what the list that a name is bound to holds, if that is records."""
+    found = type_of(value.items[0]) if value.items else lw.ctx.row_kinds.get((id(lw.source.node), name))
+    return found if isinstance(found, Struct) else None
+
+
+def made(lw: Lowerer, name: str, kind: Struct, value: StructV, node: Any) -> RowsV:
+    """A list of records under a name, with its first items."""
+    rows = empty(lw, name, kind, node)
+    for item in value.items:
+        append(lw, rows, item, node)
+    return rows
+
+
+def empty(lw: Lowerer, name: str, kind: Struct, node: Any) -> RowsV:
+    """Emit an empty list for each field."""
+    fields: list[Value] = []
+    for key, item in zip(kind.keys, kind.items, strict=True):
+        part = lw.part_name(name, key)
+        match item:
+            case Struct():
+                fields.append(empty(lw, part, item, node))
+            case Scalar() | Array():
+                target = Var(part, ListOf(_unknown(item)))
+                lw.names.add(part)
+                lw.emit(Assign(target, Apply(ops.new_list, (), target.type), lw.span(node)))
+                fields.append(V(target))
+            case _:
+                lw.fail(node, "a list of records holds numbers and arrays only",
+                        "Texts, functions and lists in a record that is appended are not supported.")  # fmt: skip
+    return RowsV(kind.kind, kind.keys, tuple(fields))
+
+
+def _unknown(kind: Type) -> Type:
+    return Scalar(kind.dtype, kind.weak) if isinstance(kind, Scalar) else kind
+
+
+def of_display(lw: Lowerer, value: StructV, node: Any) -> RowsV | None:
+    """Return the list of records that a display of records is, if they are all of one form."""
+    kind = type_of(value.items[0]) if value.items else None
+    return made(lw, lw.fresh("records"), kind, value, node) if isinstance(kind, Struct) else None
+
+
+def append(lw: Lowerer, rows: RowsV, value: Value, node: Any) -> None:
+    """`rows.append(record)`: each field goes to its list."""
+    from s2sad.frontend.methods import list_method
+
+    record = _matching(lw, rows, value, node)
+    for held, item in zip(rows.items, record.items, strict=True):
+        if isinstance(held, RowsV):
+            append(lw, held, item, node)
+        else:
+            assert isinstance(held, V)
+            list_method(lw, held, "append", [item], node)
+
+
+def append_parts(lw: Lowerer, name: str, record: StructV, node: Any) -> Struct:
+    """Append the fields of a record to lists that are made later; return what the record is."""
+    from s2sad.frontend.expressions import as_expr
+
+    kinds: list[Type] = []
+    for key, item in zip(record.keys, record.items, strict=True):
+        part = lw.part_name(name, key)
+        if isinstance(item, StructV):
+            kinds.append(append_parts(lw, part, item, node))
+            continue
+        expr = as_expr(lw, item, node)
+        kinds.append(expr.type)
+        lw.emit(Append(Var(part, ListOf(_unknown(expr.type))), expr, lw.span(node)))
+    return Struct(record.kind, record.keys, tuple(kinds))
+
+
+def _matching(lw: Lowerer, rows: RowsV, value: Value, node: Any) -> StructV:
+    """Return a record that goes into a list; a located error if it is of another form, or has another name."""
+    if not (isinstance(value, StructV) and value.kind == rows.kind and value.keys == rows.keys):
+        lw.fail(node, "the items of this list differ in kind",
+                "A list that is appended to holds items of one type.")  # fmt: skip
+    assert isinstance(value, StructV)
+    if _is_shared(value):
+        lw.fail(node, "what is appended here has another name, through which it can be written",
+                "Append a tuple, or a new record.")  # fmt: skip
+    return value
+
+
+def _is_shared(value: Value) -> bool:
+    if not isinstance(value, StructV):
+        return False
+    return (is_mutable(value) and value.cell is not None) or any(_is_shared(item) for item in value.items)
+
+
+def length(rows: RowsV) -> Expr:
+    """Return how many records there are."""
+    return Apply(ops.length, (leaves_of(rows)[0],), Scalar("int64", True))
+
+
+def item(lw: Lowerer, rows: RowsV, index: Expr, node: Any) -> StructV:
+    """Return one record."""
+    from s2sad.frontend.containers import identified
+    from s2sad.frontend.indexing import lower_index
+
+    parts = tuple(
+        item(lw, held, index, node) if isinstance(held, RowsV) else lower_index(lw, held, [index], node)
+        for held in rows.items if isinstance(held, RowsV | V)
+    )  # fmt: skip
+    record = identified(StructV(rows.kind, rows.keys, parts), _AN_ITEM)
+    assert isinstance(record, StructV)
+    return record
+
+
+def at(lw: Lowerer, rows: RowsV, index: Value, node: Any) -> Value:
+    """`rows[i]` or `rows[a:b]`."""
+    from s2sad.frontend.expressions import as_expr
+    from s2sad.frontend.indexing import index_item, lower_index
+
+    if isinstance(index, SliceV):
+        part = index_item(lw, index, node)
+        return _each(rows, lambda held: lower_index(lw, held, [part], node))
+    return item(lw, rows, lw.atom(as_expr(lw, index, node), "at", lw.span(node)), node)
+
+
+def store(lw: Lowerer, rows: RowsV, index: Value, value: Value, node: Any, op: str) -> None:
+    """`rows[i] = record`."""
+    from s2sad.frontend.expressions import as_expr
+
+    if op or isinstance(index, SliceV):
+        lw.fail(node, "a list of records is written one whole record at a time", "Write `rows[i] = (…)`.")
+    record = _matching(lw, rows, value, node)
+    place = lw.atom(as_expr(lw, index, node), "at", lw.span(node))
+    for held, part in zip(rows.items, record.items, strict=True):
+        if isinstance(held, RowsV):
+            store(lw, held, V(place), part, node, op)
+            continue
+        assert isinstance(held, V)
+        assert isinstance(held.expr.type, ListOf)
+        expr = as_expr(lw, part, node)
+        kind = held.expr.type.item or expr.type
+        lw.emit(Store(Index(held.expr, (place,), kind), "", expr, lw.span(node)))
+
+
+def _each(rows: RowsV, change: Any) -> RowsV:
+    parts = tuple(_each(held, change) if isinstance(held, RowsV) else change(held) for held in rows.items)
+    return RowsV(rows.kind, rows.keys, parts)
+
+
+def copied(lw: Lowerer, rows: RowsV, node: Any) -> RowsV:
+    """`list(rows)`."""
+    from s2sad.frontend.expressions import list_of
+
+    return _each(rows, lambda held: list_of(lw, held, node))
+
+
+def stacked(lw: Lowerer, rows: RowsV, node: Any) -> Value:
+    """`np.array(rows)`: a row for each record."""
+    from s2sad.frontend.calls import call_function
+    from s2sad.frontend.displays import array_of
+
+    if any(isinstance(held, RowsV) for held in rows.items):
+        return lw.fail(node, "a list of nested records cannot be made an array", "Make one array of each field.")
+    columns = tuple(array_of(lw, held, node) for held in rows.items)
+    display = StructV("list", tuple(range(len(columns))), columns)
+    return call_function(lw, np.stack, [display], {"axis": const(1)}, node)
+
+
+def columns(lw: Lowerer, rows: RowsV, node: Any) -> StructV:
+    """`zip(*rows)`: a list for each field."""
+    return StructV("tuple", tuple(range(len(rows.items))), copied(lw, rows, node).items)
+
+
+def ordered(lw: Lowerer, rows: RowsV, order: V, node: Any) -> RowsV:
+    """Return the records in an order: of each field an array."""
+    from s2sad.frontend.displays import array_of
+    from s2sad.frontend.indexing import lower_index
+
+    def taken(held: V) -> Value:
+        column = array_of(lw, held, node)
+        assert isinstance(column, V)
+        return lower_index(lw, column, [order.expr], node)
+
+    return _each(rows, taken)
+
+
+def method(lw: Lowerer, rows: RowsV, name: str, args: list[Value], node: Any) -> Value:
+    """A method of a list of records."""
+    from s2sad.frontend.methods import list_method
+
+    match name:
+        case "append" if len(args) == 1:
+            append(lw, rows, args[0], node)
+            return StaticV(None)
+        case "extend" if len(args) == 1 and isinstance(args[0], StructV) and args[0].kind in ("list", "tuple"):
+            for record in args[0].items:
+                append(lw, rows, record, node)
+            return StaticV(None)
+        case "pop" if not args:
+            gone = [
+                method(lw, held, "pop", [], node) if isinstance(held, RowsV) else list_method(lw, held, "pop", [], node)
+                for held in rows.items if isinstance(held, RowsV | V)
+            ]  # fmt: skip
+            return StructV(rows.kind, rows.keys, tuple(gone))
+        case "copy" if not args:
+            return copied(lw, rows, node)
+        case _:
+            return lw.fail(node, f"`{name}` of a growing list is not supported here",
+                           "Only `append`, `extend`, `pop()`, `copy`. Use one array for each field.")  # fmt: skip

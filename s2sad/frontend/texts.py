@@ -1,0 +1,99 @@
+"""Texts that differ from path to path: `mode = "add" if c else "mul"`. A number says which text it is.
+
+A text that is known where it is read stays a constant.
+"""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass
+from typing import Any
+
+import gast
+
+from s2sad.frontend.lowerer import Lowerer
+from s2sad.frontend.operators import BOOL, apply
+from s2sad.frontend.values import StaticV, StructV, V, Value, literal
+from s2sad.ir import ops
+from s2sad.ir.nodes import Apply, Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One of several texts, as the kind of a structure of one number."""
+
+    options: tuple[str, ...]
+
+
+def changing_texts(node: Any) -> frozenset[str]:
+    """Return the names that a function sets to more than one text."""
+    given: dict[str, set[str]] = {}
+    for part in gast.walk(node):
+        if isinstance(part, gast.Assign):
+            found = set(_texts(part.value))
+            for target in part.targets:
+                if isinstance(target, gast.Name):
+                    given.setdefault(target.id, set()).update(found)
+    return frozenset(name for name, texts in given.items() if len(texts) > 1)
+
+
+def _texts(value: Any) -> list[str]:
+    match value:
+        case gast.Constant(value=str() as text):
+            return [text]
+        case gast.IfExp(body=body, orelse=orelse):
+            return [*_texts(body), *_texts(orelse)]
+        case _:
+            return []
+
+
+def _options(lw: Lowerer) -> tuple[str, ...]:
+    found = [n.value for n in gast.walk(lw.source.node) if isinstance(n, gast.Constant) and isinstance(n.value, str)]
+    return tuple(dict.fromkeys(found))
+
+
+def coded(lw: Lowerer, text: Value) -> Value:
+    """Return a text as the number that it is among the texts of the function."""
+    options = _options(lw)
+    if isinstance(text, StaticV) and text.value in options:
+        return StructV(Choice(options), ("text",), (V(literal(options.index(text.value))),))
+    return text
+
+
+def chosen(lw: Lowerer, test: Expr, a: Value, b: Value, node: Any) -> Value | None:
+    """Return the text that a conditional expression gives, or None if it gives something else."""
+    sides = [coded(lw, side) if isinstance(side, StaticV) and isinstance(side.value, str) else side for side in (a, b)]
+    numbers = [side.items[0] for side in sides if is_choice(side) and isinstance(side, StructV)]
+    if len(numbers) < 2 or sides[0].kind != sides[1].kind:  # type: ignore[union-attr]
+        return None
+    first, second = numbers
+    assert isinstance(first, V)
+    assert isinstance(second, V)
+    number = apply(lw, ops.ifexp, (test, first.expr, second.expr), {}, node)
+    return StructV(Choice(_options(lw)), ("text",), (number,))
+
+
+def is_choice(value: Value) -> bool:
+    """Say whether a value is one of several texts."""
+    return isinstance(value, StructV) and isinstance(value.kind, Choice)
+
+
+def known(value: StructV) -> Value:
+    """Return the text itself where it is known."""
+    number = value.items[0]
+    at = getattr(number.expr.type, "value", None) if isinstance(number, V) else None
+    return StaticV(value.kind.options[at]) if isinstance(at, int) else value
+
+
+def equal(left: Value, right: Value) -> Expr | bool:
+    """Compare two texts, one of which is not known."""
+    if not isinstance(left, StructV) or not isinstance(left.kind, Choice):
+        left, right = right, left
+    assert isinstance(left, StructV)
+    number = left.items[0]
+    assert isinstance(number, V)
+    if isinstance(right, StructV) and right.kind == left.kind and isinstance(other := right.items[0], V):
+        return Apply(operator.eq, (number.expr, other.expr), BOOL)
+    if isinstance(right, StaticV) and right.value in left.kind.options:
+        return Apply(operator.eq, (number.expr, literal(left.kind.options.index(right.value))), BOOL)
+    return False
