@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from s2sad.api.jacobian import leaf_values
+from s2sad.api.signature import own_signature
 from s2sad.api.structure import Tree, describe, inexact_leaves, unflatten
 from s2sad.api.transforms import copied, jvp, vjp
 
@@ -74,9 +75,8 @@ def compared(fun: Callable[..., Any], args: Sequence[Any], names: Sequence[str],
 
 
 def _parameters(fun: Callable[..., Any]) -> tuple[str, ...]:
-    import inspect
 
-    return tuple(inspect.signature(fun).parameters)
+    return tuple(own_signature(fun).parameters)
 
 
 def _copies(args: Sequence[Any]) -> tuple[Any, ...]:

@@ -22,7 +22,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Generic, ParamSpec, TypeVar
 
-from s2sad.api.signature import label
+from s2sad.api.signature import label, own_signature
 from s2sad.errors import ArgumentError, RuleError
 
 P = ParamSpec("P")
@@ -90,7 +90,7 @@ def _empty(cls: type[Any]) -> Any:
 
 def _positions(fun: Callable[..., Any], argnums: tuple[int, ...] | int) -> tuple[int, ...]:
     given = (argnums,) if isinstance(argnums, int) else tuple(argnums)
-    parameters = inspect.signature(fun).parameters.values()
+    parameters = own_signature(fun).parameters.values()
     if any(p.kind is p.VAR_POSITIONAL for p in parameters) and all(index >= 0 for index in given):
         return tuple(sorted(given))
     count = len(parameters)
@@ -131,7 +131,7 @@ class CustomJVP(_Custom[P, R]):
         Raises:
             RuleError: another number of rules than of arguments.
         """
-        count = len(inspect.signature(self.fun).parameters)
+        count = len(own_signature(self.fun).parameters)
         if self.nondiff_argnums:
             raise RuleError(
                 f"`defjvps` of `{label(self.fun)}` takes no nondiff_argnums; use `defjvp`"

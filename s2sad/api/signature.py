@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -136,6 +137,11 @@ def _signature(fun: Callable[..., Any]) -> inspect.Signature | None:
     if isinstance(fun, np.ufunc):
         return None
     try:
-        return inspect.signature(fun)
+        return own_signature(fun)
     except (TypeError, ValueError):
         return None
+
+
+def own_signature(fun: Callable[..., Any]) -> inspect.Signature:
+    """Return the parameters that a function has itself, not those of one that it wraps."""
+    return inspect.signature(fun, follow_wrapped=not isinstance(fun, types.FunctionType))

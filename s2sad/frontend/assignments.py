@@ -10,7 +10,7 @@ import gast
 import numpy as np
 
 from s2sad.errors import AliasError
-from s2sad.frontend import optional, rows, texts
+from s2sad.frontend import growing, optional, rows, texts
 from s2sad.frontend.arguments import UNKNOWN, known_value
 from s2sad.frontend.containers import current, holds, is_mutable, may_be_written, write_item
 from s2sad.frontend.displays import array_of, operands
@@ -21,7 +21,7 @@ from s2sad.frontend.lowerer import Contribution, Lowerer
 from s2sad.frontend.operators import BINARY, BY_SYMBOL, SYMBOLS, apply, build
 from s2sad.frontend.values import BarV, Cell, RowsV, StaticV, StructV, V, Value, ZeroV, leaves_of, literal
 from s2sad.ir import ops
-from s2sad.ir.nodes import Append, Apply, Assign, CallStmt, Expr, Slice, Store, Swap, Var
+from s2sad.ir.nodes import Apply, CallStmt, Expr, Slice, Store, Swap, Var
 from s2sad.ir.types import Array, ListOf, is_complex, rank
 from s2sad.ir.views import VIEWS
 from s2sad.ir.walk import reads
@@ -152,11 +152,9 @@ def dynamic_list(lw: Lowerer, name: str, value: StructV, node: Any) -> V | RowsV
             return lw.fail(node, f"the items of list `{name}` differ in kind",
                     "A list that is appended to or written holds items of one type.")  # fmt: skip
         item = part.expr.type
-    target = Var(lw.ir_name(name), ListOf(item))
-    lw.names.add(target.name)
-    lw.emit(Assign(target, Apply(ops.new_list, (), target.type), lw.span(node)))
+    target = growing.make(lw, lw.ir_name(name), item, node)
     for part in value.items:
-        lw.emit(Append(target, as_expr(lw, part, node), lw.span(node)))
+        growing.append(lw, target, as_expr(lw, part, node), node)
     return V(target)
 
 
@@ -322,7 +320,12 @@ def _store_item(lw: Lowerer, target: Any, value: Value, node: Any, op: str = "")
             assert isinstance(place, V)
             if isinstance(place.expr.type, Array):
                 value = array_of(lw, value, node)
-            lw.emit(Store(place.expr, op, as_expr(lw, value, node), span))
+            written = as_expr(lw, value, node)
+            if isinstance(expr.type, ListOf):
+                if op == "/":
+                    growing.check_division(lw, expr, node)
+                written = growing.fitted(lw, expr, written, node)
+            lw.emit(Store(place.expr, op, written, span))
         case _:
             lw.fail(target, "this value cannot be written by index")
 

@@ -55,6 +55,8 @@ def _compare_two(lw: Lowerer, op: str, left: Value, right: Value, node: Any) -> 
     fn = COMPARE[op]
     if op in ("Is", "IsNot"):
         same = isinstance(left, StaticV) and isinstance(right, StaticV) and left.value is right.value
+        if not (isinstance(left, StaticV) and isinstance(right, StaticV)):
+            _refuse_none(lw, right, node)
         if isinstance(left, StaticV | FuncV) or isinstance(right, StaticV | FuncV):
             return same if op == "Is" else not same
         lw.fail(node, "`is` between numbers or arrays is not supported", "Compare values with `==`.")
@@ -66,6 +68,7 @@ def _compare_two(lw: Lowerer, op: str, left: Value, right: Value, node: Any) -> 
     if isinstance(left, StaticV) ^ isinstance(right, StaticV) and op in ("Eq", "NotEq"):
         static = left if isinstance(left, StaticV) else right
         assert isinstance(static, StaticV)
+        _refuse_none(lw, static, node)
         if static.value is None or isinstance(static.value, str):
             return op == "NotEq"
     if isinstance(left, StructV) and isinstance(right, StructV) and op in ("Eq", "NotEq"):
@@ -77,6 +80,13 @@ def _compare_two(lw: Lowerer, op: str, left: Value, right: Value, node: Any) -> 
     result = apply(lw, fn, (as_expr(lw, left, node), as_expr(lw, right, node)), {}, node).expr
     known = getattr(result.type, "value", None)
     return known if isinstance(known, bool) else result
+
+
+def _refuse_none(lw: Lowerer, asked: Value, node: Any) -> None:
+    """A located error where a number might come from a list that begins with None."""
+    if lw.ctx.holds_none and isinstance(asked, StaticV) and asked.value is None:
+        lw.fail(node, "whether an item of a list is still None is not known here",
+                "Keep a list of flags beside it, or test the length of a list that grows.")  # fmt: skip
 
 
 def _number_of(value: Value) -> Any:

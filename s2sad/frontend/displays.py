@@ -7,6 +7,7 @@ from typing import Any
 import gast
 import numpy as np
 
+from s2sad.frontend import growing
 from s2sad.frontend.indexing import lower_index
 from s2sad.frontend.infer import infer
 from s2sad.frontend.lowerer import Lowerer
@@ -53,7 +54,7 @@ def joined(lw: Lowerer, fn: Any, items: V, kwargs: dict[str, Value], node: Any) 
 
     kind = items.expr.type.item if isinstance(items.expr.type, ListOf) else None
     if kind is None:
-        return lw.fail(node, "this list is still empty here")
+        kind = growing.item_of_empty(lw, items.expr, node)
     n = rank(kind)
     axis = known_value(kwargs.get("axis", const(0)))
     if not isinstance(axis, int) or kwargs.keys() - {"axis"}:

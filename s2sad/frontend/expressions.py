@@ -9,7 +9,7 @@ from typing import Any
 import gast
 import numpy as np
 
-from s2sad.frontend import optional, rows, texts
+from s2sad.frontend import growing, optional, rows, texts
 from s2sad.frontend.containers import OUTSIDE, identified
 from s2sad.frontend.displays import operands
 from s2sad.frontend.generators import A_GENERATOR
@@ -33,7 +33,7 @@ from s2sad.frontend.values import (
     pack,
 )
 from s2sad.ir import ops
-from s2sad.ir.nodes import Append, Apply, Assign, Const, Expr, If, Var
+from s2sad.ir.nodes import Apply, Assign, Const, Expr, If, Var
 from s2sad.ir.types import ListOf, Scalar, Static
 
 _REFUSED = {
@@ -231,8 +231,7 @@ def _joined(lw: Lowerer, parts: tuple[V | StructV, V | StructV], node: Any) -> V
     for item in known:
         kind = join_types(kind, item, "") or kind if item is not None and kind is not None else kind
     given = [V(lw.atom(p.expr, "items", lw.span(node))) if isinstance(p, V) else p for p in parts]
-    target = Var(lw.list_name(), ListOf(kind))
-    lw.emit(Assign(target, Apply(ops.new_list, (), target.type), lw.span(node)))
+    target = growing.make(lw, lw.list_name(), kind, node)
     for part in given:
         append_all(lw, target, part, node)
     return V(target)
@@ -243,8 +242,7 @@ def list_of(lw: Lowerer, items: V, node: Any) -> V:
     source = V(lw.atom(items.expr, "items", lw.span(node)))
     empty = isinstance(source.expr.type, ListOf) and source.expr.type.item is None
     kind = None if empty else as_expr(lw, lower_index(lw, source, [literal(0)], node), node).type
-    target = Var(lw.list_name(), ListOf(kind))
-    lw.emit(Assign(target, Apply(ops.new_list, (), target.type), lw.span(node)))
+    target = growing.make(lw, lw.list_name(), kind, node)
     if not empty:
         append_all(lw, target, source, node)
     return V(target)
@@ -256,14 +254,14 @@ def append_all(lw: Lowerer, target: Var, items: V | StructV, node: Any) -> None:
 
     if isinstance(items, StructV):
         for item in items.items:
-            lw.emit(Append(target, as_expr(lw, item, node), lw.span(node)))
+            growing.append(lw, target, as_expr(lw, item, node), node)
         return
     source = V(lw.atom(items.expr, "items", lw.span(node)))
     length: Expr = Apply(ops.length, (source.expr,), Scalar("int64", True))
 
     def body(i: Expr) -> None:
         item = lower_index(lw, source, [i], node)
-        lw.emit(Append(target, as_expr(lw, item, node), lw.span(node)))
+        growing.append(lw, target, as_expr(lw, item, node), node)
 
     emit_loop(lw, length, "i", body, node)
 
@@ -277,8 +275,8 @@ def _repeated_list(lw: Lowerer, items: V, count: Expr, node: Any) -> Value:
     from s2sad.frontend.iteration import emit_loop
 
     source = V(lw.atom(items.expr, "items", lw.span(node)))
-    target = Var(lw.list_name(), source.expr.type)
-    lw.emit(Assign(target, Apply(ops.new_list, (), target.type), lw.span(node)))
+    assert isinstance(source.expr.type, ListOf)
+    target = growing.make(lw, lw.list_name(), source.expr.type.item, node)
     emit_loop(lw, count, "turn", lambda _: append_all(lw, target, source, node), node)
     return V(target)
 
@@ -305,13 +303,12 @@ def _repeat(lw: Lowerer, value: Value, count: Expr, node: Any) -> Value:
     kind = items[0].type
     for item in items[1:]:
         kind = join_types(kind, item.type, "") or lw.fail(node, "the items of this list differ in kind")
-    target = Var(lw.list_name(), ListOf(kind))
-    lw.emit(Assign(target, Apply(ops.new_list, (), target.type), lw.span(node)))
+    target = growing.make(lw, lw.list_name(), kind, node)
 
     def once(turn: Expr) -> None:
         del turn
         for item in items:
-            lw.emit(Append(target, item, lw.span(node)))
+            growing.append(lw, target, item, node)
 
     emit_loop(lw, count, "i", once, node)
     return V(target)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from dataclasses import replace
 from typing import Any
 
 import gast
@@ -11,6 +12,7 @@ import numpy as np
 from s2sad.errors import ArgumentError, Span, UnsupportedSyntaxError
 from s2sad.frontend.containers import OF_THE_CALLER, UNDECIDED, identified, returns_given
 from s2sad.frontend.generators import A_GENERATOR, is_list_builder
+from s2sad.frontend.growing import as_number
 from s2sad.frontend.inline import dynamic_lists
 from s2sad.frontend.lists import settled
 from s2sad.frontend.lowerer import BottomReached, Captured, Context, Instance, Lowerer
@@ -21,6 +23,7 @@ from s2sad.frontend.texts import changing_texts
 from s2sad.frontend.values import StaticV, StructV, V, Value, const, join_types, leaves_of, rebuild, type_of
 from s2sad.ir.nodes import CallStmt, Const, Expr, Function, Param, Return, Stmt, Var
 from s2sad.ir.types import ListOf, Static, Struct, Type
+from s2sad.ir.walk import map_blocks
 
 _MAX_KINDS = 12
 
@@ -98,16 +101,22 @@ def _finish(
         except KindFound:
             for key in [k for k in ctx.instances if k not in before]:
                 ctx.instances.pop(key)
-    for _ in range(2):
+    for _ in range(4):
         if complete and not _calls_itself(instance):
             return
         for key in [k for k in ctx.instances if k not in before]:
             ctx.instances.pop(key)
+        supposed = instance.result
         complete = _lower_into(ctx, instance, source, names, types, env)
-        if complete:
+        if complete and _dtypes(instance.result) == _dtypes(supposed):
             return
     if not complete and instance.result is None:
         raise BottomReached
+
+
+def _dtypes(result: Type | None) -> list[Any]:
+    """Return what a second look at a recursive function may change in the type of its result."""
+    return [] if result is None else [getattr(kind, "dtype", None) for kind in _flat(result)]
 
 
 def _calls_itself(instance: Instance) -> bool:
@@ -149,7 +158,7 @@ def _lower_into(
     instance.returns_given = any(returns_given(value) for value in lw.results)
     instance.captured = list(lw.captured.values())
     params.extend(Param(c.var.name, c.var.type) for c in instance.captured)
-    body = settled(_typed_returns(tuple(lw.block)))
+    body = settled(_returning(_typed_returns(tuple(lw.block)), tuple(_flat(instance.result))))
     instance.function = Function(
         instance.name, tuple(params), body, tuple(_flat(instance.result)),
         "", source.span(source.node),
@@ -237,6 +246,18 @@ def _join(a: Type, b: Type) -> Type | None:
             return a if x is y or x == y else None
         case _:
             return join_types(a, b, "")
+
+
+def _returning(body: tuple[Stmt, ...], kinds: tuple[Type, ...]) -> tuple[Stmt, ...]:
+    """Return a body in which a path that returns a whole number returns it as the number that other paths return."""
+
+    def each(stmt: Stmt) -> Stmt:
+        if isinstance(stmt, Return) and len(stmt.values) == len(kinds):
+            pairs = zip(stmt.values, kinds, strict=True)
+            return replace(stmt, values=tuple(as_number(value, kind) for value, kind in pairs))
+        return map_blocks(stmt, lambda inner: tuple(each(s) for s in inner))
+
+    return tuple(each(stmt) for stmt in body)
 
 
 def _typed_returns(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:

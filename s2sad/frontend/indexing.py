@@ -8,13 +8,13 @@ from typing import Any, cast
 import gast
 import numpy as np
 
-from s2sad.frontend import rows
+from s2sad.frontend import growing, rows
 from s2sad.frontend.infer import broadcast_dims, fresh_dim
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.operators import apply, build
 from s2sad.frontend.values import RowsV, SliceV, StaticV, StructV, V, Value, ZeroV, literal, pack
 from s2sad.ir import ops
-from s2sad.ir.nodes import Append, Apply, Assign, Const, Expr, Index, Slice, Var
+from s2sad.ir.nodes import Apply, Const, Expr, Index, Slice
 from s2sad.ir.types import Array, Dim, ListOf, Scalar, Static, Sym, not_one
 
 
@@ -137,7 +137,7 @@ def lower_index(lw: Lowerer, base: V, index: list[Any], node: Any) -> Value:
     kind = base.expr.type
     if isinstance(kind, ListOf):
         if kind.item is None:
-            lw.fail(node, "this list is still empty here")
+            kind = ListOf(growing.item_of_empty(lw, base.expr, node))
         assert kind.item is not None
         if isinstance(index[0], Slice):
             return _list_slice(lw, base, index[0], node)
@@ -164,14 +164,13 @@ def _list_slice(lw: Lowerer, base: V, part: Slice, node: Any) -> Value:
     start, count, step = _counted(lw, part, length, node)
     assert isinstance(items.type, ListOf)
     assert items.type.item is not None
-    made = Var(lw.list_name(), items.type)
-    lw.emit(Assign(made, Apply(ops.new_list, (), made.type), lw.span(node)))
+    made = growing.make(lw, lw.list_name(), items.type.item, node)
     item = items.type.item
 
     def body(i: Expr) -> None:
         place = i if step == 1 else build(operator.mul, i, literal(step))
         place = place if getattr(start.type, "value", None) == 0 else build(operator.add, start, place)
-        lw.emit(Append(made, Index(items, (place,), item), lw.span(node)))
+        growing.append(lw, made, Index(items, (place,), item), node)
 
     emit_loop(lw, count, "i", body, node)
     return V(made)

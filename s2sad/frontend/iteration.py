@@ -8,7 +8,7 @@ from typing import Any
 import gast
 
 from s2sad.errors import MissingRuleError, UnsupportedSyntaxError
-from s2sad.frontend import rows
+from s2sad.frontend import growing, rows
 from s2sad.frontend.containers import current
 from s2sad.frontend.expressions import as_expr, lower_expr, lower_test
 from s2sad.frontend.indexing import lower_index
@@ -17,7 +17,7 @@ from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.operators import build
 from s2sad.frontend.values import IterV, RangeV, RowsV, Scope, StaticV, StructV, V, Value, const, leaves_of, literal
 from s2sad.ir import ops
-from s2sad.ir.nodes import Append, Apply, Assign, Const, Expr, For, If, Var
+from s2sad.ir.nodes import Apply, Assign, Const, Expr, For, If, Var
 from s2sad.ir.types import Array, ListOf, Scalar, Struct, is_inexact
 
 INT = Scalar("int64", weak=True)
@@ -371,9 +371,10 @@ def _comprehension(lw: Lowerer, node: Any, name: str | None) -> Value:
         made = rows.empty(lw, target.name, item_type[0], node)
         lw.block.extend(behind)
         return made
-    kind = ListOf(item_type[0])
-    final = Var(target.name, kind)
-    lw.block.insert(position, Assign(final, Apply(ops.new_list, (), kind), lw.span(node)))
+    behind = lw.block[position:]
+    del lw.block[position:]
+    final = growing.make(lw, target.name, item_type[0], node)
+    lw.block.extend(behind)
     return V(final)
 
 
@@ -388,7 +389,7 @@ def _nested(lw: Lowerer, node: Any, generators: list[Any], target: Var, found: l
             return
         item = as_expr(lw, value, node.elt)
         found.append(item.type)
-        lw.emit(Append(Var(target.name, ListOf(item.type)), item, lw.span(node)))
+        growing.append(lw, Var(target.name, ListOf(item.type)), item, node)
         return
     generator, rest = generators[0], generators[1:]
     iterable = lower_expr(lw, generator.iter)

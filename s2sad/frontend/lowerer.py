@@ -10,7 +10,7 @@ from s2sad.errors import NOWHERE, Span, UnsupportedSyntaxError
 from s2sad.frontend.source import Source
 from s2sad.frontend.values import RowsV, Scope, StaticV, StructV, V, Value
 from s2sad.ir.nodes import Assign, Expr, Function, Stmt, Var
-from s2sad.ir.types import Type
+from s2sad.ir.types import ListOf, Type
 
 
 class BottomReached(Exception):
@@ -74,6 +74,14 @@ class Context:
     """The dtype and rank of what a name that starts as None gets later, by function and name."""
     row_kinds: dict[Any, Type] = field(default_factory=dict[Any, Type])
     """The records that a list holds which starts empty, by function and name."""
+    list_items: dict[tuple[str, str], Type] = field(default_factory=dict[tuple[str, str], Type])
+    """What the items of a list are, where that is known only behind its making, by function and name."""
+    guessed: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
+    """Those of the lists of which it is a first guess."""
+    holds_none: bool = False
+    """A list begins with `None` where numbers or arrays go later."""
+    list_origins: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
+    """Under which name a list was made that has another name too."""
     lists_returned: set[int] = field(default_factory=set[int])
     """The functions that return a list which they build, on one of their paths at least."""
     keep: list[Any] = field(default_factory=list[Any])
@@ -221,6 +229,8 @@ class Lowerer:
                 if isinstance(expr, Var) and expr.name == ir_name:
                     return value
                 self.names.add(ir_name)
+                if isinstance(expr, Var) and isinstance(expr.type, ListOf) and self.instance is not None:
+                    self.ctx.list_origins[self.instance.name, ir_name] = expr.name
                 self.emit(Assign(target, expr, span))
                 return V(target)
             case StructV(_, keys, items) | RowsV(_, keys, items):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from s2sad.errors import ArgumentError
-from s2sad.frontend import rows
+from s2sad.frontend import growing, rows
 from s2sad.frontend.containers import current, identified, rewrite, scopes, write_item
 from s2sad.frontend.expressions import append_all, as_expr, list_of, outside_value
 from s2sad.frontend.lowerer import Lowerer
@@ -264,8 +264,7 @@ def list_method(lw: Lowerer, owner: V, name: str, args: list[Value], node: Any) 
         value = as_expr(lw, args[0], node)
         kind = owner.expr.type
         assert isinstance(kind, ListOf)
-        if kind.item is not None and type(kind.item) is not type(value.type):
-            lw.fail(node, f"the items of list `{owner.expr.name}` differ in kind")
+        value = growing.fitted(lw, owner.expr, value, node)
         item = value.type if kind.item is None else _joined(kind.item, value.type)
         target = Var(owner.expr.name, ListOf(item))
         lw.emit(Append(target, value, lw.span(node)))
@@ -291,7 +290,7 @@ def list_method(lw: Lowerer, owner: V, name: str, args: list[Value], node: Any) 
         kind = owner.expr.type
         assert isinstance(kind, ListOf)
         if kind.item is None:
-            lw.fail(node, "this list is still empty here")
+            growing.item_of_empty(lw, owner.expr, node)
         assert kind.item is not None
         popped = Apply(ops.pop, (owner.expr,), kind.item)
         return V(lw.atom(popped, "item", lw.span(node)))

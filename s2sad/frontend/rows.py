@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from s2sad.frontend import growing
 from s2sad.frontend.containers import is_mutable, scopes
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.optional import KindFound
 from s2sad.frontend.values import Cell, RowsV, SliceV, StaticV, StructV, V, Value, const, leaves_of, type_of
 from s2sad.ir import ops
-from s2sad.ir.nodes import Append, Apply, Assign, Expr, Index, Store, Var
+from s2sad.ir.nodes import Apply, Expr, Index, Store, Var
 from s2sad.ir.types import Array, ListOf, Scalar, Struct, Type
 
 _AN_ITEM = Cell("is an item of a list that grows")
@@ -22,7 +23,9 @@ _AN_ITEM = Cell("is an item of a list that grows")
 
 def look_for_records(lw: Lowerer, items: Expr, value: Value) -> None:
     """Begin again if the first item of a list that starts empty turns out to be a record."""
-    if not (isinstance(value, StructV) and isinstance(items.type, ListOf) and items.type.item is None):
+    if not (isinstance(value, StructV) and isinstance(items.type, ListOf)):
+        return
+    if items.type.item is not None and not growing.is_guessed(lw, items):
         return
     named = {
         (id(scope.source.node), name): type_of(value)
@@ -56,10 +59,7 @@ def empty(lw: Lowerer, name: str, kind: Struct, node: Any) -> RowsV:
             case Struct():
                 fields.append(empty(lw, part, item, node))
             case Scalar() | Array():
-                target = Var(part, ListOf(_unknown(item)))
-                lw.names.add(part)
-                lw.emit(Assign(target, Apply(ops.new_list, (), target.type), lw.span(node)))
-                fields.append(V(target))
+                fields.append(V(growing.make(lw, part, _unknown(item), node)))
             case _:
                 lw.fail(node, "a list of records holds numbers and arrays only",
                         "Texts, functions and lists in a record that is appended are not supported.")  # fmt: skip
@@ -101,7 +101,7 @@ def append_parts(lw: Lowerer, name: str, record: StructV, node: Any) -> Struct:
             continue
         expr = as_expr(lw, item, node)
         kinds.append(expr.type)
-        lw.emit(Append(Var(part, ListOf(_unknown(expr.type))), expr, lw.span(node)))
+        growing.append(lw, Var(part, ListOf(_unknown(expr.type))), expr, node)
     return Struct(record.kind, record.keys, tuple(kinds))
 
 
@@ -169,6 +169,7 @@ def store(lw: Lowerer, rows: RowsV, index: Value, value: Value, node: Any, op: s
         assert isinstance(held.expr.type, ListOf)
         expr = as_expr(lw, part, node)
         kind = held.expr.type.item or expr.type
+        expr = growing.fitted(lw, held.expr, expr, node)
         lw.emit(Store(Index(held.expr, (place,), kind), "", expr, lw.span(node)))
 
 
@@ -226,11 +227,11 @@ def method(lw: Lowerer, rows: RowsV, name: str, args: list[Value], node: Any) ->
             for record in args[0].items:
                 append(lw, rows, record, node)
             return StaticV(None)
-        case "pop" if not args:
-            gone = [
-                method(lw, held, "pop", [], node) if isinstance(held, RowsV) else list_method(lw, held, "pop", [], node)
-                for held in rows.items if isinstance(held, RowsV | V)
-            ]  # fmt: skip
+        case "pop" if len(args) < 2:
+            gone: list[Value] = []
+            for held in rows.items:
+                pop = method if isinstance(held, RowsV) else list_method
+                gone.append(pop(lw, held, "pop", args, node))  # type: ignore[arg-type]
             return StructV(rows.kind, rows.keys, tuple(gone))
         case "copy" if not args:
             return copied(lw, rows, node)

@@ -63,13 +63,16 @@ _Cached = type(functools.lru_cache(len))
 
 
 def unwrap(fun: Any) -> Any:
-    """Return the plain Python function behind njit dispatchers, caches and `functools.wraps`."""
+    """Return the plain Python function behind njit dispatchers and caches.
+
+    What `functools.wraps` made is a function of its own, which does what its own text says.
+    """
     while True:
         if hasattr(fun, "py_func"):
             fun = fun.py_func
         elif type(fun).__name__ == "FakeCUDAKernel":  # Numba's simulator keeps it elsewhere
             fun = fun.fn
-        elif isinstance(fun, types.FunctionType | _Cached) and hasattr(fun, "__wrapped__"):
+        elif isinstance(fun, _Cached):
             fun = vars(fun)["__wrapped__"]
         elif isinstance(fun, types.MethodType):
             return fun
@@ -101,7 +104,7 @@ def _source_of_code(plain: Any, code: types.CodeType) -> Source:
     name = plain.__name__
     linecache.checkcache(code.co_filename)
     try:
-        lines, first_line = inspect.getsourcelines(plain)
+        lines, first_line = inspect.getsourcelines(code)  # of a function it would be that of what it wraps
     except (OSError, TypeError, IndentationError) as error:
         raise SourceNotFoundError(
             f"the source of `{name}` could not be found",

@@ -380,6 +380,17 @@ def _array(fn: Any) -> Any:
     return lower
 
 
+def _unfilled(fn: Any, zeros: Any) -> Any:
+    """`np.empty` of complex numbers: parts that are written one after the other need the other part to be a number."""
+
+    def lower(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+        made = library_call(lw, fn, args, kwargs, node)
+        is_of_parts = isinstance(made, V) and is_complex(made.expr.type)
+        return library_call(lw, zeros, args, kwargs, node) if is_of_parts else made
+
+    return lower
+
+
 def _lists(value: Value) -> Value:
     """Nested displays of an array are lists, whichever brackets the user wrote."""
     if isinstance(value, StructV) and value.kind in ("tuple", "list"):
@@ -450,6 +461,8 @@ SPECIAL: dict[Any, Any] = {
     np.iscomplexobj: _iscomplexobj,
     np.conj: _conjugate(np.conj),
     np.real: _conjugate(np.real),
+    np.empty: _unfilled(np.empty, np.zeros),
+    np.empty_like: _unfilled(np.empty_like, np.zeros_like),
     np.array: _array(np.array),
     np.asarray: _array(np.asarray),
     np.ascontiguousarray: _array(np.ascontiguousarray),

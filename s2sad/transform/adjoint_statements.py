@@ -40,7 +40,7 @@ from s2sad.ir.nodes import (
     Var,
 )
 from s2sad.ir.types import Array, Dim, ListOf, Scalar, Type, is_inexact
-from s2sad.ir.walk import bound, names_in, reads, root_of, statements
+from s2sad.ir.walk import bound, exprs_of, names_in, reads, root_of, statements
 from s2sad.runtime.indexing import last_of_each
 from s2sad.runtime.lists import add_lists, zero_arrays, zero_scalars
 from s2sad.transform.algebra import negative, zero
@@ -244,6 +244,8 @@ class Statements:
             given = self.bar(value)
             if any(p.name == self._root(value.name) for p in self.fn.params):
                 code.append(self._added_in_place(given, bar, stmt.span))
+            elif self._is_last_mention(value.name, stmt):
+                code.append(Assign(given, bar, stmt.span))  # nothing else has been added to it yet
             else:
                 code.append(Assign(given, Apply(add_lists, (given, bar), given.type), stmt.span))
         elif any(self._root(name) in self.active for name in sources(value)):
@@ -378,6 +380,15 @@ class Statements:
             else:
                 ct.push(value, g)
         return ct.code
+
+    def _is_last_mention(self, name: str, stmt: Assign) -> bool:
+        """Say whether a name made in the block of a statement is not mentioned after the statement."""
+        made = self.layout.defs.get(name, ())
+        if len(made) != 1 or self.layout.block_of[id(made[0])] != self.layout.block_of[id(stmt)]:
+            return False
+        order = list(statements(self.fn.body))
+        behind = order[next(k for k, s in enumerate(order) if s is stmt) + 1 :]
+        return not any(name in {*bound(s), *(n for e in exprs_of(s) for n in reads(e))} for s in behind)
 
     def _added_in_place(self, bar: Var, g: Expr, span: Span) -> Stmt:
         """Add to the adjoint of a list item by item: it may be the caller's own."""

@@ -263,6 +263,9 @@ class Cotangents:
         parts = partials(rule, expr, args, result, self.span, wanted)
         if len(wanted) > 1:
             g = self.name(g, f"{noun(expr)}_bar") if not _is_place(g) else g
+        if expr.fn in _EXTREMES and len(expr.args) == 2 and _may_be_infinite(g):
+            self._push_extreme(expr, g, parts)
+            return
         twins = _without_twin(expr, wanted)
         for i in twins:
             arg = expr.args[i]
@@ -274,6 +277,24 @@ class Cotangents:
                 contribution = self._shared(arg, contribution)
             self.push(arg, contribution)
             self.mask = outer
+
+    def _push_extreme(self, expr: Apply, g: Expr, parts: dict[int, Expr]) -> None:
+        """Of `max` and `min` the side that lost takes exactly nothing, also of an infinite cotangent."""
+        better = operator.ge if expr.fn in _LARGEST else operator.le
+        for i, part in parts.items():
+            arg, other = expr.args[i], expr.args[1 - i]
+            won = build(better, self.value(arg, 2), self.value(other, 2))
+            outer_code, outer_mask = self.code, self.mask
+            if isinstance(expr.type, Scalar):
+                self.code, saved = [], dict(self.values)
+                self.push(arg, self._fit(times(g, part), expr, arg))
+                block, self.code, self.values = tuple(self.code), outer_code, saved
+                self.code.append(If(won, block, (), self.span))
+            else:
+                won = self.name(won, "won")
+                self.mask = won if outer_mask is None else build(np.logical_and, outer_mask, won)
+                self.push(arg, self._fit(times(g, part), expr, arg))
+                self.mask = outer_mask
 
     def _shared(self, arg: Expr, g: Expr) -> Expr:
         """Name a cotangent that the operand below will read more than once."""
@@ -479,6 +500,16 @@ def _simpler(a: Expr, b: Expr) -> bool:
         isinstance(b, Apply) and b.fn is operator.mul and isinstance(b.args[0], Const)
         and isinstance(b.args[0].value, float | int) and b.args[0].value < 0
     )  # fmt: skip
+
+
+_LARGEST: frozenset[Any] = frozenset({max, np.maximum, np.fmax})
+_EXTREMES: frozenset[Any] = _LARGEST | {min, np.minimum, np.fmin}
+_DIVISIONS: frozenset[Any] = frozenset({operator.truediv, np.divide, operator.pow, np.power, pow})
+
+
+def _may_be_infinite(g: Expr) -> bool:
+    """Say whether a cotangent divides: `0.5 / sqrt(y)` where y is zero."""
+    return any(isinstance(part, Apply) and part.fn in _DIVISIONS for part in subexpressions(g))
 
 
 def _bar_value(arg: Expr, path: tuple[int, ...]) -> Any:

@@ -345,6 +345,10 @@ class _Expression(Cotangents):
         if not isinstance(expr.type, Array):
             return dot
         if isinstance(dot.type, Array) and same_dims(dot.type.dims, expr.type.dims):
+            if is_complex(expr.type) and not is_complex(dot.type):
+                layout = dot.type.layout if dot.type.layout != "A" else "C"
+                kind = Array(expr.type.dtype, dot.type.dims, layout)
+                return Apply(ops.astype, (dot,), kind, (("dtype", np.dtype(expr.type.dtype).type),))
             return dot
         like = self.value(expr, 2)
         if not isinstance(dot.type, Array):

@@ -13,9 +13,9 @@ from s2sad.frontend.infer import fresh_dim
 from s2sad.frontend.operators import build
 from s2sad.frontend.values import literal, pack
 from s2sad.ir import ops
-from s2sad.ir.nodes import Append, Apply, Assign, Const, Expr, For, Index, Slice, Stmt, Store, Var
+from s2sad.ir.nodes import Append, Apply, Assign, CallStmt, Const, Expr, For, Index, Slice, Stmt, Store, Var
 from s2sad.ir.types import Array, ListOf, Scalar, Type
-from s2sad.ir.walk import reads, root_of
+from s2sad.ir.walk import exprs_of, reads, root_of, statements
 from s2sad.transform.naming import Namer, noun
 from s2sad.transform.prepare import Prepared
 
@@ -121,6 +121,9 @@ class Tapes:
         for part in reads(expr):
             if not self._fixed(part, outer):
                 return False
+        lengths = any(isinstance(p, Var) and isinstance(p.type, ListOf) for p in _parts(expr))
+        if lengths and _changes_a_length(outer):
+            return False
         return not any(isinstance(p, Index) for p in _parts(expr))
 
     def _fixed(self, name: str, outer: For) -> bool:
@@ -161,6 +164,17 @@ class Tapes:
             elif not isinstance(item.type, Scalar):
                 return None
         return shape
+
+
+def _changes_a_length(loop: For) -> bool:
+    """Say whether a list may become longer or shorter in a loop."""
+    for stmt in statements((loop,)):
+        exprs = exprs_of(stmt)
+        if isinstance(stmt, Append) or any(isinstance(p, Apply) and p.fn is ops.pop for e in exprs for p in _parts(e)):
+            return True
+        if isinstance(stmt, CallStmt) and any(isinstance(arg.type, ListOf) for arg in stmt.args):
+            return True
+    return False
 
 
 _LARGEST_LOCAL = 1024

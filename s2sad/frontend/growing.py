@@ -1,0 +1,197 @@
+"""Lists that a function builds: made, appended to, and what their items are.
+
+`r = [0] * n` that takes numbers with a fraction later holds such numbers from the start, and of a list that is read
+before anything has gone into it the first guess is that it holds numbers. Where that turns out only later, the
+function is lowered again.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gast
+import numpy as np
+
+from s2sad.frontend.infer import fresh_dim
+from s2sad.frontend.lowerer import Lowerer
+from s2sad.frontend.optional import KindFound
+from s2sad.frontend.values import V, literal
+from s2sad.ir import ops
+from s2sad.ir.nodes import Append, Apply, Assign, Const, Expr, Var
+from s2sad.ir.types import Array, ListOf, Scalar, Static, Struct, Type
+
+_GUESS = Scalar("float64", weak=True, value=None)
+_CASTS: dict[str, Any] = {"float64": float, "complex128": complex, "int64": int}
+
+
+def make(lw: Lowerer, name: str, kind: Type | None, node: Any) -> Var:
+    """Emit a new list under a name; it holds `kind`, or more if more goes into it later."""
+    target = Var(name, ListOf(lw.ctx.list_items.get(_key(lw, name), kind)))
+    lw.names.add(name)
+    lw.emit(Assign(target, Apply(ops.new_list, (), target.type), lw.span(node)))
+    return target
+
+
+def append(lw: Lowerer, target: Var, value: Expr, node: Any) -> None:
+    """Emit `target.append(value)`, with the value as the list holds it."""
+    lw.emit(Append(target, fitted(lw, target, value, node), lw.span(node)))
+
+
+def fitted(lw: Lowerer, target: Expr, value: Expr, node: Any) -> Expr:
+    """Return a value as the items of a list are; the function is lowered again if they turn out to be more."""
+    assert isinstance(target.type, ListOf)
+    kind = target.type.item
+    if kind is None:
+        known = lw.ctx.list_items.get(_key(lw, target.name)) if isinstance(target, Var) else None
+        return value if known is None else _cast(lw, value, known)
+    if isinstance(target, Var) and is_guessed(lw, target):
+        wanted = _any_item(value.type)
+        lw.ctx.guessed.discard(_key(lw, target.name))
+    else:
+        wanted = _joined(kind, value.type)
+    if wanted is None:
+        lw.fail(node, "the items of this list differ in kind",
+                "A list that is appended to or written holds items of one type.")  # fmt: skip
+    assert wanted is not None
+    if _known_as(wanted) != _known_as(kind):
+        _begin_again(lw, target, wanted, node)
+    return _cast(lw, value, kind)
+
+
+def check_division(lw: Lowerer, target: Expr, node: Any) -> None:
+    """An item that is divided in place is no whole number any more."""
+    assert isinstance(target.type, ListOf)
+    kind = target.type.item
+    if isinstance(kind, Scalar) and np.dtype(kind.dtype).kind in "iub":
+        _begin_again(lw, target, _GUESS, node)
+
+
+def item_of_empty(lw: Lowerer, target: Expr, node: Any) -> Type:
+    """Return what the items of a list are that is read before anything has gone into it."""
+    if isinstance(target, Var) and _key(lw, target.name) not in lw.ctx.list_items:
+        names = [target.name, *_fields_appended(lw, target)]
+        for key in (_key(lw, name) for name in names):
+            lw.ctx.list_items[key] = _GUESS
+            lw.ctx.guessed.add(key)
+        raise KindFound
+    return lw.fail(node, "this list is still empty here", "Begin it with an item, or make it an array.")
+
+
+def is_guessed(lw: Lowerer, target: Expr) -> bool:
+    """Say whether it is only supposed what a list holds."""
+    return isinstance(target, Var) and _key(lw, target.name) in lw.ctx.guessed
+
+
+def _fields_appended(lw: Lowerer, target: Var) -> list[str]:
+    """Return the lists of the fields, if the text appends tuples to the list."""
+    for name, held in lw.env.items():
+        if not (isinstance(held, V) and held.expr == target):
+            continue
+        for part in gast.walk(lw.source.node):
+            match part:
+                case gast.Call(
+                    func=gast.Attribute(value=gast.Name(id=owner), attr="append"), args=[gast.Tuple(elts=parts)]
+                ) if owner == name:  # fmt: skip
+                    keys = tuple(range(len(parts)))
+                    lw.ctx.row_kinds[id(lw.source.node), name] = Struct("tuple", keys, (_GUESS,) * len(parts))
+                    return [lw.part_name(target.name, key) for key in keys]
+                case _:
+                    pass
+    return []
+
+
+def _key(lw: Lowerer, name: str) -> tuple[str, str]:
+    owner = lw.instance.name if lw.instance is not None else ""
+    seen = {name}
+    while (owner, name) in lw.ctx.list_origins and lw.ctx.list_origins[owner, name] not in seen:
+        name = lw.ctx.list_origins[owner, name]
+        seen.add(name)
+    return owner, min(seen) if len(seen) > 1 and (owner, name) in lw.ctx.list_origins else name
+
+
+def _begin_again(lw: Lowerer, target: Expr, wanted: Type, node: Any) -> None:
+    key = _key(lw, target.name) if isinstance(target, Var) else None
+    if key is None or lw.ctx.list_items.get(key) == wanted:
+        lw.fail(node, "this list was made for items of another type",
+                "Begin it with items of the type that it gets: `[0.0] * n` for `[0] * n`.")  # fmt: skip
+    assert key is not None
+    lw.ctx.list_items[key] = wanted
+    lw.ctx.guessed.discard(key)
+    raise KindFound
+
+
+def _known_as(kind: Type) -> Any:
+    match kind:
+        case Scalar(dtype):
+            return dtype
+        case Array(dtype, dims):
+            return dtype, len(dims)
+        case _:
+            return kind
+
+
+def _joined(kind: Type, value: Type) -> Type | None:
+    """Return the type of items that are `kind` so far and take a `value`; None if there is none."""
+    match kind, value:
+        case Scalar(a), Scalar(b):
+            return kind if a == b else Scalar(np.result_type(a, b).name, weak=True)
+        case Array(a, dims), Array(b, others) if len(dims) == len(others):
+            return kind if a == b else _any_array(np.result_type(a, b).name, len(dims))
+        case Static(None), Array() | Scalar():
+            return _any_item(value)
+        case (Array() | Scalar()), Static(None):
+            return kind
+        case _:
+            return kind if type(kind) is type(value) and not isinstance(kind, Scalar | Array) else None
+
+
+def _any_item(kind: Type) -> Type:
+    match kind:
+        case Scalar(dtype, weak):
+            return Scalar(dtype, weak)
+        case Array(dtype, dims):
+            return _any_array(dtype, len(dims))
+        case _:
+            return kind
+
+
+def _any_array(dtype: str, rank: int) -> Array:
+    return Array(dtype, tuple(fresh_dim() for _ in range(rank)), "C" if rank < 2 else "A")
+
+
+def as_number(value: Expr, kind: Type) -> Expr:
+    """Return a number as one of another dtype, where that holds it too."""
+    if not (isinstance(value.type, Scalar) and isinstance(kind, Scalar)):
+        return value
+    given, wanted = value.type.dtype, kind.dtype
+    if given == wanted or not np.can_cast(given, wanted):
+        return value
+    if isinstance(value, Const):
+        return literal(np.dtype(wanted).type(value.value).item())
+    return Apply(_CASTS.get(wanted, np.dtype(wanted).type), (value,), Scalar(wanted, weak=wanted in _CASTS))
+
+
+def _cast(lw: Lowerer, value: Expr, kind: Type) -> Expr:
+    """Return a value as an item of type `kind`."""
+    match value.type, kind:
+        case Scalar(), Scalar():
+            return as_number(value, kind)
+        case Array(a, dims, layout), Array(b) if a != b:
+            made = Array(b, dims, layout if layout != "A" else "C")
+            return Apply(ops.astype, (value,), made, (("dtype", np.dtype(b).type),))
+        case Static(None), Scalar(b):
+            lw.ctx.holds_none = True
+            return literal(np.dtype(b).type(0).item())
+        case Static(None), Array(b, dims):
+            lw.ctx.holds_none = True
+            shape: Any = literal(0) if len(dims) == 1 else _zeros(len(dims))
+            static = () if b == "float64" else (("dtype", np.dtype(b).type),)
+            return Apply(np.zeros, (shape,), Array(b, (0,) * len(dims), "C"), static)
+        case _:
+            return value
+
+
+def _zeros(rank: int) -> Expr:
+    from s2sad.frontend.values import pack
+
+    return pack("tuple", [literal(0)] * rank)
