@@ -233,14 +233,14 @@ class Rule:
         jvp: `(primals, tangents) -> (out, out_dot)`, or None.
         fwd: `(*args) -> (out, residuals)`, or None.
         bwd: `(residuals, out_bar) -> tuple of cotangents`, or None.
-        makers: for each argument `(out, *args) -> (out_bar -> cotangent)`, or None for a zero.
+        makers: for each argument `(out, *args) -> (out_bar -> cotangent)`, None for a zero, `...` where none was given.
     """
 
     callable: Callable[..., Any]
     jvp: Callable[..., Any] | None = None
     fwd: Callable[..., Any] | None = None
     bwd: Callable[..., Any] | None = None
-    makers: tuple[Callable[..., Any] | None, ...] | None = None
+    makers: tuple[Any, ...] | None = None
 
 
 _everywhere: dict[int, Rule] = {}
@@ -284,6 +284,8 @@ def rules_key() -> tuple[Rule, ...]:
 
 
 def _give(fun: Callable[..., Any], **parts: Any) -> None:
+    if not callable(fun):
+        raise RuleError(f"a rule belongs to a function, not to `{fun!r}`")
     scope = _scopes()[-1] if _scopes() else _everywhere
     known = rule_of(fun) or Rule(fun)
     scope[id(fun)] = replace(known, **parts)
@@ -293,7 +295,7 @@ def _give(fun: Callable[..., Any], **parts: Any) -> None:
 def functions_of(rule: Rule) -> list[Callable[..., Any]]:
     """Return the functions that make up a rule."""
     parts = (rule.jvp, rule.fwd, rule.bwd, *(rule.makers or ()))
-    return [part for part in parts if part is not None]
+    return [part for part in parts if part is not None and part is not ...]
 
 
 def defjvp(fun: Callable[..., Any], rule: Callable[..., Any]) -> None:
@@ -344,7 +346,7 @@ def defvjp(
     if len(places) != len(parts):
         raise RuleError(f"`{label(fun)}` was given {len(parts)} rules for {len(places)} argnums")
     by_place = dict(zip(places, parts, strict=True))
-    makers = tuple(by_place.get(i) for i in range(max(places) + 1))
+    makers = tuple(by_place.get(i, ...) for i in range(max(places) + 1))
     _give(fun, makers=makers, fwd=None, bwd=None)
 
 

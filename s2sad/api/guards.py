@@ -129,7 +129,7 @@ def _shared(data: list[Any]) -> set[int]:
 
 
 def _is_data(value: Any) -> bool:
-    return not isinstance(value, types.ModuleType | types.BuiltinFunctionType | np.ufunc | type)
+    return not isinstance(value, types.ModuleType | type)
 
 
 def _same(a: Any, b: Any) -> bool:

@@ -81,6 +81,7 @@ def _user_rule(fun: Any) -> UserRule | None:
 
 def instance_of(ctx: Context, fun: Any, types: tuple[Type, ...], span: Span) -> Instance:
     """Return the program of a transformed function for these argument types."""
+    from s2sad.api.plan import require_scalar
     from s2sad.api.transformed import plain
     from s2sad.api.written import calling, entered
 
@@ -95,6 +96,8 @@ def instance_of(ctx: Context, fun: Any, types: tuple[Type, ...], span: Span) -> 
     inner = entered(plain(fun.fun, fun.options))
     chosen, wrt = _wrt(fun, inner, types)
     made = derive_program(inner, fun.kind, types, wrt, aux, ctx)
+    if fun.kind in ("grad", "value_and_grad") and made.instance.result is not None:
+        require_scalar(tree_of(made.instance.result, "output"), inner, fun.options)
     adopt(ctx, made)
     entry = made.functions[made.entry]
     assert made.instance.result is not None

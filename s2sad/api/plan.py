@@ -104,7 +104,7 @@ def entry(request: Request, mode: str, trees: Sequence[Tree], wrt: Sequence[Tree
     with DERIVING:
         derivative = pipeline.derive(request.fun, mode, types, indices, request.target, request.options)
         if mode in ("grad", "value_and_grad"):
-            require_scalar(tree_of(derivative.result, "output"), leaves, request)
+            require_scalar(tree_of(derivative.result, "output"), request.fun, request.options)
         loaded = backends.load(derivative.module, request.target)
     call = loaded.entry
     if request.options.debug is True:
@@ -141,9 +141,9 @@ def kept_apart(call: Callable[..., Any], derivative: Any, leaves: Sequence[Tree]
     return checked_call
 
 
-def require_scalar(output: Tree, leaves: Sequence[Tree], request: Request) -> None:
+def require_scalar(output: Tree, fun: Any, options: Options) -> None:
     """Check the output of a function under `grad`; raises NotDifferentiableError."""
-    name, options = label(request.fun), request.options
+    name = label(fun)
     output, _ = split_aux(output, options)
     kind = output.type
     if isinstance(kind, Array) and kind.dims:
@@ -252,7 +252,7 @@ def plan_of(request: Request, kind: str, trees: tuple[Tree, ...], chosen: Sequen
     mode = kind if (wrt and not options.aux) or kind == "primal" else "value_and_grad"
     if kind != "primal" and not wrt:
         made = entry(request, "primal", trees, ())
-        require_scalar(made.output, made.leaves, request)
+        require_scalar(made.output, request.fun, request.options)
     else:
         made = entry(request, mode, trees, wrt)
     finish = _finish_primal(made) if kind == "primal" else _finish_grad(made, kind, chosen, single, options)

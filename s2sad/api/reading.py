@@ -21,6 +21,9 @@ from s2sad.errors import SourceNotFoundError, Span, UnsupportedSyntaxError
 
 _IMPORTED = frozenset({"numpy", "math", "cmath", "numba", "typing", "__future__"})
 _JIT = frozenset({"njit", "jit", "vectorize", "guvectorize"})
+_KEEPING = _JIT | {"differentiate", "lru_cache", "cache", "kernel"}
+"""Decorators under which a function computes what its text says."""
+_RULES = frozenset({"defvjp", "defjvp", "rule"})
 _FLAGS = __future__.annotations.compiler_flag  # annotations stay text
 
 
@@ -62,6 +65,12 @@ def read_function(file: str, name: str, run: bool = False) -> Read:
     node = found[name]
     if run:
         fun = _plain(_imported(file, name))
+        if not isinstance(fun, types.FunctionType):
+            raise UnsupportedSyntaxError(
+                f"`{name}` is a {type(fun).__name__}, which has no text of its own to write out",
+                _span(file, node, name),
+                "Name a function that calls it: what it does there is written out.",
+            )
     else:
         for default in _defaults(node):
             if not _is_harmless(default):
@@ -70,7 +79,13 @@ def read_function(file: str, name: str, run: bool = False) -> Read:
                     _span(file, default, name),
                     "Only literals are read; pass --import to import the file.",
                 )
-        fun = _executed(file, tree)[name]
+        scope = _executed(file, tree)
+        if name not in scope:
+            raise UnsupportedSyntaxError(
+                f"what `{name}` is depends on code that would have to be run", _span(file, node, name),
+                "It has a decorator, or its name is bound again; pass --import to import the file.",
+            )  # fmt: skip
+        fun = scope[name]
     jit = [decorator for decorator in node.decorator_list if _decorator_name(decorator) in _JIT]
     fast = any(_says_fastmath(decorator) for decorator in jit)
     bound = {name for stmt in tree.body for name in _bound(stmt)}
@@ -106,7 +121,14 @@ def _parsed(file: str) -> ast.Module:
 
 def _executed(file: str, tree: ast.Module) -> dict[str, Any]:
     """Run the harmless statements of the file, at their own lines, in a namespace of their own."""
-    kept = [stmt for original in tree.body for stmt in _harmless(original)]
+    body = [stmt for stmt in tree.body if not _runs_as_script(stmt)]
+    for stmt in body:
+        if isinstance(stmt, ast.Expr) and isinstance(stmt.value, ast.Call) and _decorator_name(stmt.value) in _RULES:
+            raise UnsupportedSyntaxError(
+                "the file gives a rule, which is only known once it has run", _span(file, stmt, "<module>"),
+                "Pass --import to import the file.",
+            )  # fmt: skip
+    kept = [stmt for original in body for stmt in _harmless(original)]
     scope: dict[str, Any] = {"__name__": "__s2sad_read__", "__builtins__": builtins}
     for stmt in kept:
         code = compile(ast.Module([stmt], []), file, "exec", _FLAGS, dont_inherit=True)
@@ -114,7 +136,47 @@ def _executed(file: str, tree: ast.Module) -> dict[str, Any]:
             exec(code, scope)
         except (ImportError, NameError, AttributeError):  # a name that is missed when it is needed
             continue
+    for stmt in body:
+        if not any(True for _ in _harmless(stmt)):
+            for name in _changed(stmt, scope):
+                scope.pop(name, None)
     return scope
+
+
+def _runs_as_script(stmt: ast.stmt) -> bool:
+    """Say whether a statement is `if __name__ == "__main__":`, which a file that is imported leaves out."""
+    match stmt:
+        case ast.If(ast.Compare(ast.Name("__name__"), [ast.Eq()], [ast.Constant("__main__")]), _, []):
+            return True
+        case _:
+            return False
+
+
+def _changed(stmt: ast.stmt, scope: dict[str, Any]) -> set[str]:
+    """Return the names whose meaning a statement changes, or may change: bound again, written into, passed on."""
+    if isinstance(stmt, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef):
+        return {stmt.name}
+    found: set[str] = set()
+    for node in ast.walk(stmt):
+        match node:
+            case ast.Name(name, ast.Store() | ast.Del()):
+                found.add(name)
+            case ast.Subscript(ctx=ast.Store() | ast.Del()) | ast.Attribute(ctx=ast.Store() | ast.Del()):
+                found |= _root(node)
+            case ast.Call(func, args):
+                inside = {a.id for a in args if isinstance(a, ast.Name)} | (
+                    _root(func) if isinstance(func, ast.Attribute) else set()
+                )
+                found |= {name for name in inside if isinstance(scope.get(name), list | dict | set)}
+            case _:
+                pass
+    return found
+
+
+def _root(node: ast.expr) -> set[str]:
+    while isinstance(node, ast.Subscript | ast.Attribute):
+        node = node.value
+    return {node.id} if isinstance(node, ast.Name) else set()
 
 
 def _harmless(stmt: ast.stmt) -> Iterable[ast.stmt]:
@@ -130,12 +192,17 @@ def _harmless(stmt: ast.stmt) -> Iterable[ast.stmt]:
                 yield stmt
         case ast.AnnAssign(ast.Name(), _, value) if value is not None and _is_literal(value):
             yield stmt
-        case ast.FunctionDef() if all(_is_harmless(d) for d in _defaults(stmt)):
+        case ast.FunctionDef() if all(_is_harmless(d) for d in _defaults(stmt)) and _is_read_through(stmt):
             plain = ast.FunctionDef(**{name: getattr(stmt, name) for name in stmt._fields})
             plain.decorator_list = []
             yield ast.copy_location(plain, stmt)
         case _:
             return
+
+
+def _is_read_through(node: ast.FunctionDef) -> bool:
+    """Say whether a function does what its text says: no decorator, or one that is known to change nothing."""
+    return all(_decorator_name(decorator) in _KEEPING for decorator in node.decorator_list)
 
 
 def _defaults(node: ast.FunctionDef | ast.Lambda) -> list[ast.expr]:
@@ -189,11 +256,11 @@ def _imported(file: str, name: str) -> Any:
 
 
 def _plain(fun: Any) -> Any:
-    while hasattr(fun, "py_func"):
-        fun = fun.py_func
-    return fun
+    from s2sad.frontend.source import unwrap
+
+    return unwrap(fun)
 
 
-def _span(file: str, node: ast.expr, function: str) -> Span:
+def _span(file: str, node: ast.expr | ast.stmt, function: str) -> Span:
     end_line, end_column = node.end_lineno or node.lineno, node.end_col_offset or node.col_offset
     return Span(file, node.lineno, node.col_offset, end_line, end_column, function)

@@ -10,7 +10,7 @@ from s2sad.api.derive import Derivative, derive
 from s2sad.api.explanation import Explanation, explanation
 from s2sad.api.guess import Guess, guesses
 from s2sad.api.options import Options
-from s2sad.api.plan import Request, differentiated, require_scalar
+from s2sad.api.plan import differentiated, require_scalar
 from s2sad.api.reading import Read, read_function
 from s2sad.api.structure import tree_of
 from s2sad.errors import ArgumentError, UnsupportedSyntaxError
@@ -76,7 +76,7 @@ def requested(
             raise _explained(error, read) from error
     if mode in ("grad", "value_and_grad"):
         output = tree_of(made[0].result, "output")
-        require_scalar(output, leaves, Request(read.fun, target, options))
+        require_scalar(output, read.fun, options)
     return Requested(read, found, names, tuple(made))
 
 

@@ -228,7 +228,8 @@ def static_key(value: Any, depth: int = 2) -> Hashable:
         pairs = list(value.items()) if isinstance(value, dict) else list(enumerate(value))
         return _Same(value), tuple((key, static_key(item, depth - 1)) for key, item in pairs)
     attributes = getattr(value, "__dict__", None)
-    if isinstance(attributes, dict) and depth and not callable(value):
+    compared = callable(value) and type(value).__eq__ is not object.__eq__ and cls is not types.MethodType
+    if isinstance(attributes, dict) and depth and (compared or not callable(value)):
         inner = tuple((name, static_key(attributes[name], depth - 1)) for name in list(attributes))
         return _Same(value), inner
     if isinstance(value, tuple) and depth:

@@ -24,7 +24,7 @@ _STORES = 1024  # as many transformed functions keep what was derived for them
 
 def remembered(make: Callable[..., F]) -> Callable[..., F]:
     """Cache `make` over its arguments; what cannot be hashed is not remembered."""
-    cached = functools.lru_cache(maxsize=_STORES)(make)
+    cached = functools.lru_cache(maxsize=_STORES, typed=True)(make)  # `argnums=True` is not `argnums=1`
 
     @functools.wraps(make)
     def call(*args: Any) -> F:

@@ -34,6 +34,11 @@ Exit status: 0 written, or up to date; 1 impossible, wrong under --check, or sta
 """
 
 
+MADE_BY = "Written by s2sad"
+"""What the output begins with; no other file is written over."""
+_HEAD = 4096
+
+
 @dataclass(frozen=True, slots=True)
 class Order:
     """What is to be written: everything that the text depends on."""
@@ -97,6 +102,8 @@ def emit(
         raise click.UsageError("--diff and --verify compare with a file: name it with -o.")
     if check and arguments is None:
         raise click.UsageError("--check needs --args.")
+    if order.output is not None and not (diff or verify):
+        _refuse_to_overwrite(order.output)
     with working("differentiating"):
         made = _made(order)
         if check and arguments is not None:
@@ -111,6 +118,17 @@ def emit(
         _write(order.output, text)
         if as_json:
             tell(True, {**facts, "ok": True, "output": order.output}, "")
+
+
+def _refuse_to_overwrite(output: str) -> None:
+    """Leave a file alone that is no output of this command."""
+    try:
+        with Path(output).open(encoding="utf-8") as there:
+            head = there.read(_HEAD)
+    except (OSError, UnicodeDecodeError):
+        head = ""
+    if head.strip() and MADE_BY not in head:
+        raise click.UsageError(f"{output} was not written by s2sad, and is left alone: name another file.")
 
 
 def _write(output: str, text: str) -> None:

@@ -21,8 +21,8 @@ from s2sad.frontend.lowerer import Contribution, Lowerer
 from s2sad.frontend.operators import BINARY, BY_SYMBOL, SYMBOLS, apply, build
 from s2sad.frontend.values import BarV, Cell, RowsV, StaticV, StructV, V, Value, ZeroV, leaves_of, literal
 from s2sad.ir import ops
-from s2sad.ir.nodes import Apply, CallStmt, Expr, Slice, Store, Swap, Var
-from s2sad.ir.types import Array, ListOf, is_complex, rank
+from s2sad.ir.nodes import Apply, CallStmt, Const, Expr, If, Raise, Slice, Store, Swap, Var
+from s2sad.ir.types import Array, ListOf, Static, is_complex, rank
 from s2sad.ir.views import VIEWS
 from s2sad.ir.walk import reads
 
@@ -213,9 +213,25 @@ def _items_of(lw: Lowerer, value: Value, count: int, target: Any, node: Any) -> 
             stars = [i for i, t in enumerate(target.elts) if isinstance(t, gast.Starred)]
             if stars:
                 return _around_star(lw, base, stars[0], count - stars[0] - 1, node)
+            _check_length(lw, base, count, node)
             return [lower_index(lw, base, [literal(i)], node) for i in range(count)]
         case _:
             return lw.fail(node, "this value cannot be unpacked")
+
+
+def _check_length(lw: Lowerer, row: V, count: int, node: Any) -> None:
+    """What is unpacked has as many items as there are names: that is tested where it is not known."""
+    assert isinstance(row.expr.type, Array)
+    length = row.expr.type.dims[0]
+    known = f"{length}={count}"
+    if length == count or known in lw.proven:
+        return
+    if isinstance(length, int):
+        lw.fail(node, f"{length} values cannot be unpacked into {count} names")
+    lw.proven |= {known}
+    test = build(operator.ne, build(ops.dim, row.expr, literal(0)), literal(count))
+    text = f"{count} values are needed here"
+    lw.emit(If(test, (Raise(ValueError, (Const(text, Static(text)),), lw.span(node)),), (), lw.span(node)))
 
 
 def _around_star(lw: Lowerer, row: V, before: int, after: int, node: Any) -> list[Value]:

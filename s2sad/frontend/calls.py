@@ -411,6 +411,8 @@ def library_call(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Valu
         kind = infer(fn, tuple(dynamic), static)
     except InferenceError as error:
         return _untypable(lw, fn, str(error), node)
+    if getattr(kind, "dtype", "") == "object":
+        return lw.fail(node, "an array of objects holds no numbers that could be followed", "Use a numeric dtype.")
     return V(Apply(fn, tuple(dynamic), kind, tuple(static.items())))
 
 

@@ -103,7 +103,7 @@ def _inline(
         ctx=lw.ctx, source=source, env=dict(outer_env), block=lw.block, names=lw.names,
         instance=lw.instance, captured=lw.captured, loops=[], results=[], rename={},
         dynamic_lists=dynamic_lists(fn_node, source), optional=optional_names(fn_node),
-        texts=changing_texts(fn_node),
+        texts=changing_texts(fn_node), proven=frozenset(fact for fact in lw.proven if "=" in fact),
         contributing=lw.contributing, depth=lw.depth + 1,
         outer=lw, definer=None if local is None else local.owner, parts=lw.parts,
     )  # fmt: skip

@@ -111,7 +111,7 @@ def known_items(lw: Lowerer, iterable: Value) -> list[Value] | None:
 
 
 def _first_items(lw: Lowerer, part: Value, count: int) -> list[Value]:
-    _, item = _indexable(lw, part, None)
+    _, item = indexable(lw, part, None)
     return [item(literal(i)) for i in range(count)]
 
 
@@ -195,7 +195,7 @@ def _counted(lw: Lowerer, node: Any, iterable: Value) -> bool:
             lw.env[node.target.id] = V(var)
 
         return run_counted(lw, node, var, (start, stop, step), enter)
-    length, item = _indexable(lw, iterable, node)
+    length, item = indexable(lw, iterable, node)
     counter = Var(lw.fresh("i"), INT)
     if isinstance(iterable, IterV) and iterable.kind == "enumerate" and isinstance(node.target, gast.Tuple):
         first = node.target.elts[0]
@@ -231,7 +231,7 @@ def _stable(lw: Lowerer, iterable: RangeV, node: Any) -> tuple[Expr, Expr, Expr]
     return result[0], result[1], result[2]
 
 
-def _indexable(lw: Lowerer, iterable: Value, node: Any) -> tuple[Expr, Callable[[Expr], Value]]:
+def indexable(lw: Lowerer, iterable: Value, node: Any) -> tuple[Expr, Callable[[Expr], Value]]:
     """Return the length of an iterable and a function giving its item at an index."""
     match iterable:
         case V(expr) if isinstance(expr.type, Array | ListOf):
@@ -253,7 +253,7 @@ def _indexable(lw: Lowerer, iterable: Value, node: Any) -> tuple[Expr, Callable[
                 build(_operator("add"), start, build(_operator("mul"), i, step))
             )
         case IterV("enumerate", (part,), first):
-            length, item = _indexable(lw, part, node)
+            length, item = indexable(lw, part, node)
             offset = first
 
             def numbered(i: Expr) -> Value:
@@ -262,7 +262,7 @@ def _indexable(lw: Lowerer, iterable: Value, node: Any) -> tuple[Expr, Callable[
 
             return length, numbered
         case IterV("zip", parts):
-            found = [_indexable(lw, part, node) for part in parts]
+            found = [indexable(lw, part, node) for part in parts]
             length = found[0][0]
             for other, _ in found[1:]:
                 known = [getattr(e.type, "value", None) for e in (other, length)]
@@ -284,7 +284,7 @@ def _indexable(lw: Lowerer, iterable: Value, node: Any) -> tuple[Expr, Callable[
 
             return _product(sizes), placed
         case IterV("reversed", (part,)):
-            length, item = _indexable(lw, part, node)
+            length, item = indexable(lw, part, node)
             last = build(_operator("sub"), length, literal(1))
             return length, lambda i: item(build(_operator("sub"), last, i))
         case _:
@@ -404,7 +404,7 @@ def _nested(lw: Lowerer, node: Any, generators: list[Any], target: Var, found: l
         bounds = (iterable.start, iterable.stop, iterable.step)
         first: Value = V(var)
     else:
-        length, item_at = _indexable(lw, iterable, node)
+        length, item_at = indexable(lw, iterable, node)
         var = Var(lw.fresh("i"), INT)
         bounds = (literal(0), length, literal(1))
         first = item_at(var)

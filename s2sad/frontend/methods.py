@@ -419,6 +419,8 @@ def converted(lw: Lowerer, owner: V, named: dict[str, Value], copies: bool, node
 def _astype(lw: Lowerer, owner: V, dtype: Value, node: Any) -> Value:
     if not isinstance(dtype, StaticV):
         return lw.fail(node, "the dtype must be known")
+    if dtype.value is object or dtype.value in ("object", "O"):
+        return lw.fail(node, "an array of objects holds no numbers that could be followed", "Use a numeric dtype.")
     target = {float: np.float64, int: np.int64, complex: np.complex128, bool: np.bool_}.get(dtype.value, dtype.value)
     scalar_type = np.dtype(target).type
     kind = owner.expr.type

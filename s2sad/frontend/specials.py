@@ -40,13 +40,13 @@ from s2sad.frontend.functional import (
     lower_reduce,
     lower_sorted,
 )
-from s2sad.frontend.iteration import emit_loop, known_items, static_items
+from s2sad.frontend.iteration import emit_loop, indexable, known_items, static_items
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.methods import replaced
 from s2sad.frontend.operators import apply, build
 from s2sad.frontend.values import Cell, IterV, RangeV, RowsV, StaticV, StructV, V, Value, const, literal
 from s2sad.ir import ops
-from s2sad.ir.nodes import Apply, Assign, Const, Expr, Var
+from s2sad.ir.nodes import Apply, Assign, Const, Expr, If, Raise, Var
 from s2sad.ir.types import Array, ListOf, Scalar, Static, is_complex
 
 
@@ -63,9 +63,28 @@ def _iterator(kind: str) -> Any:
             return _reversed_range(args[0])
         start = kwargs.get("start") or (args[1] if kind == "enumerate" and len(args) > 1 else None)
         parts = tuple(args[:1]) if kind != "zip" else tuple(args)
+        if kind == "zip" and known_value(kwargs.get("strict", const(False))) is True:
+            _check_lengths(lw, parts, node)
         return IterV(kind, parts, None if start is None else as_expr(lw, start, node))
 
     return lower
+
+
+def _check_lengths(lw: Lowerer, parts: tuple[Value, ...], node: Any) -> None:
+    """`zip(..., strict=True)`: an error where the lengths differ."""
+    known = [static_items(lw, part) for part in parts]
+    lengths = [
+        literal(len(items)) if items is not None else indexable(lw, part, node)[0]
+        for items, part in zip(known, parts, strict=True)
+    ]
+    for other in lengths[1:]:
+        differ = build(operator.ne, lengths[0], other)
+        if isinstance(lengths[0], Const) and isinstance(other, Const):
+            if lengths[0].value != other.value:
+                lw.fail(node, "what is zipped differs in length")
+        elif other != lengths[0]:
+            text = Const("zip: the lengths differ", Static("zip: the lengths differ"))
+            lw.emit(If(differ, (Raise(ValueError, (text,), lw.span(node)),), (), lw.span(node)))
 
 
 def _ndindex(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
@@ -120,9 +139,9 @@ def _sum(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) ->
         for item in items:
             total = apply(lw, operator.add, (as_expr(lw, total, node), as_expr(lw, item, node)), {}, node)
         return total
-    from s2sad.frontend.iteration import _indexable
+    from s2sad.frontend.iteration import indexable
 
-    length, item_at = _indexable(lw, args[0], node)
+    length, item_at = indexable(lw, args[0], node)
     first = as_expr(lw, start, node)
     kind = as_expr(lw, item_at(literal(0)), node).type
     if not isinstance(kind, Scalar):
@@ -373,6 +392,10 @@ def _array(fn: Any) -> Any:
             if fn is np.ascontiguousarray:
                 named["order"] = StaticV("C")
             return converted(lw, value, named, fn is np.array, node)
+        if isinstance(value, V) and isinstance(value.expr.type, Scalar):
+            from s2sad.frontend.methods import converted
+
+            return converted(lw, value, dict(zip(("dtype",), args[1:], strict=False)) | kwargs, False, node)
         if isinstance(value, StructV) and value.kind == "tuple":
             value = StructV("list", value.keys, value.items)
         return library_call(lw, np.array, [_lists(value), *args[1:]], kwargs, node)

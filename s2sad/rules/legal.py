@@ -654,6 +654,15 @@ def _dist(call: Apply) -> Expr | None:
     return _apply(builtins.abs, (whole,), call.type)
 
 
+def _power(call: Apply) -> Expr | None:
+    """Compiled, a whole number to a negative power would be 0."""
+    base, exponent = call.args
+    whole = all(isinstance(a.type, Scalar) and a.type.dtype.startswith(("int", "uint")) for a in (base, exponent))
+    if not whole or (isinstance(exponent, Const) and exponent.value >= 0):
+        return None
+    return _apply(integers.power, (base, exponent), call.type)
+
+
 def _isclose(call: Apply) -> Expr | None:
     static = dict(call.static)
     tolerances = (static.get("rel_tol", 1e-9), static.get("abs_tol", 0.0))
@@ -703,6 +712,7 @@ _REWRITES: dict[Any, Rewrite] = {
     np.diagonal: _diagonal,
     np.fix: _renamed(np.trunc),
     np.heaviside: _renamed(runtime.heaviside),
+    operator.pow: _power,
     math.isclose: _isclose,
     math.remainder: _renamed(runtime.ieee_remainder),
     math.cbrt: _renamed(np.cbrt),

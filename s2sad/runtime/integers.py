@@ -13,6 +13,13 @@ def factorial(n: int) -> int:
     return result
 
 
+def power(base: int, exponent: int) -> int:
+    """Return `base**exponent`; a negative exponent would give a fraction, which Python returns as a float."""
+    if exponent < 0:
+        raise ValueError("a whole number to a negative power is a fraction: write the base as a float")
+    return base**exponent
+
+
 def comb(n: int, k: int) -> int:
     """Return the number of ways to choose `k` of `n`."""
     if n < 0 or k < 0:

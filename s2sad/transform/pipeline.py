@@ -9,7 +9,7 @@ import numpy as np
 
 from s2sad.analysis import alias
 from s2sad.analysis.facts import Facts
-from s2sad.errors import NotDifferentiableError, Span, UnsupportedSyntaxError
+from s2sad.errors import NotDifferentiableError, RuleError, Span, UnsupportedSyntaxError
 from s2sad.frontend.functions import instantiate
 from s2sad.frontend.lowerer import BottomReached, Context, Instance
 from s2sad.frontend.operators import build
@@ -17,7 +17,7 @@ from s2sad.frontend.source import source_of
 from s2sad.frontend.values import literal
 from s2sad.ir.nodes import Assign, CallStmt, Comment, Const, Expr, For, Function, If, Param, Return, Stmt, Store, Var
 from s2sad.ir.types import Array, ListOf, Scalar, Static, Struct, Type, is_inexact
-from s2sad.ir.walk import bound, exprs_of, map_blocks, root_of, statements, subexpressions
+from s2sad.ir.walk import bound, exprs_of, map_blocks, reads, root_of, statements, subexpressions
 from s2sad.transform.adjoint import Sweeps, placeholder, sweeps
 from s2sad.transform.decisions import Decisions
 from s2sad.transform.entry import parameters_kept
@@ -111,12 +111,28 @@ class Deriver:
             assert instance.function is not None
             mask = (*(False for _ in instance.function.params), *(True for active in on if active))
             inner = self.callee_adjoint(linear, mask, tuple(r for r in results if r))
+            self._require_linear(instance, inner, tangent_rule, mask)
             made = transposed(instance, name, inner, on, results)
         self._adopt()
         shared = frozenset(p.name for p in made.params if isinstance(p.type, Array | ListOf))
         self.functions[name] = tidy(made, self.facts, frozenset(), shared)
         self.facts.forget(name)
         return name
+
+    def _require_linear(self, instance: Instance, adjoint: str, tangent_rule: Function, mask: tuple[bool, ...]) -> None:
+        """A tangent rule is transposed: it must be linear in the tangents, and so not ask for their values."""
+        given = {p.name for p, active in zip(tangent_rule.params, mask, strict=True) if active}
+        fn = self.functions[adjoint]
+        named = {n for stmt in statements(fn.body) for expr in exprs_of(stmt) for n in reads(expr)}
+        read = [
+            p.name for at, p in enumerate(fn.params)
+            if p.name in given & named and (not isinstance(p.type, Array) or self.facts.reads_content(adjoint, at))
+        ]  # fmt: skip
+        if read:
+            raise RuleError(
+                f"the tangent rule of `{instance.name}` is not linear in the tangents, so that it has no transpose",
+                tangent_rule.span, "Let each tangent appear once in a product, or give a rule with `defvjp`.",
+            )  # fmt: skip
 
     def _adopt(self) -> None:
         """Take in the functions that a rule's lowering has added to the program."""

@@ -58,6 +58,7 @@ def ruled_adjoint(
             raise UnsupportedSyntaxError(
                 f"the two-stage rule of `{title(instance)}` is not compiled", span_of(instance), WAY_OUT
             )
+        _refuse_missing(instance, on)
         reason = "A two-stage rule is not read by the compiler."
         call = reverse_call(rule, signature(instance, on, results), reason)
         return adjoint_as_is(instance, name, on, results, call)
@@ -69,6 +70,18 @@ def ruled_adjoint(
             raise with_way_out(error) from None
         call = reverse_call(rule, signature(instance, on, results), str(error))
         return adjoint_as_is(instance, name, on, results, call)
+
+
+def _refuse_missing(instance: Instance, on: tuple[bool, ...]) -> None:
+    """A two-stage rule that says nothing of an argument is no rule for it; None would say that it is zero."""
+    makers = instance.rule.makers
+    owners = [i for i, kind in enumerate(instance.types) for _ in leaf_types(kind)]
+    for owner, active in zip(owners, on, strict=False):
+        if active and (owner >= len(makers) or makers[owner] is ...):
+            raise RuleError(
+                f"the two-stage rule of `{title(instance)}` has no part for argument {owner}, which varies",
+                span_of(instance), "Give it one, or None where the derivative is zero.",
+            )  # fmt: skip
 
 
 def _refuse_nondiff(instance: Instance, on: tuple[bool, ...]) -> None:
