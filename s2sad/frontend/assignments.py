@@ -12,7 +12,7 @@ import numpy as np
 from s2sad.errors import AliasError
 from s2sad.frontend import growing, optional, rows, texts
 from s2sad.frontend.arguments import UNKNOWN, known_value
-from s2sad.frontend.containers import current, holds, is_mutable, may_be_written, write_item
+from s2sad.frontend.containers import current, holds, is_mutable, is_open, may_be_written, write_item
 from s2sad.frontend.displays import array_of, operands
 from s2sad.frontend.exchange import exchanged_names, is_read_behind
 from s2sad.frontend.expressions import append_all, as_expr, list_of, lower_expr
@@ -38,6 +38,8 @@ def lower_assign(lw: Lowerer, node: Any) -> None:
         )
     value = lower_expr(lw, node.value)
     lw.wanted, lw.wanted_each = None, ()
+    if hasattr(node.value, "as_matrix"):
+        value = array_of(lw, value, node)
     assign_target(lw, first, value, node)
     for target in node.targets[1:]:
         again = lower_expr(lw, _as_load(first)) if isinstance(first, gast.Name) else value
@@ -97,7 +99,7 @@ def _store_attribute(lw: Lowerer, target: Any, value: Value, node: Any) -> None:
         if _is_part(V(part)) and isinstance(part, Apply):
             _store_part(lw, part, [Slice(None, None, None)], array_of(lw, value, node), node, "")
             return
-    if not (isinstance(base, StructV) and is_mutable(base) and target.attr in base.keys):
+    if not (isinstance(base, StructV) and is_mutable(base) and (target.attr in base.keys or is_open(base))):
         lw.fail(target, "this cannot be assigned to in a differentiated function",
                 "Attributes belong to an object outside; return the new value instead.")  # fmt: skip
     assert isinstance(base, StructV)
@@ -111,7 +113,8 @@ def _bind_name(lw: Lowerer, name: str, value: Value, node: Any) -> None:
         value = texts.coded(lw, value)
     if name in lw.optional and optional.bind(lw, name, value, node):
         return
-    if isinstance(value, StructV) and value.kind == "list" and name in lw.dynamic_lists:
+    grows = name in lw.dynamic_lists or (id(lw.source.node), name) in lw.ctx.growing_names
+    if isinstance(value, StructV) and value.kind == "list" and grows:
         if value.cell is not None and _is_seen_again(lw, value.cell):
             lw.fail(node, f"`{name}` is another name of a list, and is written or grows",
                     f"Write `{name} = list(…)`, or use one name for the list.", AliasError)  # fmt: skip

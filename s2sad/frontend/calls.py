@@ -15,7 +15,7 @@ import gast
 import numpy as np
 
 from s2sad.errors import ArgumentError, MissingRuleError
-from s2sad.frontend import rows
+from s2sad.frontend import records, rows
 from s2sad.frontend.arguments import (
     STATIC_NAMES,
     UNKNOWN,
@@ -48,6 +48,7 @@ from s2sad.frontend.values import (
     ZeroV,
     const,
     leaves_of,
+    literal,
     rebuild,
     type_of,
 )
@@ -71,6 +72,11 @@ def lower_call(lw: Lowerer, node: Any) -> Value:
             if isinstance(inner, RowsV) and target == StaticV(builtins.zip):
                 return rows.columns(lw, inner, node)
             items = static_items(lw, inner)
+            if items is None and isinstance(inner, V) and isinstance(inner.expr.type, Array):
+                count = inner.expr.type.dims[0]
+                row = V(lw.atom(inner.expr, "row", lw.span(node)))
+                if isinstance(count, int):
+                    items = [lower_index(lw, row, [literal(k)], node) for k in range(count)]
             if items is None:
                 return lw.fail(part, "only a tuple or list of known length can be starred")
             args.extend(items)
@@ -108,6 +114,8 @@ def call_value(lw: Lowerer, target: Value, args: list[Value], kwargs: dict[str, 
             return call_partial(lw, target, args, kwargs, node)
         case StructV(kind=Derivation() | Linear()):
             return call_transformed(lw, target, args, kwargs, node)
+        case StructV() if (result := records.called(lw, target, args, kwargs, node)) is not None:
+            return result
         case _:
             return lw.fail(node, "this value cannot be called")
 
@@ -150,6 +158,8 @@ def call_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
         return _build_struct(lw, fn, fn._fields, args, kwargs, node)
     if isinstance(fn, type) and hasattr(fn, "__dataclass_fields__"):
         return _build_struct(lw, fn, tuple(fn.__dataclass_fields__), args, kwargs, node)
+    if records.is_plain_class(fn):
+        return records.construct(lw, fn, args, kwargs, node)
     if getattr(fn, "__self__", None) is not None and isinstance(getattr(fn, "__self__", None), np.ufunc):
         return _ufunc_method(lw, fn, args, kwargs, node)
     if needs_writing_out(fn):
@@ -316,7 +326,7 @@ def call_user(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value],
     from s2sad.frontend.captures import pass_captured
     from s2sad.frontend.functions import bind_arguments, instantiate, parameter_names
     from s2sad.frontend.generic import canonical, restored, shares_memory
-    from s2sad.frontend.inline import inline_call, inline_expression
+    from s2sad.frontend.inline import inline_call, inline_expression, returns_a_function
 
     inlined = inline_expression(lw, fn, args, kwargs, node)
     if inlined is not None:
@@ -325,7 +335,7 @@ def call_user(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value],
     if not hasattr(fn, "s2sad_kind"):
         source = source_of(fn)
         given = dict(zip(parameter_names(source.node)[-len(bound) :], bound, strict=False)) if bound else {}
-        if writes_given(source.node, given):
+        if writes_given(source.node, given) or returns_a_function(source.node):
             inlined = inline_call(lw, fn, args, kwargs, node)
             if inlined is not None:
                 return inlined

@@ -30,7 +30,14 @@ def is_mutable(value: Value) -> bool:
 
 
 def _is_record(kind: Any) -> bool:
-    return hasattr(kind, "__dataclass_fields__") and not kind.__dataclass_params__.frozen
+    if hasattr(kind, "__dataclass_fields__"):
+        return not kind.__dataclass_params__.frozen
+    return isinstance(kind, type) and not hasattr(kind, "_fields")
+
+
+def is_open(value: StructV) -> bool:
+    """Say whether a container can get attributes that it does not have yet: an object of a plain class."""
+    return isinstance(value.kind, type) and not hasattr(value.kind, "__dataclass_fields__")
 
 
 def identified(value: Value, cell: Cell | None = None) -> Value:

@@ -12,7 +12,7 @@ from s2sad.frontend.indexing import lower_index
 from s2sad.frontend.infer import infer
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.operators import apply
-from s2sad.frontend.values import StaticV, StructV, V, Value, const, type_of
+from s2sad.frontend.values import RangeV, StaticV, StructV, V, Value, const, type_of
 from s2sad.ir.nodes import Apply, Const, Slice
 from s2sad.ir.types import Array, ListOf, Scalar, Static, is_inexact, rank
 
@@ -84,6 +84,8 @@ def array_of(lw: Lowerer, value: Value, node: Any) -> Value:
 
     if isinstance(value, StructV) and value.kind in ("list", "tuple"):
         return call_function(lw, np.array, [value], {}, node)
+    if isinstance(value, RangeV):
+        return call_function(lw, np.arange, [V(value.start), V(value.stop), V(value.step)], {}, node)
     return gathered(lw, value, node)
 
 

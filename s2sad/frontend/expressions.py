@@ -9,7 +9,7 @@ from typing import Any
 import gast
 import numpy as np
 
-from s2sad.frontend import growing, optional, rows, texts
+from s2sad.frontend import growing, optional, records, rows, texts
 from s2sad.frontend.containers import OUTSIDE, identified
 from s2sad.frontend.displays import operands
 from s2sad.frontend.generators import A_GENERATOR
@@ -174,6 +174,9 @@ def _is_plain(found: Any) -> bool:
 def _bin_op(lw: Lowerer, node: Any) -> Value:
     left, right = lower_expr(lw, node.left), lower_expr(lw, node.right)
     fn = BINARY[type(node.op).__name__]
+    own = records.operated(lw, fn, left, right, node)
+    if own is not None:
+        return own
     if isinstance(left, ZeroV) or isinstance(right, ZeroV):
         return _with_zero(lw, fn, left, right, node)
     match left, right:
@@ -322,6 +325,9 @@ def _unary_op(lw: Lowerer, node: Any) -> Value:
     if fn is operator.not_:
         test = lower_test(lw, node.operand)
         return StaticV(not test) if isinstance(test, bool) else V(Apply(fn, (test,), BOOL))
+    own = records.operated(lw, fn, value, None, node)
+    if own is not None:
+        return own
     if isinstance(value, V) and isinstance(value.expr, Const) and fn is operator.neg:
         return V(literal(-value.expr.value))
     return apply(lw, fn, (as_expr(lw, value, node.operand),), {}, node)
@@ -457,8 +463,15 @@ def _tuple(lw: Lowerer, node: Any) -> Value:
             items.extend(inner.items)
         else:
             items.append(lower_expr(lw, part))
-    kind = "tuple" if isinstance(node, gast.Tuple) else "list"
-    return StructV(kind, tuple(range(len(items))), tuple(items))
+    keys = tuple(range(len(items)))
+    if isinstance(node, gast.Tuple):
+        return StructV("tuple", keys, tuple(items))
+    made = StructV("list", keys, tuple(items), origin=id(node))
+    if id(node) in lw.ctx.growing_displays:
+        from s2sad.frontend.assignments import dynamic_list
+
+        return dynamic_list(lw, lw.fresh("items"), made, node)
+    return made
 
 
 def _set(lw: Lowerer, node: Any) -> Value:

@@ -196,7 +196,21 @@ def _combined(make: Callable[..., Iterable[tuple[Any, ...]]]) -> Any:
     return lower
 
 
-lower_combinations = _combined(itertools.combinations)
+def lower_combinations(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    """`itertools.combinations(items, 2)`: each item with each behind it; of known items, any number of them."""
+    from s2sad.frontend.arguments import known_value
+    from s2sad.frontend.iteration import known_items
+
+    if len(args) == 2 and known_items(lw, args[0]) is None and known_value(args[1]) == 2:
+        given, numbers, length = _named(lw, [args[0], StaticV(builtins.range), StaticV(builtins.len)])
+        i, j = lw.fresh("i"), lw.fresh("j")
+        count = f"{length}({given})"
+        pairs = f"({given}[{i}], {given}[{j}])"
+        text = f"[{pairs} for {i} in {numbers}({count}) for {j} in {numbers}({i} + 1, {count})]"
+        return _expression(lw, text, node)
+    return _combined(itertools.combinations)(lw, args, kwargs, node)
+
+
 lower_combinations_with_replacement = _combined(itertools.combinations_with_replacement)
 lower_permutations = _combined(itertools.permutations)
 

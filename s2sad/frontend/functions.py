@@ -16,6 +16,7 @@ from s2sad.frontend.growing import as_number
 from s2sad.frontend.inline import dynamic_lists
 from s2sad.frontend.lists import settled
 from s2sad.frontend.lowerer import BottomReached, Captured, Context, Instance, Lowerer
+from s2sad.frontend.matrices import with_arrays
 from s2sad.frontend.optional import KindFound, optional_names
 from s2sad.frontend.source import Source, source_of, unwrap
 from s2sad.frontend.statements import lower_block
@@ -140,6 +141,7 @@ def _lower_into(
         optional=optional_names(source.node), texts=changing_texts(source.node),
     )  # fmt: skip
     entered = next(iter(ctx.instances.values())) is instance
+    source = replace(source, node=with_arrays(source.node))
     if entered and is_list_builder(source.node):
         lw.fail(source.node, *A_GENERATOR)
     for name, kind in zip(names, types, strict=True):

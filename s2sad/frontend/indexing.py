@@ -12,7 +12,7 @@ from s2sad.frontend import growing, rows
 from s2sad.frontend.infer import broadcast_dims, fresh_dim
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.operators import apply, build
-from s2sad.frontend.values import RowsV, SliceV, StaticV, StructV, V, Value, ZeroV, literal, pack
+from s2sad.frontend.values import RangeV, RowsV, SliceV, StaticV, StructV, V, Value, ZeroV, literal, pack
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Const, Expr, Index, Slice
 from s2sad.ir.types import Array, Dim, ListOf, Scalar, Static, Sym, not_one
@@ -35,12 +35,35 @@ def lower_subscript(lw: Lowerer, node: Any) -> Value:
             key = lower_expr(lw, node.slice)
             known = key.value if isinstance(key, StaticV) else getattr(getattr(key, "expr", None), "value", None)
             return outside_value(lw, obj[known], "item", node, lambda: obj[known])
+        case RangeV():
+            return _range_item(lw, base, lower_expr(lw, node.slice), node)
         case RowsV():
             return rows.at(lw, base, lower_expr(lw, node.slice), node)
         case V(expr) if isinstance(expr.type, Array | ListOf | Scalar):
             return lower_index(lw, base, lower_index_items(lw, node.slice, node), node)
         case _:
             return lw.fail(node, "this value cannot be indexed")
+
+
+def _range_item(lw: Lowerer, base: RangeV, index: Value, node: Any) -> Value:
+    """`range(n)[k]`, `range(n)[::-1]`, `range(n)[k:]`."""
+    from s2sad.frontend.expressions import as_expr
+    from s2sad.frontend.specials import reversed_range
+
+    def known(part: Value | None) -> Any:
+        return None if part is None else getattr(getattr(part, "expr", None), "value", part)
+
+    match index:
+        case SliceV(None, None, step) if known(step) == -1:
+            return reversed_range(base)
+        case SliceV(lower, None, None) if isinstance(first := known(lower), int) and first >= 0:
+            skipped = build(operator.mul, base.step, literal(first))
+            return RangeV(build(operator.add, base.start, skipped), base.stop, base.step)
+        case V():
+            place = build(operator.mul, as_expr(lw, index, node), base.step)
+            return V(build(operator.add, base.start, place))
+        case _:
+            return lw.fail(node, "this part of a range is not supported", "Write the bounds into the range itself.")
 
 
 def _struct_item(lw: Lowerer, base: StructV, node: Any) -> Value:

@@ -58,6 +58,14 @@ def inline_call(
     return _inline(lw, source.node, source, {}, _with_self(fn, args), kwargs, node)
 
 
+def returns_a_function(node: Any) -> bool:
+    """Say whether a function ends by returning one that it defines."""
+    body = _body(node)
+    last: Any = body[-1].value if body and isinstance(body[-1], gast.Return) else None
+    inner = {s.name for s in body if isinstance(s, gast.FunctionDef)}
+    return isinstance(last, gast.Lambda) or (isinstance(last, gast.Name) and last.id in inner)
+
+
 def _calls(call: Any, source: Source, fn: Any) -> bool:
     """Say whether a call inside the helper is of the helper itself."""
     if not isinstance(call.func, gast.Name):

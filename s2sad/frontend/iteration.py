@@ -14,6 +14,7 @@ from s2sad.frontend.expressions import as_expr, lower_expr, lower_test
 from s2sad.frontend.indexing import lower_index
 from s2sad.frontend.infer import InferenceError, infer
 from s2sad.frontend.lowerer import Lowerer
+from s2sad.frontend.matrices import lowered_row
 from s2sad.frontend.operators import build
 from s2sad.frontend.values import IterV, RangeV, RowsV, Scope, StaticV, StructV, V, Value, const, leaves_of, literal
 from s2sad.ir import ops
@@ -384,6 +385,8 @@ def _nested(lw: Lowerer, node: Any, generators: list[Any], target: Var, found: l
 
     if not generators:
         value = lower_expr(lw, node.elt)
+        if hasattr(node.elt, "as_row"):
+            value = lowered_row(lw, value, node)
         if isinstance(value, StructV):
             found.append(rows.append_parts(lw, target.name, value, node))
             return
@@ -451,7 +454,8 @@ def _unrolled_comprehension(lw: Lowerer, node: Any, generator: Any, items: list[
             keys.append(getattr(key, "value", getattr(getattr(key, "expr", None), "value", None)))
             results.append(lower_expr(lw, node.value))
         else:
-            results.append(lower_expr(lw, node.elt))
+            result = lower_expr(lw, node.elt)
+            results.append(lowered_row(lw, result, node) if hasattr(node.elt, "as_row") else result)
     lw.env = before
     if isinstance(node, gast.DictComp):
         return StructV("dict", tuple(keys), tuple(results))

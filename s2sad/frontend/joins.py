@@ -6,8 +6,10 @@ from typing import Any
 
 from s2sad.frontend.containers import Meeting
 from s2sad.frontend.lowerer import Lowerer
+from s2sad.frontend.optional import KindFound
 from s2sad.frontend.values import FuncV, Poison, RowsV, StaticV, StructV, V, Value, forget, join_types
 from s2sad.ir.nodes import Const, Var
+from s2sad.ir.types import ListOf
 
 
 def joined_env(
@@ -18,6 +20,7 @@ def joined_env(
         return dict(fallback)
     result = dict(ends[0])
     for env in ends[1:]:
+        _grow(lw, result, env)
         meeting = Meeting()
         for name, value in env.items():
             if name not in result:
@@ -27,6 +30,44 @@ def joined_env(
                 result[name] = _join(meeting, name, result[name], value, f"phi:{phi}:{name}" if phi else "")
         result = meeting.settled(result)
     return result
+
+
+def _grow(lw: Lowerer, a: dict[str, Value], b: dict[str, Value]) -> None:
+    """Lower the function again if a list that was taken for known is of another length, or built, on another path."""
+    found = {
+        (id(lw.source.node), name) for name in a.keys() & b.keys()
+        if name not in lw.dynamic_lists and _is_growing(a[name], b[name])
+    }  # fmt: skip
+    origins = {origin for name in a.keys() & b.keys() for origin in _growing_within(a[name], b[name])}
+    if found - lw.ctx.growing_names or origins - lw.ctx.growing_displays:
+        lw.ctx.growing_names |= found
+        lw.ctx.growing_displays |= origins
+        raise KindFound
+
+
+def _is_growing(a: Value, b: Value) -> bool:
+    lists = [_is_plain_list(a), _is_plain_list(b)]
+    built = [isinstance(v, V) and isinstance(v.expr.type, ListOf) for v in (a, b)]
+    if all(lists):
+        return isinstance(a, StructV) and isinstance(b, StructV) and len(a.keys) != len(b.keys)
+    return (lists[0] and built[1]) or (built[0] and lists[1])
+
+
+def _is_plain_list(value: Value) -> bool:
+    """Say whether a value is a list of numbers or of records."""
+    return (
+        isinstance(value, StructV) and value.kind == "list"
+        and all(isinstance(i, V) or (isinstance(i, StructV) and i.kind != "list") for i in value.items)
+    )  # fmt: skip
+
+
+def _growing_within(a: Value, b: Value) -> set[int]:
+    """Return the displays of lists that have another length on the other path."""
+    if not (isinstance(a, StructV) and isinstance(b, StructV)) or a.kind != b.kind:
+        return set()
+    if a.keys != b.keys:
+        return {a.origin} if a.kind == "list" and a.origin and a.origin == b.origin else set()
+    return {found for x, y in zip(a.items, b.items, strict=True) for found in _growing_within(x, y)}
 
 
 def _join(meeting: Meeting, name: str, a: Value, b: Value, phi: str) -> Value:

@@ -78,6 +78,10 @@ class Context:
     """What the items of a list are, where that is known only behind its making, by function and name."""
     guessed: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
     """Those of the lists of which it is a first guess."""
+    growing_names: set[tuple[int, str]] = field(default_factory=set[tuple[int, str]])
+    """Names of lists that are not of one known length, by function."""
+    growing_displays: set[int] = field(default_factory=set[int])
+    """Displays of such lists, inside other containers."""
     holds_none: bool = False
     """A list begins with `None` where numbers or arrays go later."""
     list_origins: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])

@@ -33,6 +33,12 @@ def optional_names(node: Any) -> frozenset[str]:
     asked: set[str] = set()
     for part in gast.walk(node):
         match part:
+            case gast.Assign(targets=[gast.Tuple(elts=targets)], value=gast.Tuple(elts=values)) if len(targets) == len(
+                values
+            ):
+                for target, value in zip(targets, values, strict=True):
+                    if isinstance(target, gast.Name):
+                        (none if isinstance(value, gast.Constant) and value.value is None else other).add(target.id)
             case gast.Assign(targets=targets, value=value):
                 names = {t.id for t in targets if isinstance(t, gast.Name)}
                 parts = [e for t in targets if isinstance(t, gast.Tuple) for e in t.elts]
@@ -42,7 +48,14 @@ def optional_names(node: Any) -> frozenset[str]:
                 asked.add(name)
             case _:
                 pass
-    return frozenset(none & other & asked)
+    return frozenset(none & other & (asked | _set_on_a_path(node)))
+
+
+def _set_on_a_path(node: Any) -> set[str]:
+    """Return the names that are bound inside a branch or a loop."""
+    paths = [part for part in gast.walk(node) if isinstance(part, gast.If | gast.For | gast.While)]
+    inner = [statement for path in paths for statement in gast.walk(path)]
+    return {n.id for s in inner if isinstance(s, gast.Assign) for n in s.targets if isinstance(n, gast.Name)}
 
 
 def bind(lw: Lowerer, name: str, value: Value, node: Any) -> bool:

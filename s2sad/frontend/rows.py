@@ -39,7 +39,7 @@ def look_for_records(lw: Lowerer, items: Expr, value: Value) -> None:
 def records_of(lw: Lowerer, name: str, value: StructV) -> Struct | None:
     """Return what the list that a name is bound to holds, if that is records."""
     found = type_of(value.items[0]) if value.items else lw.ctx.row_kinds.get((id(lw.source.node), name))
-    return found if isinstance(found, Struct) else None
+    return found if isinstance(found, Struct) and found.keys else None
 
 
 def made(lw: Lowerer, name: str, kind: Struct, value: StructV, node: Any) -> RowsV:

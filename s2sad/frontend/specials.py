@@ -60,7 +60,7 @@ def _range(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) 
 def _iterator(kind: str) -> Any:
     def lower(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
         if kind == "reversed" and isinstance(args[0], RangeV):
-            return _reversed_range(args[0])
+            return reversed_range(args[0])
         start = kwargs.get("start") or (args[1] if kind == "enumerate" and len(args) > 1 else None)
         parts = tuple(args[:1]) if kind != "zip" else tuple(args)
         if kind == "zip" and known_value(kwargs.get("strict", const(False))) is True:
@@ -99,7 +99,7 @@ def _unread(name: str, way_out: str) -> Any:
     return lower
 
 
-def _reversed_range(value: RangeV) -> RangeV:
+def reversed_range(value: RangeV) -> RangeV:
     """`reversed(range(a, b))` counts down; another step than 1 first finds the last item."""
     one = literal(1)
     step = getattr(value.step.type, "value", None)
@@ -224,8 +224,12 @@ def _container(kind: str) -> Any:
                 return lw.fail(node, "only a dict of known keys can be copied with `dict`")
             both = dict(zip(given.keys, given.items, strict=True)) | kwargs
             return StructV("dict", tuple(both), tuple(both.values()))
+        if not args and kind == "list" and id(node) in lw.ctx.growing_displays:
+            from s2sad.frontend.assignments import dynamic_list
+
+            return dynamic_list(lw, lw.fresh("items"), StructV("list", (), ()), node)
         if not args:
-            return StructV(kind, (), ())
+            return StructV(kind, (), (), origin=id(node) if kind == "list" else 0)
         items = static_items(lw, args[0])
         if items is None:
             if isinstance(args[0], RowsV):
@@ -284,6 +288,14 @@ def _deep_copy(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: A
 
 def _replace(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
     """`dataclasses.replace(record, field=value)`."""
+    given = args[0].value if isinstance(args[0], StaticV) else None
+    if dataclasses.is_dataclass(given) and not isinstance(given, type):
+        read = [
+            outside_value(lw, getattr(given, f.name), f.name, node, functools.partial(getattr, given, f.name))
+            for f in dataclasses.fields(given)
+        ]
+        own = {f.name: value for f, value in zip(dataclasses.fields(given), read, strict=True)}
+        return replaced(lw, StructV(type(given), tuple(own), tuple(own.values())), kwargs, node)
     if not (isinstance(args[0], StructV) and hasattr(args[0].kind, "__dataclass_fields__")):
         return lw.fail(node, "only a dataclass has fields to replace")
     return replaced(lw, args[0], kwargs, node)

@@ -17,6 +17,7 @@ from s2sad.frontend.flow import lower_break, lower_continue, lower_for, lower_if
 from s2sad.frontend.generators import as_list_builder
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.matching import lower_match
+from s2sad.frontend.matrices import with_arrays
 from s2sad.frontend.source import unwrap
 from s2sad.frontend.values import (
     FuncV,
@@ -175,7 +176,7 @@ def _function_def(lw: Lowerer, node: Any) -> None:
         lw.fail(node, "a rule cannot be defined inside a differentiated function", RULE_OUTSIDE)
     if node.decorator_list:
         lw.fail(node, "a decorated inner function is not supported", "Move it to module level.")
-    node = as_list_builder(node)
+    node = with_arrays(as_list_builder(node))
     lw.env[node.name] = FuncV(node, lw.source, lw.env, node.name, evaluated_defaults(lw, node), owner=lw)
 
 

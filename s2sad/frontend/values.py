@@ -38,6 +38,8 @@ class StructV:
     items: tuple[Value, ...]
     cell: Cell | None = field(default=None, compare=False)
     """Which object it is, once it has a name and can be written into."""
+    origin: int = field(default=0, compare=False)
+    """The place of the text that displays it, if it is a list."""
 
 
 @dataclass(frozen=True, slots=True)

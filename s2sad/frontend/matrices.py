@@ -1,0 +1,177 @@
+"""Matrices written as lists of lists: `A = [[0.0] * n for _ in range(n)]`, read and written as `A[i][j]`.
+
+Where the text of a function uses such a name element by element only, an array of two dimensions means the same,
+and it is one: a list of lists has no derivative of its own.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import gast
+import numpy as np
+
+from s2sad.frontend.lowerer import Lowerer
+from s2sad.frontend.values import StaticV, V, Value
+
+_ROW_READERS = frozenset({"sum", "len", "enumerate", "zip", "min", "max", "abs", "list", "tuple", "sorted"})
+
+
+def with_arrays(node: Any) -> Any:
+    """Return a function with its matrices as arrays; the node itself where it has none."""
+    if not isinstance(node, gast.FunctionDef):
+        return node
+    if not hasattr(node, "with_arrays"):
+        node.with_arrays = _rewritten(node)
+    return node.with_arrays
+
+
+def _rewritten(node: Any) -> Any:
+    names = _matrix_names(node)
+    if not names:
+        return node
+    made = copy.deepcopy(node)
+    made.with_arrays = made
+    _Rewriter(names).visit(made)
+    return made
+
+
+def _is_nested(value: Any) -> bool:
+    """Say whether an expression makes rows of one length, of a number that is not a constant."""
+    match value:
+        case gast.ListComp(elt=row, generators=[gast.comprehension(target=gast.Name(id=name), iter=over, ifs=[])]):
+            return _is_row(row, name) and not _is_constant_range(over)
+        case _:
+            return False
+
+
+def _is_row(row: Any, outer: str) -> bool:
+    match row:
+        case gast.BinOp(left=gast.List(elts=[item]), op=gast.Mult(), right=count):
+            nothing = isinstance(item, gast.Constant) and item.value is None
+            plain = not isinstance(item, gast.List | gast.ListComp | gast.Tuple) and not nothing
+            return plain and not _mentions(count, outer)
+        case gast.ListComp(elt=item, generators=[gast.comprehension(iter=over, ifs=[])]):
+            return not _mentions(over, outer) and not isinstance(item, gast.List | gast.ListComp | gast.Tuple)
+        case _:
+            return False
+
+
+def _mentions(node: Any, name: str) -> bool:
+    return any(isinstance(n, gast.Name) and n.id == name for n in gast.walk(node))
+
+
+def _is_constant_range(over: Any) -> bool:
+    return isinstance(over, gast.Call) and all(isinstance(a, gast.Constant) for a in over.args)
+
+
+def _matrix_names(node: Any) -> frozenset[str]:
+    made: dict[str, int] = {}
+    for part in gast.walk(node):
+        if isinstance(part, gast.Assign) and len(part.targets) == 1 and isinstance(part.targets[0], gast.Name):
+            name = part.targets[0].id
+            made[name] = made.get(name, 0) + (1 if _is_nested(part.value) else 1000)
+    names = {name for name, count in made.items() if count < 1000}
+    counts = {name: _count(node, name) for name in names}
+    fine = {name: _fine_uses(node, name) for name in names}
+    return frozenset(name for name in names if counts[name] == fine[name] + made[name])
+
+
+def _count(node: Any, name: str) -> int:
+    return sum(isinstance(n, gast.Name) and n.id == name for n in gast.walk(node))
+
+
+def _fine_uses(node: Any, name: str) -> int:
+    """Count the uses of a name that mean the same of an array as of a list of lists."""
+    found = 0
+    for part in gast.walk(node):
+        match part:
+            case gast.Subscript(value=gast.Subscript(value=gast.Name(id=own), slice=i), slice=j) if own == name:
+                found += not isinstance(i, gast.Slice) and not isinstance(j, gast.Slice)
+            case gast.Call(func=gast.Name(id="len"), args=[gast.Name(id=own)]) if own == name:
+                found += 1
+            case gast.Call(func=gast.Name(id=reader), args=[gast.Subscript(value=gast.Name(id=own), slice=i)]) if (
+                own == name and reader in _ROW_READERS and not isinstance(i, gast.Slice)
+            ):
+                found += 1
+            case gast.Call(func=gast.Attribute(attr="array" | "asarray"), args=[gast.Name(id=own), *_]) if own == name:
+                found += 1
+            case gast.Assign(targets=[gast.Tuple()]) if _swapped(part) == name:
+                found += 4
+            case gast.For(target=gast.Name(id=row), iter=gast.Name(id=own), body=body) if own == name:
+                found += all(_reads_row(s, row) for s in body)
+            case _:
+                pass
+    return found
+
+
+def _reads_row(statement: Any, row: str) -> bool:
+    """Say whether a statement only reads the items of a row."""
+    fine = 0
+    for part in gast.walk(statement):
+        match part:
+            case gast.Subscript(value=gast.Name(id=own), slice=i, ctx=gast.Load()) if own == row:
+                fine += not isinstance(i, gast.Slice)
+            case gast.Call(func=gast.Name(id=reader), args=args) if reader in _ROW_READERS - {"list", "tuple"}:
+                fine += sum(isinstance(a, gast.Name) and a.id == row for a in args)
+            case gast.For(iter=gast.Name(id=own)) | gast.comprehension(iter=gast.Name(id=own)) if own == row:
+                fine += 1
+            case _:
+                pass
+    return fine == _count(statement, row)
+
+
+def _swapped(node: Any) -> str | None:
+    """Return the matrix of which a statement exchanges two rows."""
+    match node:
+        case gast.Assign(
+            targets=[gast.Tuple(elts=[gast.Subscript(value=gast.Name(id=a), slice=i),
+                                      gast.Subscript(value=gast.Name(id=b), slice=j)])],
+            value=gast.Tuple(elts=[gast.Subscript(value=gast.Name(id=c), slice=k),
+                                   gast.Subscript(value=gast.Name(id=d), slice=m)]),
+        ) if a == b == c == d and _same(i, m) and _same(j, k):  # fmt: skip
+            return a
+        case _:
+            return None
+
+
+def _same(a: Any, b: Any) -> bool:
+    return gast.dump(a) == gast.dump(b)
+
+
+def lowered_row(lw: Lowerer, value: Value, node: Any) -> Value:
+    """Return a row of a matrix as an array of numbers with a fraction, which may be written later."""
+    from s2sad.frontend.calls import call_function
+    from s2sad.frontend.displays import array_of
+    from s2sad.frontend.expressions import as_expr
+
+    row = call_function(lw, np.array, [array_of(lw, value, node)], {"dtype": StaticV(float)}, node)
+    return V(lw.atom(as_expr(lw, row, node), "row", lw.span(node)))
+
+
+class _Rewriter(gast.NodeTransformer):
+    def __init__(self, names: frozenset[str]) -> None:
+        self.names = names
+
+    def visit_Assign(self, node: Any) -> Any:
+        name = _swapped(node)
+        if name in self.names:
+            i, j = (target.slice for target in node.targets[0].elts)
+            return _placed(_parsed(f"{name}[[0, 0]] = {name}[[0, 0]]"), node, [i, j], [j, i])
+        target = node.targets[0]
+        if len(node.targets) == 1 and isinstance(target, gast.Name) and target.id in self.names:
+            node.value.as_matrix = node.value.elt.as_row = True
+            return node
+        return self.generic_visit(node)
+
+
+def _parsed(text: str) -> Any:
+    return gast.parse(text).body[0]
+
+
+def _placed(statement: Any, place: Any, written: list[Any], read: list[Any]) -> Any:
+    for part in gast.walk(statement):
+        gast.copy_location(part, place)
+    statement.targets[0].slice.elts, statement.value.slice.elts = written, read
+    return statement

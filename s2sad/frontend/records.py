@@ -1,0 +1,74 @@
+"""Objects of the user's classes that a function makes, and their operators.
+
+An object is taken apart into its attributes, as a dataclass is; `__init__` is written into the function.
+"""
+
+from __future__ import annotations
+
+import inspect
+import operator
+import types
+from typing import Any
+
+from s2sad.frontend.containers import current, identified
+from s2sad.frontend.lowerer import Lowerer
+from s2sad.frontend.values import StructV, V, Value
+
+_NAMES: dict[Any, str] = {
+    operator.add: "add", operator.sub: "sub", operator.mul: "mul", operator.truediv: "truediv", operator.pow: "pow",
+    operator.matmul: "matmul", operator.floordiv: "floordiv", operator.mod: "mod", operator.neg: "neg",
+}  # fmt: skip
+
+
+def is_plain_class(fn: Any) -> bool:
+    """Say whether an object is a class of the user's, whose objects are their attributes."""
+    return (
+        isinstance(fn, type) and type(fn) is type and fn.__mro__[-1] is object
+        and all(isinstance(c.__dict__.get("__init__", None), types.FunctionType | None) for c in fn.__mro__[:-1])
+        and not any("__slots__" in c.__dict__ or "__new__" in c.__dict__ for c in fn.__mro__[:-1])
+        and all((c.__module__ or "").split(".")[0] not in ("numpy", "numba", "scipy", "builtins", "s2sad")
+                for c in fn.__mro__[:-1])
+        and isinstance(inspect.getattr_static(fn, "__init__", None), types.FunctionType)
+    )  # fmt: skip
+
+
+def construct(lw: Lowerer, cls: type, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    """`cls(*args)`: what `__init__` leaves behind."""
+    from s2sad.frontend.inline import inline_call
+
+    made = identified(StructV(cls, (), ()))
+    assert isinstance(made, StructV)
+    name = lw.fresh("made")
+    lw.env[name] = made
+    done = inline_call(lw, cls.__init__, [made, *args], kwargs, node)  # type: ignore[misc]
+    if done is None:
+        lw.fail(node, f"`{cls.__name__}.__init__` returns early, and cannot be written in here",
+                "Let it run to its end, or make the object outside and pass it in.")  # fmt: skip
+    result = current(lw, made)
+    del lw.env[name]
+    return result
+
+
+def operated(lw: Lowerer, fn: Any, left: Value, right: Value | None, node: Any) -> Value | None:
+    """Return what an operator that the class of an operand defines gives; None if there is none."""
+    from s2sad.frontend.calls import call_function
+
+    word = _NAMES.get(fn)
+    for owner, other, prefix in ((left, right, ""), (right, left, "r")):
+        if word is None or not isinstance(owner, StructV) or isinstance(owner.kind, str):
+            continue
+        method = inspect.getattr_static(owner.kind, f"__{prefix}{word}__", None)
+        if isinstance(method, types.FunctionType):
+            return call_function(lw, method, [owner] if other is None else [owner, other], {}, node)
+    return None
+
+
+def called(lw: Lowerer, owner: StructV, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value | None:
+    """Return what `__call__` of an object gives; None if its class has none."""
+    from s2sad.frontend.calls import call_function
+
+    method = None if isinstance(owner.kind, str) else inspect.getattr_static(owner.kind, "__call__", None)
+    return call_function(lw, method, [owner, *args], kwargs, node) if isinstance(method, types.FunctionType) else None
+
+
+__all__ = ["V", "called", "construct", "is_plain_class", "operated"]
