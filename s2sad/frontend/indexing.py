@@ -105,10 +105,61 @@ def _dynamic_item(lw: Lowerer, base: StructV, index: Expr, node: Any) -> Value:
         array = apply(lw, np.array, (pack("list", exprs),), {}, node)
         name = lw.atom(array.expr, "items", lw.span(node))
         return lower_index(lw, V(name), [index], node)
-    if any(scope.loop is not None for scope in lw.loops):
+    inside_loop = any(scope.loop is not None for scope in lw.loops)
+    if not inside_loop or id(node) in lw.ctx.tables:
+        found = _table_item(lw, base, index, node)
+        if found is not None:
+            return found
+    if inside_loop:
         raise UnrollNeeded(node)
     return lw.fail(node, "the index into this container is not known",
                    "Loop over its items, or stack them into one array.")  # fmt: skip
+
+
+def _table_item(lw: Lowerer, table: StructV, index: Expr, node: Any) -> Value | None:
+    """An item of a table: of records one number of each field, of lists of constants a part of all of them.
+
+    None for any other container, and where the text writes into the table.
+    """
+    from s2sad.frontend.arguments import UNKNOWN, known_value
+
+    written = {_rooted(n) for n in gast.walk(lw.source.node) if isinstance(n, gast.Subscript | gast.Attribute)
+               and isinstance(n.ctx, gast.Store)}  # fmt: skip
+    items = [item for item in table.items if isinstance(item, StructV) and item.kind in ("tuple", "list")]
+    if not items or len(items) < len(table.items) or _rooted(node) in written:
+        return None
+    at = lw.atom(index, "at", lw.span(node))
+    if len({item.keys for item in items}) == 1 and all(_is_number(leaf) for item in items for leaf in item.items):
+        columns = [StructV("list", table.keys, tuple(item.items[k] for item in items)) for k in items[0].keys]
+        return StructV("tuple", items[0].keys, tuple(_dynamic_item(lw, column, at, node) for column in columns))
+    rows = [known_value(item) for item in items]
+    if any(row is UNKNOWN for row in rows):
+        return None
+    every = _constants(lw, [number for row in rows for number in row], node)
+    ends = _constants(lw, [sum(len(row) for row in rows[:k]) for k in range(len(rows) + 1)], node)
+    if every is None or ends is None:
+        return None
+    behind = build(operator.add, at, literal(1))
+    bounds = [getattr(lower_index(lw, ends, [place], node), "expr", None) for place in (at, behind)]
+    return lower_index(lw, every, [Slice(bounds[0], bounds[1], None)], node)
+
+
+def _is_number(value: Value) -> bool:
+    return isinstance(value, V) and isinstance(value.expr.type, Scalar)
+
+
+def _rooted(node: Any) -> str:
+    while isinstance(node, gast.Subscript | gast.Attribute):
+        node = node.value
+    return getattr(node, "id", "")
+
+
+def _constants(lw: Lowerer, numbers: list[Any], node: Any) -> V | None:
+    """Return an array of constants, which are all of one kind; None where they are no numbers."""
+    if not numbers or not {type(number) for number in numbers} <= {int, float, bool}:
+        return None
+    display = pack("list", [literal(number) for number in numbers])
+    return V(lw.atom(apply(lw, np.array, (display,), {}, node).expr, "table", lw.span(node)))
 
 
 def lower_index_items(lw: Lowerer, node: Any, at: Any) -> list[Any]:

@@ -16,6 +16,7 @@ from s2sad.frontend.infer import InferenceError, infer
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.matrices import lowered_row
 from s2sad.frontend.operators import build
+from s2sad.frontend.optional import KindFound
 from s2sad.frontend.values import IterV, RangeV, RowsV, Scope, StaticV, StructV, V, Value, const, leaves_of, literal
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Assign, Const, Expr, For, If, Var
@@ -59,7 +60,10 @@ def loop_over(lw: Lowerer, node: Any, iterable: Value) -> bool:
 
 
 def unrollable(lw: Lowerer, refusal: UnrollNeeded) -> Any:
-    """Raise what is wrong with an index into a container that is known only at run time."""
+    """Begin again with a container of constants as a table; raise what is wrong if it is none."""
+    if id(refusal.node) not in lw.ctx.tables:
+        lw.ctx.tables.add(id(refusal.node))
+        raise KindFound
     return lw.fail(refusal.node, "the index into this container is not known",
                    "Loop over its items, or stack them into one array.")  # fmt: skip
 

@@ -82,6 +82,8 @@ class Context:
     """Names of lists that are not of one known length, by function."""
     growing_displays: set[int] = field(default_factory=set[int])
     """Displays of such lists, inside other containers."""
+    tables: set[int] = field(default_factory=set[int])
+    """Places where an item is taken of a container of constants by an index that is not known."""
     holds_none: bool = False
     """A list begins with `None` where numbers or arrays go later."""
     list_origins: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
