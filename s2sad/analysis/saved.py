@@ -86,16 +86,17 @@ class SavedValues:
         self, fn: Function, needs: dict[int, list[Stmt]], aliases: dict[str, Alias], facts: Facts,
         layout: Layout, primal_names: set[str], after_loop: dict[int, list[Stmt]],
         openings: dict[Block, list[Stmt]], left_out: set[int], split: bool, kept: frozenset[str] = frozenset(),
-        flags: frozenset[str] = frozenset(),
+        flags: frozenset[str] = frozenset(), results: frozenset[int] = frozenset(),
     ) -> None:  # fmt: skip
         """Prepare the analysis.
 
         `needs` gives the adjoint statements of each primal statement, `after_loop` what is read on leaving a loop,
         `openings` what the reverse of a block starts with, `left_out` the statements that are not run,
         `split` whether the sweeps are functions of their own, `kept` the arrays to be put back to what they were,
-        `flags` the names that are saved, never computed again.
+        `flags` the names that are saved, never computed again, `results` the statements whose result their
+        adjoint reads.
         """
-        self.flags = flags
+        self.flags, self.results = flags, results
         self.kept: Needs = {name: frozenset({Need(None)}) for name in kept}
         self.fn, self.aliases, self.facts, self.layout = fn, aliases, facts, layout
         self.names = primal_names
@@ -184,9 +185,13 @@ class SavedValues:
             return self._library(stmt, needs, reading)
         if isinstance(stmt, Assign) and (items := popped_from(stmt)) is not None:
             return self._pop(stmt, items, needs, reading)
+        if isinstance(stmt, Assign) and stmt.target.name in reading and self._is_made_once(stmt):
+            return self._made(stmt, needs, reading)
         needs = _union(needs, reading)
         if id(stmt) in self.left_out:
             return needs
+        if isinstance(stmt, Assign) and id(stmt) in self.results:
+            return _union(self._rebind(stmt, stmt.target, needs), {stmt.target.name: frozenset({Need(None)})})
         match stmt:
             case If(_, body, orelse):
                 then = self._block(body, (id(stmt), 0), needs)
@@ -228,6 +233,19 @@ class SavedValues:
             for target in stmt.targets:
                 needs = self._rebind(stmt, target, needs)
         return _union(needs, {name: places for name, places in reading.items() if name in made})
+
+    def _is_made_once(self, stmt: Assign) -> bool:
+        name = stmt.target.name
+        param = any(p.name == name for p in self.fn.params)
+        return len(self.layout.defs.get(name, ())) == 1 and not param and name not in reads(stmt.value)
+
+    def _made(self, stmt: Assign, needs: Needs, reading: Needs) -> Needs:
+        """The adjoint of a name that is bound once reads it as it is after the statement."""
+        name = stmt.target.name
+        needs = _union(needs, {n: places for n, places in reading.items() if n != name})
+        if id(stmt) not in self.left_out:
+            needs = self._rebind(stmt, stmt.target, needs)
+        return _union(needs, {name: reading[name]})
 
     def _list_name(self, items: Var) -> str:
         return self.aliases[items.name].root if items.name in self.aliases else items.name

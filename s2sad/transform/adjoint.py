@@ -114,14 +114,15 @@ class _Adjoint(Statements):
         self._control_needs(self.fn.body, needs)
         names = names_in(self.fn.body) | {p.name for p in self.fn.params}
         self.openings = {block: self._shadows(block) for block in (TOP, *self.layout.parent)}
+        with_results = {k: [*filter(None, [self.results_read.get(k)]), *code] for k, code in self.adjoint_code.items()}
         self.left_out = unneeded(
-            self.fn, self.adjoint_code, self.after_loop, self.facts,
+            self.fn, with_results, self.after_loop, self.facts,
             values_of(self.fn) if self.wants_values else (), self.silent,
             [s for code in self.openings.values() for s in code],
         )  # fmt: skip
         saved = SavedValues(
             self.fn, needs, self.aliases, self.facts, self.layout, names, self.after_loop, self.openings,
-            self.left_out, self.split, self._kept_arguments(), self.prepared.flags,
+            self.left_out, self.split, self._kept_arguments(), self.prepared.flags, frozenset(self.results_read),
         )  # fmt: skip
         self.plan: Plan = saved.run()
         self.reading = saved.reading
@@ -340,7 +341,8 @@ class _Adjoint(Statements):
                 code = self.adjoint_code.get(id(stmt), [])
                 if popped_from(stmt) is not None:  # the item is put back before its name is
                     return [*back, *code, *restore]
-                return [*restore, *back, *code]
+                made = self.results_read.get(id(stmt))
+                return [*([made] if made else []), *restore, *back, *code]
 
     def _reverse_call(self, stmt: CallStmt, restore: list[Stmt]) -> list[Stmt]:
         """The callee's adjoint overwrites what the callee writes: put it back before and after."""

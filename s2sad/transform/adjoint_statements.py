@@ -12,7 +12,7 @@ import numpy as np
 from s2sad.analysis import alias as alias_analysis
 from s2sad.analysis.activity import active_names, sources
 from s2sad.analysis.alias import exact_aliases
-from s2sad.analysis.facts import Facts
+from s2sad.analysis.facts import Facts, written_by
 from s2sad.analysis.layout import TOP, Layout
 from s2sad.analysis.loops import popped_from
 from s2sad.analysis.saved import Plan
@@ -85,6 +85,9 @@ class Statements:
         self.aliases = exact_aliases(self.fn)
         self.layout = Layout(self.fn)
         self.wrt = wrt
+        self.written: set[str] | None = None
+        self.results_read: dict[int, Assign] = {}
+        """By statement: the name for what it gives, which its adjoint reads."""
         self.bar_names: dict[str, str] = {}
         self.kinds = self._kinds()
         for name, kind in self.kinds.items():
@@ -223,6 +226,10 @@ class Statements:
             return self._list_taken(stmt, bar)
         if isinstance(stmt.value, Apply) and stmt.value.fn is ops.pop:
             return self._pop(stmt, stmt.value.args[0], bar)
+        if self._still_holds(stmt):
+            ct.values[id(stmt.value)] = target
+        elif isinstance(target.type, Scalar) and not isinstance(stmt.value, Var | Const):
+            return self._rebound_number(stmt, ct, bar)
         if self._is_local(target.name):
             ct.push(stmt.value, bar)
             return ct.code
@@ -235,6 +242,31 @@ class Statements:
         ct.push(stmt.value, bar)
         ct.code.append(self._zero(target, bar, stmt.span))
         return ct.code
+
+    def _rebound_number(self, stmt: Assign, ct: Cotangents, bar: Var) -> list[Stmt]:
+        """A number that is bound again: what it was set to is read before its older value is put back."""
+        target = stmt.target
+        made = Var(self.namer.fresh(f"{target.name}_new"), target.type)
+        ct.values[id(stmt.value)] = made
+        self_reading = target.name in sources(stmt.value)
+        g = Var(self.namer.fresh(f"{target.name}_new_bar"), bar.type) if self_reading else bar
+        if self_reading:
+            ct.code += [Assign(g, bar, stmt.span), self._zero(target, g, stmt.span)]
+        ct.push(stmt.value, g)
+        if not self_reading and not self._is_local(target.name):
+            ct.code.append(self._zero(target, bar, stmt.span))
+        if any(made.name in reads(expr) for s in statements(tuple(ct.code)) for expr in exprs_of(s)):
+            self.results_read[id(stmt)] = Assign(made, target, stmt.span)
+        return ct.code
+
+    def _still_holds(self, stmt: Assign) -> bool:
+        """Say whether a name is what was assigned to it when the reverse comes to the statement."""
+        name = stmt.target.name
+        if len(self.layout.defs.get(name, ())) != 1 or name in self.inputs or name in sources(stmt.value):
+            return False
+        if self.written is None:
+            self.written = {self._root(n) for s in statements(self.fn.body) for n in written_by(s, self.facts)}
+        return name not in self.written and not isinstance(stmt.value, Var)
 
     def _list_taken(self, stmt: Assign, bar: Var) -> list[Stmt]:
         """A list gets another name, or a name another list: the one before it starts from zeros."""

@@ -1,0 +1,491 @@
+"""State that inner functions, texts and objects carry: nonlocal names, changing words, partial, classes, closures."""
+
+from __future__ import annotations
+
+import functools
+from collections import namedtuple
+
+import numpy as np
+import pytest
+
+import s2sad
+from tests.differences import differences
+
+X = np.array([0.7, 1.3, -0.4, 2.1])
+
+
+def a_sum_kept_outside(x):
+    s = 0.0
+
+    def add(v):
+        nonlocal s
+        s += v * v
+
+    for v in x:
+        add(v)
+    return s
+
+
+def two_names_and_a_result(x):
+    s = 0.0
+    calls = 0
+
+    def add(v):
+        nonlocal s, calls
+        calls += 1
+        s = s * v + calls
+        return s
+
+    total = 0.0
+    for i in range(3):
+        if x[i] > 0:
+            total += add(x[i])
+        else:
+            total -= add(x[i] * 2)
+    return s * total
+
+
+def an_array_bound_anew(x):
+    y = x.copy()
+
+    def update(factor):
+        nonlocal y
+        y = y * factor + x
+
+    update(2.0)
+    update(x[0])
+    return np.sum(y**2)
+
+
+def one_inner_function_calls_another(x):
+    s = 0.0
+
+    def add(v):
+        nonlocal s
+        s += v * v
+
+    def add_two(v):
+        add(v)
+        add(v * x[0])
+
+    for v in x:
+        add_two(v)
+    return s
+
+
+def the_best_seen(x):
+    best = None
+
+    def see(v):
+        nonlocal best
+        if best is None or v > best:
+            best = v
+
+    for v in x:
+        see(v * v)
+    return best
+
+
+def written_inside_and_outside(x):
+    s = 0.0
+
+    def add(v):
+        nonlocal s
+        s += v * v
+
+    for v in x:
+        s = s * 2
+        add(v)
+    before = s
+    add(x[1])
+    return s * before
+
+
+def calls_counted_in_a_comprehension(x):
+    n = 0
+
+    def weighted(v):
+        nonlocal n
+        n += 1
+        return v * v * n
+
+    return sum([weighted(v) for v in x]) * n
+
+
+def a_count_read_by_another(x):
+    n = 0
+    s = 0.0
+
+    def count():
+        return n * 1.0
+
+    def add(v):
+        nonlocal s, n
+        n += 1
+        s += v * v * count()
+
+    def add_two(v):
+        add(v)
+        add(v * x[0] * count())
+
+    for v in x:
+        add_two(v)
+    return s * count()
+
+
+def an_inner_function_of_an_inner_function(x):
+    n = 0
+
+    def bump():
+        nonlocal n
+        n += 1
+
+        def again():
+            nonlocal n
+            n += 2
+
+        again()
+
+    bump()
+    return x[0] ** 2 * n
+
+
+def state_made_anew_in_every_call(x):
+    def two_sums():
+        s = 0.0
+
+        def add(v):
+            nonlocal s
+            s += v
+            return s
+
+        a = add(x[0])
+        b = add(x[1])
+        return a * b
+
+    return two_sums() * two_sums()
+
+
+def a_word_by_the_first_item(x):
+    mode = "add" if x[0] > 0 else "multiply"
+    s = x[0]
+    for v in x[1:]:
+        if mode == "add":
+            s = s + v * v
+        else:
+            s = s * v
+    return s
+
+
+def a_machine_of_states(x):
+    state = "idle"
+    s = 0.0
+    for v in x:
+        if state == "idle":
+            s += v
+            if v > 1:
+                state = "run"
+        elif state == "run":
+            s *= v
+            state = "done"
+        else:
+            s -= v**2
+    return s
+
+
+def one_word_of_three(x):
+    if x[0] > 2:
+        kind = "a"
+    elif x[1] > 1:
+        kind = "b"
+    else:
+        kind = "c"
+    if kind in ("a", "c"):
+        return x[0] ** 2
+    return x[1] ** 3
+
+
+def power(kind, v):
+    if kind == "square":
+        return v * v
+    if kind == "cube":
+        return v**3
+    raise ValueError("kind")
+
+
+def a_word_passed_on(x):
+    s = 0.0
+    for v in x:
+        kind = "square" if v > 0 else "cube"
+        s += power(kind, v)
+    return s
+
+
+def a_word_bound_twice(x):
+    kind = "square"
+    s = power(kind, x[0])
+    kind = "cube"
+    return s * power(kind, x[1])
+
+
+def the_side_of_a_bisection(x):
+    side = "left"
+    a, b = 0.0, 3.0
+    for _ in range(10):
+        c = (a + b) / 2
+        if c * c - x[0] > 0:
+            b = c
+            side = "right"
+        else:
+            a = c
+            side = "left"
+    return x[0] * 2 if side == "left" else x[0] * 3
+
+
+def a_word_that_ends_a_loop(x):
+    phase = "up"
+    y = x[0]
+    while phase != "stop":
+        y = y * 1.5 + x[1] * 0.1
+        if y > 5:
+            phase = "stop"
+    return y
+
+
+def words_in_a_list(x):
+    names = ["sin", "cos", "exp"]
+    s = 0.0
+    for name in names:
+        if name == "sin":
+            s += np.sin(x[0])
+        elif name == "cos":
+            s += np.cos(x[1])
+        else:
+            s += np.exp(x[2])
+    return s
+
+
+def a_partial_of_an_inner_function(x):
+    def line(a, b, c):
+        return a * b + c
+
+    fixed = functools.partial(line, x[0], c=x[1])
+    return fixed(x[2]) * fixed(x[3])
+
+
+def a_named_tuple_made_inside(x):
+    Point = namedtuple("Point", "a b")
+    q = Point(x[0], x[1])
+    q = q._replace(a=q.a * 2)
+    return q.a * q.b
+
+
+class Kernel:
+    scale = 2.0
+
+    def __init__(self, length, height=1.0):
+        self.length = length
+        self.height = height
+
+    def __call__(self, a, b):
+        return self.height * np.exp(-((a - b) ** 2) / self.length**2) * self.scale
+
+
+class Mean:
+    def __init__(self):
+        self.total = 0.0
+        self.count = 0
+        self.seen = []
+
+    def add(self, v):
+        self.total += v * v
+        self.count += 1
+        self.seen.append(v)
+        return self
+
+    @property
+    def value(self):
+        return self.total / self.count
+
+
+class Vector:
+    def __init__(self, x, y):
+        self.x = x
+        self.y = y
+
+    def __add__(self, other):
+        return Vector(self.x + other.x, self.y + other.y)
+
+    def __mul__(self, factor):
+        return Vector(self.x * factor, self.y * factor)
+
+    __rmul__ = __mul__
+
+    def __neg__(self):
+        return Vector(-self.x, -self.y)
+
+    def dot(self, other):
+        return self.x * other.x + self.y * other.y
+
+
+class Linear:
+    def __init__(self, factor):
+        self.factor = factor
+
+    def act(self, v):
+        return v * self.factor
+
+
+class Quadratic(Linear):
+    def act(self, v):
+        return v * v * self.factor
+
+
+class Dual:
+    def __init__(self, a, b=0.0):
+        self.a = a
+        self.b = b
+
+    def __mul__(self, other):
+        return Dual(self.a * other.a, self.a * other.b + self.b * other.a)
+
+    def __add__(self, other):
+        return Dual(self.a + other.a, self.b + other.b)
+
+
+class Net:
+    def __init__(self, weights):
+        self.layers = [weights[:2], weights[2:]]
+
+    def forward(self, v):
+        for layer in self.layers:
+            v = np.tanh(np.sum(layer) * v)
+        return v
+
+
+def an_object_that_is_called(x):
+    kernel = Kernel(x[0])
+    return kernel(x[1], x[2]) * kernel(x[3], x[0])
+
+
+def an_object_with_a_property(x):
+    mean = Mean()
+    for v in x:
+        mean.add(v)
+    return mean.value * mean.total
+
+
+def an_object_with_a_list(x):
+    mean = Mean()
+    for v in x:
+        mean.add(v)
+    return sum(mean.seen) * mean.seen[1]
+
+
+def objects_with_operators(x):
+    a = Vector(x[0], x[1])
+    b = Vector(x[2], x[3])
+    return (a + b * x[0] + 2.0 * a).dot(-a)
+
+
+def a_class_and_its_base(x):
+    return Quadratic(x[0]).act(x[1]) + Linear(x[1]).act(x[2])
+
+
+def objects_replaced_in_a_loop(x):
+    variable = Dual(x[0], 1.0)
+    result = Dual(1.0)
+    for _ in range(3):
+        result = result * variable + Dual(x[1])
+    return result.b * x[2]
+
+
+def layers_in_an_object(x):
+    return Net(x).forward(0.3)
+
+
+def objects_in_a_list(x):
+    points = [Vector(x[i], x[i + 1]) for i in range(3)]
+    s = Vector(0.0, 0.0)
+    for point in points:
+        s = s + point * 2.0
+    return s.x * s.y
+
+
+def parabola(a):
+    def value(v):
+        return a * v * v
+
+    return value
+
+
+def compose(outer, inner):
+    return lambda v: outer(inner(v))
+
+
+def functions_that_return_functions(x):
+    both = compose(parabola(x[0]), parabola(x[1]))
+    return both(x[2])
+
+
+PROGRAMS = [
+    a_sum_kept_outside, two_names_and_a_result, an_array_bound_anew, one_inner_function_calls_another, the_best_seen,
+    written_inside_and_outside, calls_counted_in_a_comprehension, a_count_read_by_another,
+    an_inner_function_of_an_inner_function, state_made_anew_in_every_call, a_word_by_the_first_item,
+    a_machine_of_states, one_word_of_three, a_word_passed_on, a_word_bound_twice, the_side_of_a_bisection,
+    a_word_that_ends_a_loop, words_in_a_list, a_partial_of_an_inner_function, a_named_tuple_made_inside,
+    an_object_that_is_called, an_object_with_a_property, an_object_with_a_list, objects_with_operators,
+    a_class_and_its_base, objects_replaced_in_a_loop, layers_in_an_object, objects_in_a_list,
+    functions_that_return_functions,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+@pytest.mark.parametrize("fun", PROGRAMS)
+def test_value_gradient_and_tangent(fun, target):
+    bar = differences(fun, X)
+    given, want = X.copy(), fun(X.copy())
+    value, gradient = s2sad.value_and_grad(fun, target=target)(given)
+    np.testing.assert_allclose(value, want, rtol=1e-12)
+    np.testing.assert_allclose(gradient, bar, rtol=1e-6, atol=1e-7)
+    _, out_dot = s2sad.jvp(fun, (given,), (np.cos(X),), target=target)
+    np.testing.assert_allclose(out_dot, bar @ np.cos(X), rtol=1e-6, atol=1e-7)
+    np.testing.assert_array_equal(given, X)
+
+
+def left_early(x):
+    s = 0.0
+
+    def add(v):
+        nonlocal s
+        if v > 0:
+            s += v * v
+            return
+        s -= v
+
+    for v in x:
+        add(v)
+    return s
+
+
+def called_by_another(x):
+    s = 1.0
+
+    def multiply(v):
+        nonlocal s
+        s = s * v
+
+    def apply(function, v):
+        function(v)
+
+    apply(multiply, x[0])
+    apply(multiply, x[1])
+    return s
+
+
+@pytest.mark.parametrize("fun", [left_early, called_by_another])
+def test_where_nonlocal_is_refused(fun):
+    with pytest.raises(s2sad.UnsupportedSyntaxError) as refused:
+        s2sad.grad(fun, target="python")(X)
+    assert "`s` of the function around cannot be written here" in str(refused.value)
+    assert "whose only `return` comes last" in str(refused.value)

@@ -1,0 +1,542 @@
+"""Lists as people write them: copied, filled, grown by helpers, taken apart, and given back by recursion."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+import s2sad
+from tests.differences import differences
+
+X = np.array([0.7, 1.3, -0.4, 2.1])
+NEIGHBOURS = [[1, 2], [0, 2, 3], [0], [1]]
+
+
+def a_list_of_an_array(x):
+    doubled = x * 2
+    items = list(doubled)
+    items[0] = 5.0
+    return sum(items) * doubled[0]
+
+
+def a_copy_that_grows(x):
+    squares = []
+    for v in x:
+        squares.append(v * v)
+    longer = list(squares)
+    for _ in range(3):
+        longer.append(1.0)
+    return len(squares) * sum(longer) + len(longer) * sum(squares)
+
+
+def a_copy_that_is_written(x):
+    squares = []
+    for v in x:
+        squares.append(v * v)
+    changed = list(squares)
+    changed[0] = x[1]
+    for k in range(3):
+        changed[k] = changed[k] * 2
+    return squares[0] * sum(changed)
+
+
+def items_moved_down(x):
+    doubled = x * 2
+    items = list(doubled)
+    for i in range(3):
+        items[i] = items[i + 1] * 2
+    return sum(items) * doubled[0]
+
+
+def a_copy_and_one_more(x):
+    doubled = x * 2
+    items = list(doubled) + [x[0]]
+    return sum(items) * doubled[0] + len(items)
+
+
+def a_copy_twice_over(x):
+    doubled = x * 2
+    items = list(doubled) * 2
+    return sum(items) * doubled[0] + len(items)
+
+
+def displays_repeated(x):
+    n = len(x)
+    items = [x[0], x[1]] * n
+    items[2] = x[3]
+    return sum(items) * x[2] + sum([0.5, 1] * n) * x[1]
+
+
+def push_square(stack, v):
+    stack.append(v * v)
+
+
+def pushed_in_a_loop(x):
+    stack = []
+    for v in x:
+        push_square(stack, v)
+    return sum(stack) * stack[0]
+
+
+def pushed_by_hand(x):
+    stack = []
+    push_square(stack, x[0])
+    push_square(stack, x[1])
+    return stack[0] * stack[1]
+
+
+def pushed_by_an_inner_function(x):
+    stack = []
+
+    def record(v):
+        stack.append((v, v * v))
+
+    for v in x:
+        record(v)
+    return sum(a * b for a, b in stack)
+
+
+def squares_of(x):
+    out = []
+    for v in x:
+        out.append(v * v)
+    return out
+
+
+def squares_or_zero(x):
+    if len(x) == 0:
+        return [0.0]
+    return [v * v for v in x]
+
+
+def halves_combined(a):
+    n = len(a)
+    if n == 1:
+        return a
+    even = halves_combined(a[::2])
+    odd = halves_combined(a[1::2])
+    out = [0.0] * n
+    for k in range(n // 2):
+        out[k] = even[k] + 0.5 * odd[k] * odd[k]
+        out[k + n // 2] = even[k] - 0.5 * odd[k]
+    return out
+
+
+def a_list_from_a_helper(x):
+    return sum(squares_of(x))
+
+
+def a_list_from_either_return(x):
+    y = squares_or_zero(x)
+    return y[0] * y[1]
+
+
+def a_recursive_butterfly(x):
+    y = halves_combined(list(x))
+    return y[0] * y[1] * y[2]
+
+
+def steps_of_an_inner_function(x):
+    def slope(y):
+        return [y[1], -y[0] * x[0]]
+
+    y = [x[0], x[1]]
+    for _ in range(3):
+        d = slope(y)
+        y = [y[i] + 0.1 * d[i] for i in range(2)]
+    return y[0] * y[1]
+
+
+def oscillator(y, stiffness):
+    d = [0.0] * 2
+    d[0] = y[1]
+    d[1] = -y[0] * stiffness
+    return d
+
+
+def steps_of_a_filled_list(x):
+    y = [x[0], x[1]]
+    for _ in range(3):
+        d = oscillator(y, x[2])
+        y = [y[i] + 0.1 * d[i] for i in range(2)]
+    return y[0] * y[1]
+
+
+def coupled(y, rate):
+    n = len(y)
+    d = [0.0 for _ in range(n)]
+    for i in range(n):
+        d[i] = -y[i] * rate * y[(i + 1) % n]
+    return d
+
+
+def steps_in_place(x):
+    y = [v * 1.0 for v in x]
+    n = len(y)
+    for _ in range(3):
+        d = coupled(y, x[2])
+        for i in range(n):
+            y[i] = y[i] + 0.1 * d[i]
+    return y[0] * y[1]
+
+
+def merge_sort(a):
+    if len(a) <= 1:
+        return a
+    half = len(a) // 2
+    left = merge_sort(a[:half])
+    right = merge_sort(a[half:])
+    out = []
+    i = 0
+    j = 0
+    while i < len(left) and j < len(right):
+        if left[i] < right[j]:
+            out.append(left[i])
+            i += 1
+        else:
+            out.append(right[j])
+            j += 1
+    while i < len(left):
+        out.append(left[i])
+        i += 1
+    while j < len(right):
+        out.append(right[j])
+        j += 1
+    return out
+
+
+def quick_sort(a):
+    if len(a) <= 1:
+        return a
+    pivot = a[0]
+    low = [v for v in a[1:] if v < pivot]
+    high = [v for v in a[1:] if v >= pivot]
+    return quick_sort(low) + [pivot] + quick_sort(high)
+
+
+def ranks_by_merge_sort(x):
+    items = merge_sort([v * v for v in x])
+    return sum(v * (i + 1) ** 2 for i, v in enumerate(items))
+
+
+def ranks_by_quick_sort(x):
+    items = quick_sort([v * v for v in x])
+    return sum(v * (i + 1) ** 2 for i, v in enumerate(items))
+
+
+def scale_in_place(items, factor):
+    for i in range(len(items)):
+        items[i] = items[i] * factor
+    return items
+
+
+def scaled_and_given_back(x):
+    squares = [v * v for v in x]
+    scaled = scale_in_place(squares, x[0])
+    return squares[0] * scaled[1] + sum(squares)
+
+
+def either_list(a, b, c):
+    if c > 0:
+        return a
+    return b
+
+
+def one_of_two_lists(x):
+    squares = [v * v for v in x]
+    doubles = [v * 2 for v in x]
+    chosen = either_list(squares, doubles, x[0])
+    return squares[0] * chosen[1] + sum(chosen)
+
+
+def steps_of_heun(x):
+    def pendulum(t, y):
+        return [y[1], -np.sin(y[0]) * x[2]]
+
+    y = [x[0], x[1]]
+    h = 0.1
+    for _ in range(4):
+        k1 = pendulum(0, y)
+        k2 = pendulum(0, [y[i] + h / 2 * k1[i] for i in range(len(y))])
+        y = [a + h * (b + c) / 2 for a, b, c in zip(y, k1, k2)]
+    return y[0] ** 2 + y[1]
+
+
+def ring(t, y, rate):
+    n = len(y)
+    out = []
+    for i in range(n):
+        out.append(-rate * y[i] * y[i - 1])
+    return out
+
+
+def steps_of_heun_on_a_ring(x):
+    y = list(x)
+    h = 0.1
+    for _ in range(4):
+        k1 = ring(0, y, x[0])
+        k2 = ring(0, [y[i] + h / 2 * k1[i] for i in range(len(y))], x[0])
+        y = [a + h * (b + c) / 2 for a, b, c in zip(y, k1, k2)]
+    return y[0] ** 2 + y[1]
+
+
+def first_items_popped(x):
+    items = [v * v for v in x]
+    s = 0.0
+    while items:
+        s = s * 0.5 + items.pop(0)
+    return s
+
+
+def a_window_that_moves(x):
+    window = [0.0, 0.0]
+    s = 0.0
+    for v in x:
+        window.append(v * v)
+        window.pop(0)
+        s += window[0] * window[1]
+    return s
+
+
+def a_queue_of_pairs(x):
+    queue = [(0, x[0])]
+    s = 0.0
+    while queue:
+        i, v = queue.pop(0)
+        s += v * v * i
+        if i < 3:
+            queue.append((i + 1, v * x[i]))
+    return s
+
+
+def zeros_overwritten(x):
+    r = [0] * len(x)
+    for i in range(len(x)):
+        r[i] = x[i] ** 2
+    return sum(r) + x[0]
+
+
+def one_item_of_overwritten_zeros(x):
+    r = [0] * len(x)
+    for i in range(len(x)):
+        r[i] = x[i] ** 2
+    return r[1]
+
+
+def nothing_overwritten(x):
+    r = [None] * len(x)
+    for i in range(len(x)):
+        r[i] = x[i] ** 2
+    return sum(r)
+
+
+def a_whole_number_appended_first(x):
+    r = []
+    r.append(0)
+    for v in x:
+        r.append(r[-1] + v**2)
+    return r[-1] * x[0]
+
+
+def zeros_by_comprehension(x):
+    r = [0 for _ in range(3)]
+    for i in range(3):
+        r[i] = x[i] ** 2
+    return r[-1] * 1.0
+
+
+def a_table_of_zeros(x):
+    table = [[0] * 3 for _ in range(3)]
+    for i in range(3):
+        for j in range(3):
+            table[i][j] = x[i] * x[j]
+    return table[1][2] * x[0]
+
+
+def zeros_made_an_array(x):
+    r = [0] * len(x)
+    for i, v in enumerate(x):
+        r[i] = v**2
+    return np.array(r) @ x
+
+
+def complex_items_among_floats(x):
+    z = [0.0] * 3
+    for i in range(1, 3):
+        z[i] = z[i - 1] * 1j + x[i]
+    return abs(z[-1]) ** 2
+
+
+def float_items_among_complex(x):
+    z = [0j] * 3
+    for i in range(1, 3):
+        z[i] = z[i - 1] * 1j + x[i]
+    return abs(z[-1]) ** 2
+
+
+def nothing_overwritten_by_arrays(x):
+    rows = [None] * 3
+    for i in range(3):
+        rows[i] = np.array([x[i], x[i] ** 2])
+    return np.sum(np.array(rows))
+
+
+def product_of_polynomials(x):
+    out = [0] * (2 * len(x) - 1)
+    for i, a in enumerate(x):
+        for j, b in enumerate(x):
+            out[i + j] += a * b
+    return sum(c**2 for c in out) + x[0]
+
+
+def cheapest_way(x):
+    n = len(x)
+    cost = [10**9] * n
+    cost[0] = 0
+    for i in range(1, n):
+        for j in range(i):
+            cost[i] = min(cost[i], cost[j] + (x[i] - x[j]) ** 2)
+    return cost[n - 1] * x[0]
+
+
+def continuants(x):
+    f = [0] * (len(x) + 1)
+    f[0] = 1.0
+    for i in range(len(x)):
+        f[i + 1] = f[i] * x[i] + f[max(i - 1, 0)]
+    return f[len(x)] * x[0]
+
+
+def nothing_overwritten_by_a_recurrence(x):
+    r = [None] * (len(x) + 1)
+    r[0] = 0.0
+    for i in range(len(x)):
+        r[i + 1] = r[i] * 0.5 + x[i] ** 2
+    return r[-1]
+
+
+def empty_in_the_first_turn(y):
+    slopes = []
+    for _ in range(3):
+        moved = y.copy()
+        for k in slopes:
+            moved = moved + 0.1 * k
+        slopes.append(np.sin(moved))
+    return np.sum(slopes[-1])
+
+
+def asked_for_its_length(y):
+    seen = []
+    s = 0.0
+    for v in y:
+        if len(seen) > 0:
+            s += seen[-1] * v
+        seen.append(v**2)
+    return s
+
+
+def rebuilt_with_one_more(x):
+    q = [x[0]]
+    while len(q) < 4:
+        q = q + [q[-1] * x[1]]
+    return sum(q)
+
+
+def rows_of_pascal(x):
+    row = [1.0]
+    for v in x:
+        row = [a * v + b for a, b in zip([0.0] + row, row + [0.0])]
+    return row[0] * row[1]
+
+
+def a_range_backwards(x):
+    s = 0.0
+    for i in range(len(x))[::-1]:
+        s = s * x[i] + x[i]
+    return s
+
+
+def a_range_searched(x):
+    largest = max(range(3), key=lambda i: abs(x[i]))
+    return x[largest] ** 2
+
+
+def a_range_made_a_list(x):
+    places = list(range(len(x)))
+    return sum(x[i] * i for i in places)
+
+
+def a_range_combined(x):
+    s = 0.0
+    for i, j in itertools.combinations(range(len(x)), 2):
+        s += x[i] * x[j] ** 2
+    return s
+
+
+def a_range_sorted(x):
+    order = sorted(range(len(x)), key=lambda i: x[i])
+    return sum(k * x[i] for k, i in enumerate(order))
+
+
+def neighbours_in_a_while_loop(x):
+    s = 0.0
+    i = 0
+    while i < 4:
+        for j in NEIGHBOURS[i]:
+            s += x[i] * x[j] ** 2
+        i += 1
+    return s
+
+
+def first_and_rest(x):
+    first, *rest = x
+    s = first
+    for r in rest:
+        s = s * r + r
+    return s
+
+
+def a_set_of_places(x):
+    s = 0.0
+    for i in set([0, 2, 2]):
+        s += x[i] ** 2
+    return s
+
+
+def places_in_a_set(x):
+    active = {0, 2}
+    s = 0.0
+    for i in range(4):
+        if i in active:
+            s += x[i] ** 2
+    return s
+
+
+PROGRAMS = [
+    a_list_of_an_array, a_copy_that_grows, a_copy_that_is_written, items_moved_down, a_copy_and_one_more,
+    a_copy_twice_over, displays_repeated, pushed_in_a_loop, pushed_by_hand, pushed_by_an_inner_function,
+    a_list_from_a_helper, a_list_from_either_return, a_recursive_butterfly, steps_of_an_inner_function,
+    steps_of_a_filled_list, steps_in_place, ranks_by_merge_sort, ranks_by_quick_sort, scaled_and_given_back,
+    one_of_two_lists, steps_of_heun, steps_of_heun_on_a_ring, first_items_popped, a_window_that_moves,
+    a_queue_of_pairs, zeros_overwritten, one_item_of_overwritten_zeros, nothing_overwritten,
+    a_whole_number_appended_first, zeros_by_comprehension, a_table_of_zeros, zeros_made_an_array,
+    complex_items_among_floats, float_items_among_complex, nothing_overwritten_by_arrays, product_of_polynomials,
+    cheapest_way, continuants, nothing_overwritten_by_a_recurrence, empty_in_the_first_turn, asked_for_its_length,
+    rebuilt_with_one_more, rows_of_pascal, a_range_backwards, a_range_searched, a_range_made_a_list,
+    a_range_combined, a_range_sorted, neighbours_in_a_while_loop, first_and_rest, a_set_of_places, places_in_a_set,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+@pytest.mark.parametrize("fun", PROGRAMS)
+def test_value_gradient_and_tangent(fun, target):
+    bar = differences(fun, X)
+    given, want = X.copy(), fun(X.copy())
+    value, gradient = s2sad.value_and_grad(fun, target=target)(given)
+    np.testing.assert_allclose(value, want, rtol=1e-12)
+    np.testing.assert_allclose(gradient, bar, rtol=1e-6, atol=1e-7)
+    _, out_dot = s2sad.jvp(fun, (given,), (np.cos(X),), target=target)
+    np.testing.assert_allclose(out_dot, bar @ np.cos(X), rtol=1e-6, atol=1e-7)
+    np.testing.assert_array_equal(given, X)
