@@ -41,13 +41,15 @@ from s2sad.ir.walk import bound, children, exprs_of, reads, statements, subexpre
 def unneeded(
     fn: Function, adjoint_code: dict[int, list[Stmt]], after_loop: dict[int, list[Stmt]],
     facts: Facts, values: tuple[Expr, ...], silent: bool, openings: list[Stmt],
+    results: frozenset[int] = frozenset(),
 ) -> set[int]:  # fmt: skip
     """Return the statements of `fn`, by identity, that the forward sweep leaves out.
 
     `values`: the results that are wanted. `silent`: prints and checks are not repeated.
-    `openings`: zeros and shadows of the reverse sweep, which need arrays for their shapes.
+    `openings`: zeros and shadows of the reverse sweep, which need arrays for their shapes. `results`: the
+    statements whose adjoint reads what they give.
     """
-    finder = _Needed(fn, adjoint_code, after_loop, facts, silent)
+    finder = _Needed(fn, adjoint_code, after_loop, facts, silent, results)
     finder.shaped |= {n for s in openings for e in exprs_of(s) for n in reads(e)}
     wanted = {n for value in values for n in reads(value)}
     parts = [p for s in openings for e in exprs_of(s) for p in subexpressions(e)]
@@ -66,8 +68,9 @@ class _Needed:
 
     def __init__(
         self, fn: Function, adjoint_code: dict[int, list[Stmt]], after_loop: dict[int, list[Stmt]],
-        facts: Facts, silent: bool,
+        facts: Facts, silent: bool, results: frozenset[int],
     ) -> None:  # fmt: skip
+        self.results = results
         self.groups = Groups(fn.body, facts)
         self.facts, self.silent = facts, silent
         self.live: set[int] = set()
@@ -117,6 +120,8 @@ class _Needed:
 
     def _simple(self, stmt: Stmt, needed: set[str]) -> set[str]:
         written = self.groups.of({*bound(stmt), *written_by(stmt, self.facts)})
+        if id(stmt) in self.results:
+            needed = needed | written
         if isinstance(stmt, CallStmt) and stmt.fn is not None:  # its adjoint reads the results
             needed = needed | self.reading.get(id(stmt), set())
         speaks = isinstance(stmt, CallStmt) and not self.silent and self.facts.has_effects(stmt.callee)

@@ -45,10 +45,11 @@ from s2sad.ir.nodes import (
 )
 from s2sad.ir.types import Array, ListOf, Scalar
 from s2sad.ir.walk import blocks_of, bound, children, exprs_of, reads, root_of, statements, subexpressions
-from s2sad.runtime.lists import zero_arrays, zero_scalars
+from s2sad.runtime.lists import zero_arrays, zero_complexes, zero_scalars
 
 _SHAPES = frozenset({
-    ops.dim, ops.size, np.zeros_like, np.empty_like, np.ones_like, np.full_like, ops.shape, zero_arrays, zero_scalars,
+    ops.dim, ops.size, np.zeros_like, np.empty_like, np.ones_like, np.full_like, ops.shape,
+    zero_arrays, zero_complexes, zero_scalars,
 })  # fmt: skip
 
 
@@ -185,13 +186,11 @@ class SavedValues:
             return self._library(stmt, needs, reading)
         if isinstance(stmt, Assign) and (items := popped_from(stmt)) is not None:
             return self._pop(stmt, items, needs, reading)
-        if isinstance(stmt, Assign) and stmt.target.name in reading and self._is_made_once(stmt):
+        if isinstance(stmt, Assign) and id(stmt) in self.results:
             return self._made(stmt, needs, reading)
         needs = _union(needs, reading)
         if id(stmt) in self.left_out:
             return needs
-        if isinstance(stmt, Assign) and id(stmt) in self.results:
-            return _union(self._rebind(stmt, stmt.target, needs), {stmt.target.name: frozenset({Need(None)})})
         match stmt:
             case If(_, body, orelse):
                 then = self._block(body, (id(stmt), 0), needs)
@@ -234,18 +233,14 @@ class SavedValues:
                 needs = self._rebind(stmt, target, needs)
         return _union(needs, {name: places for name, places in reading.items() if name in made})
 
-    def _is_made_once(self, stmt: Assign) -> bool:
-        name = stmt.target.name
-        param = any(p.name == name for p in self.fn.params)
-        return len(self.layout.defs.get(name, ())) == 1 and not param and name not in reads(stmt.value)
-
     def _made(self, stmt: Assign, needs: Needs, reading: Needs) -> Needs:
-        """The adjoint of a name that is bound once reads it as it is after the statement."""
+        """The adjoint reads what the statement gives, as it is after it: of a name bound once wherever it reads it."""
         name = stmt.target.name
-        needs = _union(needs, {n: places for n, places in reading.items() if n != name})
+        once = len(self.layout.defs.get(name, ())) == 1
+        needs = _union(needs, {n: places for n, places in reading.items() if n != name or not once})
         if id(stmt) not in self.left_out:
             needs = self._rebind(stmt, stmt.target, needs)
-        return _union(needs, {name: reading[name]})
+        return _union(needs, {name: reading.get(name, frozenset()) if once else frozenset({Need(None)})})
 
     def _list_name(self, items: Var) -> str:
         return self.aliases[items.name].root if items.name in self.aliases else items.name

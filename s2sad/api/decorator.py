@@ -194,7 +194,8 @@ class Differentiable(Generic[P, R]):
         found = annotated(self.py_func, names)
         if found is not None:
             return _named(found, names)
-        for store in self._stores():
+        primal, *derivatives = self._stores()
+        for store in (*derivatives, primal):
             if store.last is not None:
                 return store.last
         found = guessed(self.py_func)

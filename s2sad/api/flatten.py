@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from s2sad.api.structure import NAMESPACE, Custom, Tree, rebuild, static_key
-from s2sad.ir.types import Array, ListOf, Static, Struct
+from s2sad.ir.types import Array, ListOf, Static, Struct, Sym
 
 Match = Callable[[tuple[Any, ...]], tuple[Any, ...] | None]
 Finish = Callable[[Any, tuple[Any, ...]], Any]
@@ -30,6 +30,8 @@ class _Writer:
     def __init__(self, header: str, **names: Any) -> None:
         self.lines = [header]
         self.names: dict[str, Any] = names
+        self.lengths: dict[str, tuple[str, int]] = {}
+        """By the name of a length: where it is read, and by how much it is shorter there."""
         self._count = 0
 
     def constant(self, value: Any) -> str:
@@ -109,6 +111,11 @@ def _match_array(writer: _Writer, tree: Tree, local: str) -> None:
     writer.line(f"{shape} = {local}.shape")
     tests = [f"len({shape}) != {len(dims)}"]
     tests += [f"{shape}[{axis}] {'!=' if dim == 1 else '=='} 1" for axis, dim in enumerate(dims)]
+    for axis, dim in enumerate(dims):
+        if isinstance(dim, Sym):
+            place, less = writer.lengths.setdefault(dim.name, (f"{shape}[{axis}]", dim.minus))
+            if place != f"{shape}[{axis}]":
+                tests.append(f"{shape}[{axis}] != {place} + {less - dim.minus}")
     writer.line(f"if {' or '.join(tests)}: return None")
     writer.line(f"{flags} = {local}.flags")
     wrong = {

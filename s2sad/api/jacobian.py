@@ -9,6 +9,7 @@ from typing import Any, ParamSpec
 from s2sad.api.dressed import dressed
 from s2sad.api.flatten import Finish, Result, finisher, matcher
 from s2sad.api.guards import both, guard
+from s2sad.api.lengths import clearest
 from s2sad.api.options import Options
 from s2sad.api.plan import Entry, Plan, Request, differentiated, entry, select, split_aux
 from s2sad.api.signature import Argnums
@@ -52,12 +53,15 @@ def jacobian_store(
     request = Request(swept, target, options)
 
     def build(trees: tuple[Tree, ...], values: tuple[Any, ...]) -> Plan:
-        chosen = select(trees, store.binder.places(argnums, values))
-        differentiated(chosen, options)
-        unchanged = guard(swept.fun)
-        made = entry(request, "primal", trees, ())
-        finish = _finish(made, chosen, isinstance(argnums, tuple), options)
-        return Plan(matcher(trees), made, finish, both(unchanged, made.captured.guard))
+        def planned(known: tuple[Tree, ...]) -> Plan:
+            chosen = select(known, store.binder.places(argnums, values))
+            differentiated(chosen, options)
+            unchanged = guard(swept.fun)
+            made = entry(request, "primal", known, ())
+            finish = _finish(made, chosen, isinstance(argnums, tuple), options)
+            return Plan(matcher(known), made, finish, both(unchanged, made.captured.guard), known)
+
+        return clearest(planned, lambda plan: plan.entry.derivative.text, trees, values)
 
     store: Store[Plan] = Store(plain(fun, options), build)
     return store

@@ -236,6 +236,8 @@ class Plan:
     entry: Entry
     finish: Finish
     guard: Guard | None
+    trees: tuple[Tree, ...] = ()
+    """The structures that it was made for."""
 
     def run(self, leaves: tuple[Any, ...]) -> Any:
         """Return the structured results for the leaves of one call."""
@@ -256,7 +258,7 @@ def plan_of(request: Request, kind: str, trees: tuple[Tree, ...], chosen: Sequen
     else:
         made = entry(request, mode, trees, wrt)
     finish = _finish_primal(made) if kind == "primal" else _finish_grad(made, kind, chosen, single, options)
-    return Plan(matcher(trees), made, finish, both(unchanged, made.captured.guard))
+    return Plan(matcher(trees), made, finish, both(unchanged, made.captured.guard), trees)
 
 
 def _finish_primal(made: Entry) -> Finish:

@@ -10,6 +10,7 @@ import numpy as np
 from s2sad.api.axes import Axes
 from s2sad.api.flatten import Finish, Match, Result, finisher, matcher
 from s2sad.api.guards import Guard, both, guard
+from s2sad.api.lengths import clearest
 from s2sad.api.linear_map import MapProgram, copied_residual, owned
 from s2sad.api.pieces import Half
 from s2sad.api.plan import Entry, Request, entry, split_aux
@@ -94,6 +95,9 @@ def reverse_store(request: Request) -> Store[Reverse]:
     """Return the specialisations of a function in reverse mode, for every inexact leaf."""
 
     def build(trees: tuple[Tree, ...], values: tuple[Any, ...]) -> Reverse:
+        return clearest(made_for, _text, trees, values)
+
+    def made_for(trees: tuple[Tree, ...]) -> Reverse:
         wrt = tuple(leaf for tree in trees for leaf in inexact_leaves(tree))
         unchanged = guard(request.fun)
         made = entry(request, "fwd" if wrt else "primal", trees, wrt)
@@ -109,6 +113,11 @@ def reverse_store(request: Request) -> Store[Reverse]:
         return Reverse(request, trees, wrt, matcher(trees), unchanged, made, finish, back, program)
 
     return Store(request.fun, build)
+
+
+def _text(made: Reverse) -> str:
+    parts = [made.forward, *([made.backward[0]] if made.backward is not None else [])]
+    return "\n".join(part.derivative.text for part in parts)
 
 
 def _backward(request: Request, trees: tuple[Tree, ...], wrt: tuple[Tree, ...]) -> tuple[Entry, Finish]:

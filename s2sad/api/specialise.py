@@ -44,7 +44,7 @@ class Store(Generic[S]):
         self._constants: frozenset[int] = frozenset()  # the arguments that had to be known
         self._recent: dict[tuple[Any, ...], tuple[S, ...]] = {}
         self._latest: tuple[Any, S] | None = None  # tried before anything is looked up
-        self._known: dict[Any, tuple[tuple[Tree, ...], S]] = {}
+        self._known: dict[Any, tuple[tuple[tuple[Tree, ...], S], ...]] = {}
         self.last: tuple[Tree, ...] | None = None
 
     def find(self, values: tuple[Any, ...]) -> tuple[S, tuple[Any, ...]]:
@@ -67,22 +67,31 @@ class Store(Generic[S]):
         rules = rules_key()
         key = (rules, *(tree.key for tree in trees))
         with DERIVING:
-            found = self._known.get(key)
-            if found is None or (found[1].guard is not None and not found[1].guard()):
+            found = self._fitting(key, values)
+            if found is None:
                 found = with_constants(self._build, trees, values)
                 changed = [i for i, (tree, other) in enumerate(zip(trees, found[0], strict=True)) if tree is not other]
                 self._constants = self._constants.union(changed)
-                self._known[(rules, *(tree.key for tree in found[0]))] = found
+                kept = (rules, *(tree.key for tree in found[0]))
+                others = [one for one in self._known.get(kept, ()) if one[1].guard is None or one[1].guard()]
+                self._known[kept] = (found, *others)
             trees, plan = found
             classes = (rules, *map(type, values))
-            others = [p for p in self._recent.get(classes, ()) if p is not plan]
-            self._recent[classes] = (plan, *others[: _RECENT - 1])
+            latest = [p for p in self._recent.get(classes, ()) if p is not plan]
+            self._recent[classes] = (plan, *latest[: _RECENT - 1])
             self._latest = rules, plan
-            self.last = trees
+            self.last = getattr(plan, "trees", None) or trees
         leaves = plan.match(values)
         if leaves is None:
             raise AssertionError(f"a specialisation does not match the call it was made for: {key}")
         return plan, leaves
+
+    def _fitting(self, key: Any, values: tuple[Any, ...]) -> tuple[tuple[Tree, ...], S] | None:
+        """Return what was built for such structures, if it holds still and for these lengths too."""
+        for trees, plan in self._known.get(key, ()):
+            if (plan.guard is None or plan.guard()) and plan.match(values) is not None:
+                return trees, plan
+        return None
 
     def describe(self, values: tuple[Any, ...]) -> tuple[Tree, ...]:
         """Return the structures of bound values."""
@@ -96,7 +105,7 @@ class Store(Generic[S]):
     def known(self) -> list[tuple[tuple[Tree, ...], S]]:
         """List what has been specialised so far, oldest first."""
         with DERIVING:
-            return list(self._known.values())
+            return [one for kept in self._known.values() for one in kept]
 
     def clear(self) -> None:
         """Forget every specialisation."""

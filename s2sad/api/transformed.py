@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, Generic, ParamSpec, TypeVar
 
 from s2sad.api import pickling
+from s2sad.api.lengths import clearest
 from s2sad.api.options import Options
 from s2sad.api.plan import Plan, Request, plan_of, select
 from s2sad.api.signature import Argnums
@@ -167,7 +168,11 @@ def store_for(fun: Callable[..., Any], kind: str, argnums: Argnums, options: Opt
     def build(trees: tuple[Tree, ...], values: tuple[Any, ...]) -> Plan:
         places = store.binder.places(argnums, values) if kind != "primal" else ()
         single = not isinstance(argnums, tuple)
-        return plan_of(request, kind, trees, select(trees, places), single)
+
+        def planned(known: tuple[Tree, ...]) -> Plan:
+            return plan_of(request, kind, known, select(known, places), single)
+
+        return clearest(planned, lambda plan: plan.entry.derivative.text, trees, values)
 
     store: Store[Plan] = Store(request.fun, build)
     return store

@@ -19,10 +19,11 @@ from s2sad.analysis.sharing import Apart
 from s2sad.frontend.infer import fresh_dim
 from s2sad.frontend.values import literal
 from s2sad.ir import ops
-from s2sad.ir.nodes import Apply, CallStmt, Const, Effect, Expr, Function, Index, Slice, Stmt, Store
+from s2sad.ir.nodes import Append, Apply, Assign, CallStmt, Const, Effect, Expr, Function, Index, Slice, Stmt, Store
 from s2sad.ir.types import Array, ListOf, Scalar, Static
 from s2sad.ir.views import view_base
-from s2sad.ir.walk import map_blocks, map_children, map_exprs, root_of
+from s2sad.ir.walk import map_blocks, map_children, map_exprs, root_of, statements
+from s2sad.runtime.lists import empty_list
 
 
 def legalised(fn: Function, target: str, facts: Facts) -> Function:
@@ -30,7 +31,31 @@ def legalised(fn: Function, target: str, facts: Facts) -> Function:
     if target != "cpu":
         return fn
     apart = Apart(fn.body, facts)
-    return replace(fn, body=tuple(_stmt(s, apart) for s in fn.body))
+    filled = {s.list.name for s in statements(fn.body) if isinstance(s, Append)}
+    body = tuple(_typed_empty(s, filled) for s in fn.body)
+    return replace(fn, body=tuple(_stmt(s, apart) for s in body))
+
+
+def _typed_empty(stmt: Stmt, filled: set[str]) -> Stmt:
+    """A list that stays empty in this function says what it would hold."""
+    match stmt:
+        case Assign(target, Apply(fn, (), ListOf(item))) if fn is ops.new_list and target.name not in filled:
+            like = _like(item)
+            return stmt if like is None else replace(stmt, value=Apply(empty_list, (like,), target.type))
+        case _:
+            return map_blocks(stmt, lambda body: tuple(_typed_empty(s, filled) for s in body))
+
+
+def _like(kind: Any) -> Expr | None:
+    from s2sad.frontend.values import pack
+
+    if isinstance(kind, Array):
+        shape: Expr = literal(0) if len(kind.dims) == 1 else pack("tuple", [literal(0)] * len(kind.dims))
+        static = () if kind.dtype == "float64" else (("dtype", np.dtype(kind.dtype).type),)
+        return Apply(np.zeros, (shape,), Array(kind.dtype, (0,) * len(kind.dims), "C"), static)
+    if isinstance(kind, Scalar) and kind.dtype in ("bool", "int64", "float64", "complex128"):
+        return literal({"b": False, "i": 0, "f": 0.0, "c": 0j}[np.dtype(kind.dtype).kind])
+    return None
 
 
 def _stmt(stmt: Stmt, apart: Apart) -> Stmt:

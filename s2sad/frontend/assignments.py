@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import operator
 from dataclasses import replace
 from typing import Any
@@ -17,12 +18,14 @@ from s2sad.frontend.displays import array_of, operands
 from s2sad.frontend.exchange import exchanged_names, is_read_behind
 from s2sad.frontend.expressions import append_all, as_expr, list_of, lower_expr
 from s2sad.frontend.indexing import expand_index, lower_index
+from s2sad.frontend.interleaving import check_used_once
 from s2sad.frontend.lowerer import Contribution, Lowerer
 from s2sad.frontend.operators import BINARY, BY_SYMBOL, SYMBOLS, apply, build
+from s2sad.frontend.order import settled
 from s2sad.frontend.values import BarV, Cell, RowsV, StaticV, StructV, V, Value, ZeroV, leaves_of, literal
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, CallStmt, Const, Expr, If, Raise, Slice, Store, Swap, Var
-from s2sad.ir.types import Array, ListOf, Static, is_complex, rank
+from s2sad.ir.types import Array, ListOf, Scalar, Static, is_complex, rank
 from s2sad.ir.views import VIEWS
 from s2sad.ir.walk import reads
 
@@ -30,6 +33,8 @@ from s2sad.ir.walk import reads
 def lower_assign(lw: Lowerer, node: Any) -> None:
     """Lower `a = b = value`."""
     first = node.targets[0]
+    if isinstance(first, gast.Name):
+        check_used_once(lw, first.id, node.value, node)
     lw.wanted = _wanted(lw, first, node.value)
     if isinstance(first, gast.Tuple) and isinstance(node.value, gast.Tuple) and len(first.elts) == len(node.value.elts):
         others = [_wanted(lw, t, node.value) for t in first.elts]
@@ -332,9 +337,13 @@ def _store_item(lw: Lowerer, target: Any, value: Value, node: Any, op: str = "")
                 return
             if isinstance(expr, Apply) and expr.fn in VIEWS and expr.fn is not ops.transpose:
                 expr = lw.atom(expr, "view", span)
+            start = len(lw.block)
             index = _index_items(lw, target.slice, node)
+            value = settled(lw, value, start, node)
             if isinstance(expr.type, ListOf) and isinstance(index[0], Slice):
                 lw.fail(target, "a slice of a growing list cannot be assigned to", "Write its items in a loop.")
+            if isinstance(expr.type, ListOf) and expr.type.item == Static(None):
+                growing.fitted(lw, expr, as_expr(lw, value, node), node)
             place = lower_index(lw, V(expr), index, target)
             assert isinstance(place, V)
             if isinstance(place.expr.type, Array):
@@ -400,9 +409,12 @@ def _known_int(value: Value) -> Any:
 def aug_assign(lw: Lowerer, node: Any) -> None:
     """Lower `a += value` and its kind."""
     symbol = SYMBOLS[type(node.op).__name__]
-    value = lower_expr(lw, node.value)
     span = lw.span(node)
     target = node.target
+    start, block = len(lw.block), lw.block
+    value = lower_expr(lw, node.value)
+    if len(block) > start and not lw.contributing and _is_changed(lw, target, start, node):
+        lw.fail(node, "the right side changes what it is added to", "Give the right side a name first.")
     if isinstance(target, gast.Subscript):
         _aug_item(lw, target, value, node, symbol)
         return
@@ -440,6 +452,22 @@ def aug_assign(lw: Lowerer, node: Any) -> None:
             now, value = operands(lw, now, value, node)
             result = apply(lw, fn, (as_expr(lw, now, node), as_expr(lw, value, node)), {}, node)
             _bind_name(lw, target.id, result, node)
+
+
+def _is_changed(lw: Lowerer, target: Any, start: int, node: Any) -> bool:
+    """Say whether the statements that the right side needs change a number that it is added to."""
+    behind = list(lw.block)
+    mark = lw.mark()
+    place = _as_load(target) if isinstance(target, gast.Name) else copy.copy(target)
+    place.ctx = gast.Load()
+    now = lower_expr(lw, place)
+    lw.back_to(mark)
+    lw.block[:] = behind
+    if not (isinstance(now, V) and isinstance(now.expr.type, Scalar)):
+        return False  # an array is added to in place, as it is then
+    changed = settled(lw, now, start, node) is not now
+    lw.block[:] = behind
+    return changed
 
 
 def _extend_known(lw: Lowerer, target: StructV, value: StructV, node: Any) -> None:

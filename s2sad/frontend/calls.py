@@ -35,6 +35,7 @@ from s2sad.frontend.infer import InferenceError, infer, infer_several
 from s2sad.frontend.iteration import static_items
 from s2sad.frontend.lowerer import BottomReached, Lowerer
 from s2sad.frontend.operators import apply, build
+from s2sad.frontend.order import Order
 from s2sad.frontend.source import has_source, source_of, unwrap
 from s2sad.frontend.transforms import Derivation, Linear, as_derivation, call_transformed, needs_writing_out
 from s2sad.frontend.values import (
@@ -65,10 +66,16 @@ def lower_call(lw: Lowerer, node: Any) -> Value:
     target = lower_expr(lw, node.func)
     if isinstance(target, StaticV) and target.value is builtins.super:
         lw.fail(node, "`super` is not supported in a differentiated function")
-    args: list[Value] = []
+    order = Order(lw)
     for part in node.args:
+        whole = makes_array(target) and not order.values and not isinstance(part, gast.Starred)
+        order.lower(rows_as_arrays(part, node.func) if whole else getattr(part, "value", part)
+                    if isinstance(part, gast.Starred) else part)  # fmt: skip
+    for keyword in node.keywords:
+        order.lower(keyword.value)
+    args: list[Value] = []
+    for part, inner in zip(node.args, order.values, strict=False):
         if isinstance(part, gast.Starred):
-            inner = lower_expr(lw, part.value)
             if isinstance(inner, RowsV) and target == StaticV(builtins.zip):
                 return rows.columns(lw, inner, node)
             items = static_items(lw, inner)
@@ -81,10 +88,9 @@ def lower_call(lw: Lowerer, node: Any) -> Value:
                 return lw.fail(part, "only a tuple or list of known length can be starred")
             args.extend(items)
         else:
-            args.append(lower_expr(lw, rows_as_arrays(part, node.func) if makes_array(target) and not args else part))
+            args.append(inner)
     kwargs: dict[str, Value] = {}
-    for keyword in node.keywords:
-        value = lower_expr(lw, keyword.value)
+    for keyword, value in zip(node.keywords, order.values[len(node.args) :], strict=True):
         if keyword.arg is None:
             if not (isinstance(value, StructV) and value.kind == "dict"):
                 return lw.fail(node, "only a dict of known keys can be passed with `**`")

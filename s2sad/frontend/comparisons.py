@@ -10,9 +10,10 @@ import numpy as np
 from s2sad.frontend import optional, texts
 from s2sad.frontend.arguments import UNKNOWN, known_value
 from s2sad.frontend.displays import array_of, operands
-from s2sad.frontend.expressions import as_expr, lower_expr, plain_value
+from s2sad.frontend.expressions import as_expr, plain_value
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.operators import BOOL, COMPARE, apply, build
+from s2sad.frontend.order import in_order
 from s2sad.frontend.values import FuncV, RangeV, StaticV, StructV, V, Value
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Const, Expr
@@ -33,10 +34,9 @@ def lower_compare(lw: Lowerer, node: Any) -> Value:
     asked = optional.is_none(lw, node)
     if asked is not None:
         return StaticV(asked) if isinstance(asked, bool) else V(asked)
-    left = lower_expr(lw, node.left)
+    left, *others = in_order(lw, [node.left, *node.comparators])
     parts: list[Expr] = []
-    for op, comparator in zip(node.ops, node.comparators, strict=True):
-        right = lower_expr(lw, comparator)
+    for op, right in zip(node.ops, others, strict=True):
         result = _compare_two(lw, type(op).__name__, left, right, node)
         if isinstance(result, bool):
             if not result:

@@ -35,6 +35,14 @@ def _is_record(kind: Any) -> bool:
     return isinstance(kind, type) and not hasattr(kind, "_fields")
 
 
+def of_the_caller(value: Value) -> Value:
+    """Return a container as a function of its own sees it, whose writes its maker would not see."""
+    if not isinstance(value, StructV):
+        return value
+    items = tuple(of_the_caller(item) for item in value.items)
+    return replace(value, items=items, cell=OF_THE_CALLER if is_mutable(value) else None)
+
+
 def is_open(value: StructV) -> bool:
     """Say whether a container can get attributes that it does not have yet: an object of a plain class."""
     return isinstance(value.kind, type) and not hasattr(value.kind, "__dataclass_fields__")

@@ -16,6 +16,7 @@ from s2sad.frontend.generators import A_GENERATOR
 from s2sad.frontend.indexing import lower_index, lower_index_items, lower_slice, lower_subscript
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.operators import BINARY, BOOL, UNARY, apply
+from s2sad.frontend.order import Order, in_order
 from s2sad.frontend.values import (
     FuncV,
     MethodV,
@@ -172,7 +173,7 @@ def _is_plain(found: Any) -> bool:
 
 
 def _bin_op(lw: Lowerer, node: Any) -> Value:
-    left, right = lower_expr(lw, node.left), lower_expr(lw, node.right)
+    left, right = in_order(lw, [node.left, node.right])
     fn = BINARY[type(node.op).__name__]
     own = records.operated(lw, fn, left, right, node)
     if own is not None:
@@ -451,18 +452,16 @@ def _if_statement(lw: Lowerer, node: Any, test: Expr, then: list[Any], a: Value,
 
 
 def _tuple(lw: Lowerer, node: Any) -> Value:
-    items: list[Value] = []
+    order = Order(lw)
     wanted, lw.wanted_each = lw.wanted_each, ()
     for position, part in enumerate(node.elts):
         lw.wanted = wanted[position] if wanted else lw.wanted
-        if isinstance(part, gast.Starred):
-            inner = lower_expr(lw, part.value)
-            if not isinstance(inner, StructV):
-                lw.fail(part, "only a tuple or list of known length can be starred")
-            assert isinstance(inner, StructV)
-            items.extend(inner.items)
-        else:
-            items.append(lower_expr(lw, part))
+        order.lower(part.value if isinstance(part, gast.Starred) else part)
+    items: list[Value] = []
+    for part, value in zip(node.elts, order.values, strict=True):
+        if isinstance(part, gast.Starred) and not isinstance(value, StructV):
+            lw.fail(part, "only a tuple or list of known length can be starred")
+        items += value.items if isinstance(part, gast.Starred) and isinstance(value, StructV) else [value]
     keys = tuple(range(len(items)))
     if isinstance(node, gast.Tuple):
         return StructV("tuple", keys, tuple(items))

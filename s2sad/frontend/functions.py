@@ -10,7 +10,7 @@ import gast
 import numpy as np
 
 from s2sad.errors import ArgumentError, Span, UnsupportedSyntaxError
-from s2sad.frontend.containers import OF_THE_CALLER, UNDECIDED, identified, returns_given
+from s2sad.frontend.containers import OF_THE_CALLER, UNDECIDED, identified, of_the_caller, returns_given
 from s2sad.frontend.generators import A_GENERATOR, is_list_builder
 from s2sad.frontend.growing import as_number
 from s2sad.frontend.inline import dynamic_lists
@@ -384,7 +384,7 @@ def lifted(
         ctx.instances[key] = instance
         ctx.keep.append((fn_node, fixed))
         inner = dataclasses.replace(source, name=name, node=fn_node)
-        _finish(ctx, instance, inner, names, types, fixed)
+        _finish(ctx, instance, inner, names, types, {n: of_the_caller(value) for n, value in fixed.items()})
         ctx.instances[key] = ctx.instances.pop(key)
     return instance
 

@@ -71,6 +71,7 @@ def _statement(node: Any, name: str) -> list[Any]:
     match node:
         case gast.Expr(value=gast.Yield(value=value)):
             call = _parsed(f"{name}.append(None)", node)[0]
+            call.value.yields = True
             if value is not None:
                 call.value.args = [value]
             return [call]

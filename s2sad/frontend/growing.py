@@ -74,7 +74,8 @@ def item_of_empty(lw: Lowerer, target: Expr, node: Any) -> Type:
             lw.ctx.list_items[key] = _GUESS
             lw.ctx.guessed.add(key)
         raise KindFound
-    return lw.fail(node, "this list is still empty here", "Begin it with an item, or make it an array.")
+    return lw.fail(node, "this list holds nothing yet that could be read here",
+                   "Begin it with numbers, as in `[0.0] * n`, or make it an array.")  # fmt: skip
 
 
 def is_guessed(lw: Lowerer, target: Expr) -> bool:
@@ -100,8 +101,8 @@ def _fields_appended(lw: Lowerer, target: Var) -> list[str]:
     return []
 
 
-def _key(lw: Lowerer, name: str) -> tuple[str, str]:
-    owner = lw.instance.name if lw.instance is not None else ""
+def _key(lw: Lowerer, name: str) -> tuple[int, str]:
+    owner = id(lw.instance.fun) if lw.instance is not None else 0
     seen = {name}
     while (owner, name) in lw.ctx.list_origins and lw.ctx.list_origins[owner, name] not in seen:
         name = lw.ctx.list_origins[owner, name]

@@ -210,7 +210,7 @@ def lower_index(lw: Lowerer, base: V, index: list[Any], node: Any) -> Value:
     """Return `base[index]` with its type: what NumPy's indexing rules make of the dims."""
     kind = base.expr.type
     if isinstance(kind, ListOf):
-        if kind.item is None:
+        if kind.item is None or kind.item == Static(None):
             kind = ListOf(growing.item_of_empty(lw, base.expr, node))
         assert kind.item is not None
         if isinstance(index[0], Slice):

@@ -13,7 +13,7 @@ from s2sad.frontend.optional import optional_names
 from s2sad.frontend.source import Source, has_source, source_of, unwrap
 from s2sad.frontend.texts import changing_texts
 from s2sad.frontend.values import FuncV, StaticV, StructV, V, Value
-from s2sad.ir.nodes import Const, Var
+from s2sad.ir.nodes import Assign, Const, Var
 from s2sad.ir.types import Scalar
 
 _MAX_DEPTH = 32
@@ -131,6 +131,12 @@ def _inline(
         result = StaticV(None) if last.value is None else lower_expr(inner, last.value)
     elif last is not None:
         lower_block(inner, [last])
+    shared = {inner.ir_name(name) for name in inner.shared}
+    if isinstance(result, V) and isinstance(result.expr, Var) and result.expr.name in shared:
+        name = result.expr  # its value now: the next call binds it again
+        taken = Var(lw.fresh(name.name), name.type)
+        inner.emit(Assign(taken, name, lw.span(node)))
+        result = V(taken)
     lw.names = inner.names
     lw.bottomed = lw.bottomed or inner.bottomed
     lw.env.update({name: inner.env[name] for name in inner.shared if name in inner.env})
@@ -139,7 +145,11 @@ def _inline(
 
 def _nonlocal_names(fn: FuncV, body: list[Any], seen: tuple[Any, ...] = ()) -> frozenset[str]:
     """Return the names around a function that it writes, or that one of its neighbours writes which it calls."""
-    found = {name for s in body for n in _own(s) if isinstance(n, gast.Nonlocal) for name in n.names}
+    own = {n.id for s in body for n in _own(s) if isinstance(n, gast.Name) and isinstance(n.ctx, gast.Store)}
+    own |= {a.id for a in [*fn.node.args.posonlyargs, *fn.node.args.args, *fn.node.args.kwonlyargs]}
+    declared = {name for s in body for n in _own(s) if isinstance(n, gast.Nonlocal) for name in n.names}
+    below = {name for s in body for n in gast.walk(s) if isinstance(n, gast.Nonlocal) for name in n.names}
+    found = declared | (below - own)
     for called in {n.id for s in body for n in _own(s) if isinstance(n, gast.Name)}:
         other = fn.scope.get(called)
         if isinstance(other, FuncV) and other.owner is fn.owner and other.node not in seen:

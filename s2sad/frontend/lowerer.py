@@ -74,9 +74,9 @@ class Context:
     """The dtype and rank of what a name that starts as None gets later, by function and name."""
     row_kinds: dict[Any, Type] = field(default_factory=dict[Any, Type])
     """The records that a list holds which starts empty, by function and name."""
-    list_items: dict[tuple[str, str], Type] = field(default_factory=dict[tuple[str, str], Type])
+    list_items: dict[tuple[int, str], Type] = field(default_factory=dict[tuple[int, str], Type])
     """What the items of a list are, where that is known only behind its making, by function and name."""
-    guessed: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
+    guessed: set[tuple[int, str]] = field(default_factory=set[tuple[int, str]])
     """Those of the lists of which it is a first guess."""
     growing_names: set[tuple[int, str]] = field(default_factory=set[tuple[int, str]])
     """Names of lists that are not of one known length, by function."""
@@ -86,7 +86,7 @@ class Context:
     """Places where an item is taken of a container of constants by an index that is not known."""
     holds_none: bool = False
     """A list begins with `None` where numbers or arrays go later."""
-    list_origins: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
+    list_origins: dict[tuple[int, str], str] = field(default_factory=dict[tuple[int, str], str])
     """Under which name a list was made that has another name too."""
     lists_returned: set[int] = field(default_factory=set[int])
     """The functions that return a list which they build, on one of their paths at least."""
@@ -236,7 +236,7 @@ class Lowerer:
                     return value
                 self.names.add(ir_name)
                 if isinstance(expr, Var) and isinstance(expr.type, ListOf) and self.instance is not None:
-                    self.ctx.list_origins[self.instance.name, ir_name] = expr.name
+                    self.ctx.list_origins[id(self.instance.fun), ir_name] = expr.name
                 self.emit(Assign(target, expr, span))
                 return V(target)
             case StructV(_, keys, items) | RowsV(_, keys, items):

@@ -5,6 +5,7 @@ Which records a list holds that starts empty is known at its first `append`: the
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from s2sad.frontend.values import Cell, RowsV, SliceV, StaticV, StructV, V, Valu
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Expr, Index, Store, Var
 from s2sad.ir.types import Array, ListOf, Scalar, Struct, Type
+from s2sad.ir.walk import reads
 
 _AN_ITEM = Cell("is an item of a list that grows")
 
@@ -111,9 +113,21 @@ def _matching(lw: Lowerer, rows: RowsV, value: Value, node: Any) -> StructV:
         lw.fail(node, "the items of this list differ in kind",
                 "A list that is appended to holds items of one type.")  # fmt: skip
     assert isinstance(value, StructV)
+    value = _read_now(lw, rows, value, node)
+    assert isinstance(value, StructV)
     if _is_shared(value):
         lw.fail(node, "what is appended here has another name, through which it can be written",
                 "Append a tuple, or a new record.")  # fmt: skip
+    return value
+
+
+def _read_now(lw: Lowerer, rows: RowsV, value: Value, node: Any) -> Value:
+    """Read every field of a record before any goes to its list."""
+    if isinstance(value, StructV):
+        return replace(value, items=tuple(_read_now(lw, rows, item, node) for item in value.items))
+    own = {name for leaf in leaves_of(rows) for name in reads(leaf)}
+    if isinstance(value, V) and not isinstance(value.expr, Var) and reads(value.expr) & own:
+        return V(lw.atom(value.expr, "field", lw.span(node)))
     return value
 
 

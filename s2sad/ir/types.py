@@ -6,7 +6,7 @@ arrays of equal `dims` need no unbroadcasting. Python scalars are *weak*: they p
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 
@@ -16,7 +16,7 @@ class Sym:
 
     name: str
     minus: int = 0
-    nonone: bool = False
+    nonone: bool = field(default=False, compare=False)
 
 
 Dim = int | Sym

@@ -13,14 +13,14 @@ from s2sad import runtime
 from s2sad.ir import ops
 from s2sad.rules.registry import constant, rule
 from s2sad.rules.sample import case, values
-from s2sad.runtime.lists import zero_arrays, zero_scalars
+from s2sad.runtime.lists import empty_list, zero_arrays, zero_complexes, zero_scalars
 
 _MATRIX = values(3, 4)
 _OTHER = values(3, 4, seed=1)
 _WITH_ZEROS = _MATRIX * (_MATRIX > -1.0)
 
 constant(runtime.any_axis, runtime.all_axis, runtime.argsort_axis)
-constant(zero_scalars, zero_arrays)
+constant(empty_list, zero_scalars, zero_arrays, zero_complexes)
 constant(runtime.inverse_axes, runtime.pad_before, runtime.insertion_order, runtime.places_besides)
 
 constant(ops.stop_gradient)

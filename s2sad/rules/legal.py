@@ -473,6 +473,10 @@ def _array(call: Apply) -> Expr | None:
         return _apply(np.zeros, (_int(0),), call.type)
     if isinstance(x.type, Array) and call.fn is np.array and not call.static:
         return _apply(np.copy, (x,), call.type)
+    if isinstance(x, Pack) and isinstance(call.type, Array) and not call.static:
+        alike = _numbers_of(x, call.type.dtype)
+        if alike is not x:
+            return _array(Apply(call.fn, (alike,), call.type)) or _apply(call.fn, (alike,), call.type)
     if isinstance(x, Pack) and x.items and all(isinstance(i.type, Array) for i in x.items):
         return _apply(np.stack, (Pack("tuple", x.items, x.type),), call.type)
     if isinstance(x, Pack) and isinstance(call.type, Array) and _holds_arrays(x):
@@ -481,6 +485,17 @@ def _array(call: Apply) -> Expr | None:
         if all(row is not None for row in rows):
             return _apply(np.stack, (Pack("tuple", rows, x.type),), call.type)  # type: ignore[arg-type]
     return None
+
+
+def _numbers_of(x: Expr, dtype: str) -> Any:
+    """Numba wants the numbers of a nested display to be of one type: whole ones among others become others."""
+    if isinstance(x, Pack):
+        items = tuple(_numbers_of(item, dtype) for item in x.items)
+        return x if all(a is b for a, b in zip(items, x.items, strict=True)) else Pack(x.kind, items, x.type)
+    if dtype not in ("float64", "complex128") or not isinstance(x.type, Scalar) or x.type.dtype == dtype:
+        return x
+    kind, cast = Scalar(dtype, weak=True), float if dtype == "float64" else complex
+    return Const(cast(x.value), kind) if isinstance(x, Const) else Apply(cast, (x,), kind)
 
 
 def _holds_arrays(x: Expr) -> bool:

@@ -7,9 +7,19 @@ from typing import Any
 import numpy as np
 
 
+def empty_list(item: Any) -> list[Any]:
+    """Return an empty list of items like `item`: compiled, a list has a type though nothing goes into it."""
+    return [item for _ in range(0)]
+
+
 def zero_scalars(items: list[Any]) -> list[Any]:
     """Return a list of zeros as long as `items`."""
     return [0.0 for _ in items]
+
+
+def zero_complexes(items: list[Any]) -> list[Any]:
+    """Return a list of complex zeros as long as `items`."""
+    return [0j for _ in items]
 
 
 def zero_arrays(items: list[Any]) -> list[Any]:

@@ -45,9 +45,8 @@ from s2sad.ir.nodes import (
 )
 from s2sad.ir.types import Array, ListOf, Scalar, Type, is_inexact
 from s2sad.ir.walk import names_in, reads, root_of, statements
-from s2sad.runtime.lists import zero_arrays, zero_scalars
 from s2sad.transform.adjoint_statements import CalleeAdjoint, Statements
-from s2sad.transform.algebra import zero
+from s2sad.transform.algebra import zero, zero_list
 from s2sad.transform.cotangents import Cotangents
 from s2sad.transform.decisions import Decisions
 from s2sad.transform.structure import values_of
@@ -114,15 +113,15 @@ class _Adjoint(Statements):
         self._control_needs(self.fn.body, needs)
         names = names_in(self.fn.body) | {p.name for p in self.fn.params}
         self.openings = {block: self._shadows(block) for block in (TOP, *self.layout.parent)}
-        with_results = {k: [*filter(None, [self.results_read.get(k)]), *code] for k, code in self.adjoint_code.items()}
+        results = frozenset(self.results_read)
         self.left_out = unneeded(
-            self.fn, with_results, self.after_loop, self.facts,
+            self.fn, self.adjoint_code, self.after_loop, self.facts,
             values_of(self.fn) if self.wants_values else (), self.silent,
-            [s for code in self.openings.values() for s in code],
+            [s for code in self.openings.values() for s in code], results,
         )  # fmt: skip
         saved = SavedValues(
             self.fn, needs, self.aliases, self.facts, self.layout, names, self.after_loop, self.openings,
-            self.left_out, self.split, self._kept_arguments(), self.prepared.flags, frozenset(self.results_read),
+            self.left_out, self.split, self._kept_arguments(), self.prepared.flags, results,
         )  # fmt: skip
         self.plan: Plan = saved.run()
         self.reading = saved.reading
@@ -309,8 +308,7 @@ class _Adjoint(Statements):
             case Array():
                 return Assign(bar, build(np.zeros_like, name), span)
             case ListOf():
-                fn = zero_arrays if isinstance(name.type.item, Array) else zero_scalars
-                return Assign(bar, Apply(fn, (name,), name.type), span)
+                return Assign(bar, zero_list(name), span)
             case _:
                 return Assign(bar, zero(name.type), span)
 

@@ -42,8 +42,8 @@ from s2sad.ir.nodes import (
 from s2sad.ir.types import Array, Dim, ListOf, Scalar, Type, is_inexact
 from s2sad.ir.walk import bound, exprs_of, names_in, reads, root_of, statements
 from s2sad.runtime.indexing import last_of_each
-from s2sad.runtime.lists import add_lists, zero_arrays, zero_scalars
-from s2sad.transform.algebra import negative, zero
+from s2sad.runtime.lists import add_lists
+from s2sad.transform.algebra import negative, zero, zero_list
 from s2sad.transform.cotangents import Cotangents
 from s2sad.transform.naming import Namer, noun
 from s2sad.transform.outliving import with_places_for_names
@@ -86,8 +86,8 @@ class Statements:
         self.layout = Layout(self.fn)
         self.wrt = wrt
         self.written: set[str] | None = None
-        self.results_read: dict[int, Assign] = {}
-        """By statement: the name for what it gives, which its adjoint reads."""
+        self.results_read: dict[int, Assign | None] = {}
+        """Statements whose adjoint reads what they give, each with the new name for it, if it needs one."""
         self.bar_names: dict[str, str] = {}
         self.kinds = self._kinds()
         for name, kind in self.kinds.items():
@@ -228,7 +228,9 @@ class Statements:
             return self._pop(stmt, stmt.value.args[0], bar)
         if self._still_holds(stmt):
             ct.values[id(stmt.value)] = target
-        elif isinstance(target.type, Scalar) and not isinstance(stmt.value, Var | Const):
+            self._push_made(stmt, ct, bar)
+            return ct.code
+        if isinstance(target.type, Scalar) and not isinstance(stmt.value, Var | Const):
             return self._rebound_number(stmt, ct, bar)
         if self._is_local(target.name):
             ct.push(stmt.value, bar)
@@ -242,6 +244,15 @@ class Statements:
         ct.push(stmt.value, bar)
         ct.code.append(self._zero(target, bar, stmt.span))
         return ct.code
+
+    def _push_made(self, stmt: Assign, ct: Cotangents, bar: Var) -> None:
+        """A name that is bound once: its adjoint may read what it was set to."""
+        target = stmt.target
+        ct.push(stmt.value, bar)
+        if any(target.name in reads(expr) for s in statements(tuple(ct.code)) for expr in exprs_of(s)):
+            self.results_read[id(stmt)] = None
+        if not self._is_local(target.name):
+            ct.code.append(self._zero(target, bar, stmt.span))
 
     def _rebound_number(self, stmt: Assign, ct: Cotangents, bar: Var) -> list[Stmt]:
         """A number that is bound again: what it was set to is read before its older value is put back."""
@@ -293,8 +304,7 @@ class Statements:
         """Set the adjoint of a rebound name back to zero, in the shape of its older value."""
         bar = self.bar(target)
         if isinstance(target.type, ListOf):
-            zeros = zero_arrays if isinstance(target.type.item, Array) else zero_scalars
-            return Assign(bar, Apply(zeros, (target,), bar.type), span)
+            return Assign(bar, zero_list(target), span)
         if isinstance(target.type, Array):
             steady = {
                 s.target.type for s in self.layout.defs.get(target.name, ()) if isinstance(s, Assign)
@@ -331,7 +341,10 @@ class Statements:
             return ct.code
         value = stmt.value if not stmt.op else build(BY_SYMBOL[stmt.op], stmt.place, stmt.value)
         whole = _zero_place(place)
-        cleared = Store(whole, "", zero(stmt.place.type), stmt.span)
+        nothing: Expr = zero(stmt.place.type)
+        if isinstance(place, Index) and isinstance(place.base.type, ListOf) and isinstance(place.type, Array):
+            nothing = build(np.zeros_like, place)  # an item of a list is an array of its own
+        cleared = Store(whole, "", nothing, stmt.span)
         if not ct.is_active(value):
             return [cleared]
         if self._reads_root(value, root.name):

@@ -10,8 +10,9 @@ import numpy as np
 from s2sad.frontend.operators import build
 from s2sad.frontend.values import literal
 from s2sad.ir.nodes import Apply, Const, Expr, Index, Var
-from s2sad.ir.types import Array, Scalar, Type
+from s2sad.ir.types import Array, ListOf, Scalar, Type, is_complex
 from s2sad.ir.walk import is_const, map_children
+from s2sad.runtime.lists import zero_arrays, zero_complexes, zero_scalars
 
 _NEG = (operator.neg, np.negative)
 
@@ -19,6 +20,13 @@ _NEG = (operator.neg, np.negative)
 def is_neg(expr: Expr) -> bool:
     """Say whether `expr` is a negation."""
     return isinstance(expr, Apply) and expr.fn in _NEG
+
+
+def zero_list(items: Var) -> Expr:
+    """Return a list of zeros like the items of a list."""
+    kind = items.type.item if isinstance(items.type, ListOf) else None
+    fn = zero_arrays if isinstance(kind, Array) else zero_complexes if is_complex(kind) else zero_scalars
+    return Apply(fn, (items,), items.type)
 
 
 def negative(expr: Expr) -> Expr:

@@ -123,16 +123,28 @@ class Deriver:
         """A tangent rule is transposed: it must be linear in the tangents, and so not ask for their values."""
         given = {p.name for p, active in zip(tangent_rule.params, mask, strict=True) if active}
         fn = self.functions[adjoint]
-        named = {n for stmt in statements(fn.body) for expr in exprs_of(stmt) for n in reads(expr)}
-        read = [
-            p.name for at, p in enumerate(fn.params)
-            if p.name in given & named and (not isinstance(p.type, Array) or self.facts.reads_content(adjoint, at))
-        ]  # fmt: skip
-        if read:
+        if any(p.name in given and self._asks_for(adjoint, at) for at, p in enumerate(fn.params)):
             raise RuleError(
                 f"the tangent rule of `{instance.name}` is not linear in the tangents, so that it has no transpose",
                 tangent_rule.span, "Let each tangent appear once in a product, or give a rule with `defvjp`.",
             )  # fmt: skip
+
+    def _asks_for(self, name: str, at: int, within: frozenset[str] = frozenset()) -> bool:
+        """Say whether a function, or one that it calls, reads the value of a parameter and not its shape only."""
+        fn = self.functions[name]
+        param = fn.params[at]
+        if isinstance(param.type, Array):
+            return self.facts.reads_content(name, at)
+        for stmt in statements(fn.body):
+            passed = isinstance(stmt, CallStmt) and stmt.fn is None and stmt.callee not in within
+            for place, expr in enumerate(exprs_of(stmt)):
+                if param.name not in reads(expr):
+                    continue
+                if not (passed and isinstance(expr, Var) and isinstance(stmt, CallStmt)):
+                    return True
+                if self._asks_for(stmt.callee, place, within | {name}):
+                    return True
+        return False
 
     def _adopt(self) -> None:
         """Take in the functions that a rule's lowering has added to the program."""

@@ -47,9 +47,10 @@ from s2sad.ir.types import Array, ListOf, Scalar, is_complex, is_inexact
 from s2sad.ir.views import VIEWS
 from s2sad.ir.walk import names_in, reads, root_of
 from s2sad.rules.registry import Constant, Elementwise, Structured
-from s2sad.runtime.lists import add_lists, zero_arrays, zero_scalars
+from s2sad.runtime.lists import add_lists
 from s2sad.transform.adjoint_statements import refuse_nested_list
-from s2sad.transform.algebra import plus, times, zero
+from s2sad.transform.algebra import plus, times, zero, zero_list
+from s2sad.transform.branches import with_branches
 from s2sad.transform.cotangents import Cotangents
 from s2sad.transform.naming import Namer
 from s2sad.transform.partials import (
@@ -71,7 +72,9 @@ def tangent(
     fn: Function, name: str, wrt: tuple[int, ...], facts: Facts, callee_tangent: CalleeTangent
 ) -> Function:
     """Return `f_jvp(*params, *dots) -> (*results, *result_dots)` for the parameters at `wrt`."""
-    return _Tangent(without_scalar_stores(fn), wrt, facts, callee_tangent).run(name)
+    fn = without_scalar_stores(fn)
+    fn = with_branches(fn, _Tangent(fn, wrt, facts, callee_tangent).varied)
+    return _Tangent(fn, wrt, facts, callee_tangent).run(name)
 
 
 class _Tangent:
@@ -233,8 +236,7 @@ class _Tangent:
         zeros: list[Stmt] = []
         for t in stmt.targets:
             if t.name in self.varied:
-                value = build(np.zeros_like, t) if isinstance(t.type, Array) else zero(t.type)
-                zeros.append(Assign(self.dot(t), value, stmt.span))
+                zeros.append(Assign(self.dot(t), _zeros(t), stmt.span))
         return zeros
 
     def _return(self, stmt: Return) -> list[Stmt]:
@@ -256,8 +258,7 @@ class _Tangent:
 def _zeros(name: Var) -> Expr:
     """Return zeros like the value of a name: a number, an array, a list of either."""
     if isinstance(name.type, ListOf):
-        fn = zero_arrays if isinstance(name.type.item, Array) else zero_scalars
-        return Apply(fn, (name,), name.type)
+        return zero_list(name)
     return build(np.zeros_like, name) if isinstance(name.type, Array) else zero(name.type)
 
 

@@ -353,16 +353,6 @@ class Dual:
         return Dual(self.a + other.a, self.b + other.b)
 
 
-class Net:
-    def __init__(self, weights):
-        self.layers = [weights[:2], weights[2:]]
-
-    def forward(self, v):
-        for layer in self.layers:
-            v = np.tanh(np.sum(layer) * v)
-        return v
-
-
 def an_object_that_is_called(x):
     kernel = Kernel(x[0])
     return kernel(x[1], x[2]) * kernel(x[3], x[0])
@@ -400,10 +390,6 @@ def objects_replaced_in_a_loop(x):
     return result.b * x[2]
 
 
-def layers_in_an_object(x):
-    return Net(x).forward(0.3)
-
-
 def objects_in_a_list(x):
     points = [Vector(x[i], x[i + 1]) for i in range(3)]
     s = Vector(0.0, 0.0)
@@ -435,8 +421,7 @@ PROGRAMS = [
     a_machine_of_states, one_word_of_three, a_word_passed_on, a_word_bound_twice, the_side_of_a_bisection,
     a_word_that_ends_a_loop, words_in_a_list, a_partial_of_an_inner_function, a_named_tuple_made_inside,
     an_object_that_is_called, an_object_with_a_property, an_object_with_a_list, objects_with_operators,
-    a_class_and_its_base, objects_replaced_in_a_loop, layers_in_an_object, objects_in_a_list,
-    functions_that_return_functions,
+    a_class_and_its_base, objects_replaced_in_a_loop, objects_in_a_list, functions_that_return_functions,
 ]  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Lists as people write them: copied, filled, grown by helpers, taken apart, and given back by recursion."""
+"""Lists as people write them: copied, filled, handed on to be grown, taken apart, and given back by recursion."""
 
 from __future__ import annotations
 
@@ -105,12 +105,6 @@ def squares_of(x):
     return out
 
 
-def squares_or_zero(x):
-    if len(x) == 0:
-        return [0.0]
-    return [v * v for v in x]
-
-
 def halves_combined(a):
     n = len(a)
     if n == 1:
@@ -124,13 +118,8 @@ def halves_combined(a):
     return out
 
 
-def a_list_from_a_helper(x):
+def a_list_from_another_function(x):
     return sum(squares_of(x))
-
-
-def a_list_from_either_return(x):
-    y = squares_or_zero(x)
-    return y[0] * y[1]
 
 
 def a_recursive_butterfly(x):
@@ -362,27 +351,6 @@ def zeros_made_an_array(x):
     return np.array(r) @ x
 
 
-def complex_items_among_floats(x):
-    z = [0.0] * 3
-    for i in range(1, 3):
-        z[i] = z[i - 1] * 1j + x[i]
-    return abs(z[-1]) ** 2
-
-
-def float_items_among_complex(x):
-    z = [0j] * 3
-    for i in range(1, 3):
-        z[i] = z[i - 1] * 1j + x[i]
-    return abs(z[-1]) ** 2
-
-
-def nothing_overwritten_by_arrays(x):
-    rows = [None] * 3
-    for i in range(3):
-        rows[i] = np.array([x[i], x[i] ** 2])
-    return np.sum(np.array(rows))
-
-
 def product_of_polynomials(x):
     out = [0] * (2 * len(x) - 1)
     for i, a in enumerate(x):
@@ -517,15 +485,14 @@ def places_in_a_set(x):
 PROGRAMS = [
     a_list_of_an_array, a_copy_that_grows, a_copy_that_is_written, items_moved_down, a_copy_and_one_more,
     a_copy_twice_over, displays_repeated, pushed_in_a_loop, pushed_by_hand, pushed_by_an_inner_function,
-    a_list_from_a_helper, a_list_from_either_return, a_recursive_butterfly, steps_of_an_inner_function,
-    steps_of_a_filled_list, steps_in_place, ranks_by_merge_sort, ranks_by_quick_sort, scaled_and_given_back,
-    one_of_two_lists, steps_of_heun, steps_of_heun_on_a_ring, first_items_popped, a_window_that_moves,
-    a_queue_of_pairs, zeros_overwritten, one_item_of_overwritten_zeros, nothing_overwritten,
-    a_whole_number_appended_first, zeros_by_comprehension, a_table_of_zeros, zeros_made_an_array,
-    complex_items_among_floats, float_items_among_complex, nothing_overwritten_by_arrays, product_of_polynomials,
-    cheapest_way, continuants, nothing_overwritten_by_a_recurrence, empty_in_the_first_turn, asked_for_its_length,
-    rebuilt_with_one_more, rows_of_pascal, a_range_backwards, a_range_searched, a_range_made_a_list,
-    a_range_combined, a_range_sorted, neighbours_in_a_while_loop, first_and_rest, a_set_of_places, places_in_a_set,
+    a_list_from_another_function, a_recursive_butterfly, steps_of_an_inner_function, steps_of_a_filled_list,
+    steps_in_place, ranks_by_merge_sort, ranks_by_quick_sort, scaled_and_given_back, one_of_two_lists, steps_of_heun,
+    steps_of_heun_on_a_ring, first_items_popped, a_window_that_moves, a_queue_of_pairs, zeros_overwritten,
+    one_item_of_overwritten_zeros, nothing_overwritten, a_whole_number_appended_first, zeros_by_comprehension,
+    a_table_of_zeros, zeros_made_an_array, product_of_polynomials, cheapest_way, continuants,
+    nothing_overwritten_by_a_recurrence, empty_in_the_first_turn, asked_for_its_length, rebuilt_with_one_more,
+    rows_of_pascal, a_range_backwards, a_range_searched, a_range_made_a_list, a_range_combined, a_range_sorted,
+    neighbours_in_a_while_loop, first_and_rest, a_set_of_places, places_in_a_set,
 ]  # fmt: skip
 
 

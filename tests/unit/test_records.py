@@ -129,7 +129,7 @@ def push_pair(stack, v):
     stack.append((v, v * v))
 
 
-def pairs_pushed_by_a_helper(x):
+def pairs_pushed_elsewhere(x):
     stack = []
     for v in x:
         push_pair(stack, v)
@@ -237,8 +237,8 @@ def a_record_with_a_list_that_grows(x):
 
 PROGRAMS = [
     (a_history_in_time, X), (a_stack_of_pairs, X), (a_stack_that_starts_with_one, X), (edges_of_a_graph, X),
-    (pairs_by_comprehension, X), (columns_of_pairs, X), (named_tuples, X), (records_with_rows, M),
-    (nested_records, X), (pairs_from_an_inner_function, X), (pairs_pushed_by_a_helper, X), (the_last_pair_read, X),
+    (pairs_by_comprehension, X), (columns_of_pairs, X), (named_tuples, X), (records_with_rows, M), (nested_records, X),
+    (pairs_from_an_inner_function, X), (pairs_pushed_elsewhere, X), (the_last_pair_read, X),
     (the_last_pair_replaced, X), (zipped_to_a_list, X), (enumerated_to_a_list, X), (places_in_a_list, X),
     (length_of_a_path, M), (pairs_sorted_by_a_number, X), (items_sorted_by_size, X), (pairs_sorted_in_reverse, X),
     (the_two_largest, X), (rows_sorted_by_a_column, M), (a_record_with_a_list_that_grows, X),

@@ -1,0 +1,70 @@
+"""Lengths that belong together: a specialisation may say that two arguments are equally long, or two longer.
+
+Slices of two arguments are added element by element only where they are equally long; where that is not known, a
+derivative has to ask at every step whether one of them was spread over the other. What is said here holds for one
+specialisation, which is used for such arguments only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import numpy as np
+
+from s2sad.api.flatten import matcher
+from s2sad.api.structure import Tree
+from s2sad.ir.types import Array, Dim, Struct, Sym, Type
+
+Trees = tuple[Tree, ...]
+S = TypeVar("S")
+
+_REACHES = (0, 8)
+"""How far apart lengths may lie that are taken to belong together: not at all, then as far as borders are wide."""
+_SPREADING = "sum_to_shape("
+
+
+def clearest(build: Callable[[Trees], S], text_of: Callable[[S], str], trees: Trees, values: Sequence[Any]) -> S:
+    """Build a specialisation, and if its text is unsure of lengths another that knows how they are related."""
+    made = build(trees)
+    unsure = text_of(made).count(_SPREADING)
+    for reach in _REACHES:
+        known = related(trees, values, reach) if unsure else None
+        if known is None:
+            continue
+        other = build(known)
+        count = text_of(other).count(_SPREADING)
+        if count < unsure:
+            made, unsure = other, count
+    return made
+
+
+def related(trees: Trees, values: Sequence[Any], reach: int) -> Trees | None:
+    """Return structures in which lengths that differ by no more than `reach` have one name; None if there are none."""
+    lengths: dict[Sym, int] = {}
+    leaves = [leaf for tree in trees for leaf in tree.leaves()]
+    found: tuple[Any, ...] = matcher(trees)(tuple(values)) or ()
+    for leaf, item in zip(leaves, found, strict=False):
+        if isinstance(leaf.type, Array) and isinstance(item, np.ndarray):
+            lengths.update({d: n for d, n in zip(leaf.type.dims, item.shape, strict=True) if isinstance(d, Sym)})
+    names: dict[Sym, Sym] = {}
+    base: Sym | None = None
+    for dim, length in sorted(lengths.items(), key=lambda pair: -pair[1]):
+        if base is None or lengths[base] - length > reach or length < 2:
+            base = dim
+        names[dim] = Sym(base.name, lengths[base] - length, nonone=True)
+    if all(dim == name for dim, name in names.items()):
+        return None
+    return tuple(_renamed(tree, names) for tree in trees)
+
+
+def _renamed(tree: Tree, names: dict[Sym, Sym]) -> Tree:
+    kind: Type = tree.type
+    children = tuple(_renamed(child, names) for child in tree.children)
+    if isinstance(kind, Struct):
+        kind = Struct(kind.kind, kind.keys, tuple(child.type for child in children))
+    elif isinstance(kind, Array):
+        dims: tuple[Dim, ...] = tuple(names.get(d, d) if isinstance(d, Sym) else d for d in kind.dims)
+        kind = Array(kind.dtype, dims, kind.layout)
+    return replace(tree, type=kind, children=children)

@@ -1,0 +1,115 @@
+"""Matrices written as lists of lists: products, elimination with pivots, and tables of dynamic programs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import s2sad
+from tests.differences import differences
+
+X = np.array([0.7, 1.3, -0.4, 2.1])
+
+
+def entries_written(x):
+    n = len(x)
+    a = [[0.0] * n for _ in range(n)]
+    for i in range(n):
+        for j in range(n):
+            a[i][j] = x[i] * x[j] + (i == j)
+    return a[0][1] * a[2][3] + a[1][1]
+
+
+def entries_added_to_whole_zeros(x):
+    n = len(x)
+    a = [[0] * n for _ in range(n)]
+    for i in range(n):
+        for j in range(n):
+            a[i][j] += x[i] * x[j] + (i == j)
+    return a[0][1] * a[2][3] + a[1][1]
+
+
+def rows_by_comprehension(x):
+    n = len(x)
+    a = [[x[i] * x[j] for j in range(n)] for i in range(n)]
+    total = 0.0
+    for row in a:
+        total += sum(row)
+    return total * a[1][2]
+
+
+def a_determinant_with_pivots(x):
+    n = len(x) - 1
+    a = [[x[i] * x[j] + (1.0 if i == j else 0.0) for j in range(n)] for i in range(n)]
+    det = 1.0
+    for k in range(n):
+        pivot = k
+        for i in range(k + 1, n):
+            if abs(a[i][k]) > abs(a[pivot][k]):
+                pivot = i
+        if pivot != k:
+            a[k], a[pivot] = a[pivot], a[k]
+            det = -det
+        det *= a[k][k]
+        for i in range(k + 1, n):
+            factor = a[i][k] / a[k][k]
+            for j in range(k, n):
+                a[i][j] -= factor * a[k][j]
+    return det
+
+
+def a_product_of_matrices(x):
+    n = 2 * (len(x) // 2)
+    a = [[x[i] + j for j in range(n)] for i in range(n)]
+    b = [[x[j] * i for j in range(n)] for i in range(n)]
+    c = [[0] * n for _ in range(n)]
+    for i in range(n):
+        for j in range(n):
+            for k in range(n):
+                c[i][j] += a[i][k] * b[k][j]
+    return c[0][1] + np.array(c).sum() * c[2][3]
+
+
+def a_knapsack(x):
+    n = len(x)
+    capacity = 6
+    weights = [1, 2, 3, 2]
+    best = [[0.0] * (capacity + 1) for _ in range(n + 1)]
+    for i in range(1, n + 1):
+        for c in range(capacity + 1):
+            best[i][c] = best[i - 1][c]
+            if weights[i - 1] <= c:
+                best[i][c] = max(best[i][c], best[i - 1][c - weights[i - 1]] + x[i - 1])
+    return best[n][capacity]
+
+
+def time_warping(x):
+    y = [0.5, 1.0, -0.2]
+    n = len(x)
+    m = len(y)
+    cost = [[float("inf")] * (m + 1) for _ in range(n + 1)]
+    cost[0][0] = 0.0
+    for i in range(1, n + 1):
+        for j in range(1, m + 1):
+            distance = (x[i - 1] - y[j - 1]) ** 2
+            cost[i][j] = distance + min(cost[i - 1][j], cost[i][j - 1], cost[i - 1][j - 1])
+    return cost[n][m]
+
+
+PROGRAMS = [
+    entries_written, entries_added_to_whole_zeros, rows_by_comprehension, a_determinant_with_pivots,
+    a_product_of_matrices, a_knapsack, time_warping,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+@pytest.mark.parametrize("fun", PROGRAMS)
+def test_value_gradient_and_tangent(fun, target):
+    bar = differences(fun, X)
+    given, want = X.copy(), fun(X.copy())
+    value, gradient = s2sad.value_and_grad(fun, target=target)(given)
+    np.testing.assert_allclose(value, want, rtol=1e-12)
+    np.testing.assert_allclose(gradient, bar, rtol=1e-6, atol=1e-7)
+    _, out_dot = s2sad.jvp(fun, (given,), (np.cos(X),), target=target)
+    np.testing.assert_allclose(out_dot, bar @ np.cos(X), rtol=1e-6, atol=1e-7)
+    np.testing.assert_array_equal(given, X)
