@@ -106,6 +106,7 @@ class _Writer:
         assert inner.result is not None
         outputs = self._outputs(tree_of(restored(inner.result, back), "result"))
         self._refuse_varying(outputs, inner)
+        self._keep_apart(inner)
         lines = self._lines(outputs)
         name = f"{self.label}_vmap"
         head = f"def {name}({', '.join(self.names)}):"
@@ -146,6 +147,13 @@ class _Writer:
                     f"out_axes is None for `{leaf.path}` of `{self.label}`, which differs between elements",
                     why="Give it an axis.",
                 )
+
+    def _keep_apart(self, inner: Instance) -> None:
+        """What the function writes into is a copy for each element: the arrays are the caller's."""
+        opaque = frozenset(i.name for i in self.ctx.instances.values() if i.rule is not None)
+        for at in Facts(self.ctx.functions(), opaque).writes(inner.name):
+            if at < len(self.leaves) and isinstance(self.leaves[at][0].type, Array):
+                self.texts[at] = f"np.copy({self.texts[at]})"
 
     def _lines(self, outputs: list[tuple[Tree, int | None]]) -> list[str]:
         batches = [(name, axis) for name, (_, axis) in zip(self.names, self.leaves, strict=True) if axis is not None]

@@ -15,6 +15,7 @@ from s2sad.api.flatten import Finish, Match, Result, finisher, matcher
 from s2sad.api.fresh import unshared
 from s2sad.api.guards import Guard, both, guard
 from s2sad.api.intermediates import recorded
+from s2sad.api.notes import note_place
 from s2sad.api.options import Options, nans_are_checked
 from s2sad.api.signature import Place, label
 from s2sad.api.structure import Tree, child_values, inexact_leaves, kind_text, rebuild, tree_of
@@ -243,7 +244,12 @@ class Plan:
         """Return the structured results for the leaves of one call."""
         if self.entry.captured.items:
             leaves += self.entry.captured.read()
-        return self.finish(self.entry.call(*leaves), leaves)
+        try:
+            flat = self.entry.call(*leaves)
+        except Exception as error:
+            note_place(self.entry, error)
+            raise
+        return self.finish(flat, leaves)
 
 
 def plan_of(request: Request, kind: str, trees: tuple[Tree, ...], chosen: Sequence[Tree], single: bool) -> Plan:

@@ -31,13 +31,14 @@ def legalised(fn: Function, target: str, facts: Facts) -> Function:
     if target != "cpu":
         return fn
     apart = Apart(fn.body, facts)
-    filled = {s.list.name for s in statements(fn.body) if isinstance(s, Append)}
+    made = [s.target.name for s in statements(fn.body) if isinstance(s, Assign) and isinstance(s.target.type, ListOf)]
+    filled = {s.list.name for s in statements(fn.body) if isinstance(s, Append) and made.count(s.list.name) == 1}
     body = tuple(_typed_empty(s, filled) for s in fn.body)
     return replace(fn, body=tuple(_stmt(s, apart) for s in body))
 
 
 def _typed_empty(stmt: Stmt, filled: set[str]) -> Stmt:
-    """A list that stays empty in this function says what it would hold."""
+    """A list that stays empty in this function, or whose name gets another list, says what it would hold."""
     match stmt:
         case Assign(target, Apply(fn, (), ListOf(item))) if fn is ops.new_list and target.name not in filled:
             like = _like(item)

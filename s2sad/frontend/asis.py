@@ -227,7 +227,7 @@ def _two_stage(rule: UserRule, args: list[Any], out: Any, out_bar: Any) -> tuple
     given = rule.makers or ()
     makers = (*given, *(None for _ in args[len(given) :]))
     keywords = dict(rule.keywords)
-    return tuple(None if make is None else make(out, *args, **keywords)(out_bar) for make in makers)
+    return tuple(None if make in (None, ...) else make(out, *args, **keywords)(out_bar) for make in makers)
 
 
 def _out_bar(sig: Signature, out: Any, seeds: Iterator[Any]) -> Any:

@@ -58,6 +58,8 @@ class Deriver:
         self.facts = Facts(self.functions, frozenset(self.rules))
         self.adjoints: dict[Any, str] = {}
         self.tangents: dict[Any, str] = {}
+        self.inside: frozenset[str] = frozenset()
+        """The functions whose tangents are being written."""
         self.finished: dict[str, Function] = {}
         self.decisions: dict[str, Decisions] = {}
 
@@ -226,6 +228,7 @@ class Deriver:
         """Return the program of a forward-mode derivative."""
         fn = self._main(instance)
         alias.check(fn, self.facts, only_unsure=True)
+        self.inside = frozenset({instance.name})
         name = self.ctx.unique(f"{instance.name}_jvp")
         whole = tangent(fn, name, wrt, self.facts, self.callee_tangent)
         whole = _without_dots(whole, len(fn.results), moving)
@@ -238,6 +241,11 @@ class Deriver:
         if key not in self.tangents:
             name = self.ctx.unique(f"{callee}_jvp")
             self.tangents[key] = name
+            if callee in self.rules and self.inside & self.ctx.reversed_names:
+                half = self._forward_half(self.rules[callee])
+                if half is not None:
+                    self.tangents[key] = self.callee_tangent(half, on)
+                    return self.tangents[key]
             if callee in self.rules:
                 made = ruled_tangent(self.ctx, self.rules[callee], name, on, False)
                 self._adopt()
@@ -247,17 +255,44 @@ class Deriver:
             fn = self.functions[callee]
             wrt = tuple(i for i, active in enumerate(on) if active)
             self.functions[name] = _signature_only(fn, name, wrt, ())
+            around, self.inside = self.inside, self.inside | {callee}
             made = tangent(fn, name, wrt, self.facts, self.callee_tangent)
+            self.inside = around
             outputs = frozenset(p.name for p in made.params if isinstance(p.type, Array | ListOf))
             self.functions[name] = tidy(made, self.facts, _names_of(fn), outputs)
             self.facts.forget(name)
         return self.tangents[key]
+
+    def _forward_half(self, ruled: Instance) -> str | None:
+        """Return the name of a function that gives what a rule's `fwd` gives, without its residuals.
+
+        In a derivative by reverse mode that is what a function with a reverse rule only stands for, as in JAX:
+        so it can be differentiated again in forward mode, and a Hessian is forward over reverse.
+        """
+        rule, fn = ruled.rule, ruled.function
+        if rule.jvp is not None or rule.fwd is None or rule.keywords or rule.variadic >= 0 or fn is None:
+            return None
+        name = f"{ruled.name}_forward"
+        if name not in self.functions:
+            try:
+                made = instantiate(self.ctx, rule.fwd, ruled.types, fn.span)
+            except UnsupportedSyntaxError:  # it runs as it is
+                return None
+            if made.function is None or made.captured or ruled.captured:
+                return None
+            targets = tuple(Var(f"part_{k}", kind) for k, kind in enumerate(made.function.results))
+            call = CallStmt(targets, made.name, tuple(Var(p.name, p.type) for p in fn.params), fn.span)
+            values: tuple[Expr, ...] = targets[: len(fn.results)]
+            self._adopt()
+            self.functions[name] = replace(fn, name=name, body=(call, Return(values, fn.span)))
+        return name
 
     def linear(self, instance: Instance, mode: str, wrt: tuple[int, ...], moving: int | None) -> Derived:
         """Return one half of the tangent: "lin" runs the primal and keeps, "push" takes tangents."""
         fn = self._main(instance)
         alias.check(fn, self.facts, only_unsure=True)
         fn = structured(fn, Namer(set(_names_of(fn))))
+        self.inside = frozenset({instance.name})
         whole = tangent(fn, instance.name, wrt, self.facts, self.callee_tangent)
         whole = replace(whole, body=(*_private_copies(fn, self.facts), *whole.body))
         whole = _without_dots(whole, len(fn.results), moving)
@@ -352,8 +387,14 @@ def derive_instance(ctx: Context, instance: Instance, mode: str, wrt: tuple[int,
     if mode in ("lin", "push"):
         return deriver.linear(instance, mode, wrt, _differentiated_results(instance, aux))
     if mode in ("hoist", "pull"):
-        return deriver.hoisted(instance, mode, wrt, aux)
-    return deriver.reverse(instance, mode, wrt, aux)
+        return _remembered(ctx, deriver.hoisted(instance, mode, wrt, aux))
+    return _remembered(ctx, deriver.reverse(instance, mode, wrt, aux))
+
+
+def _remembered(ctx: Context, made: Derived) -> Derived:
+    """Note which functions are derivatives in reverse mode: what they call with a rule went through it."""
+    ctx.reversed_names |= made.functions.keys() - ctx.functions().keys()
+    return made
 
 
 def _differentiated_results(instance: Instance, aux: bool) -> int | None:

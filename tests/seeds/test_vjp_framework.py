@@ -93,10 +93,12 @@ class TestTwoStageRules:
         assert seen == [([[2.0, 2.0, 2.0]], 0, True)]
 
     def test_some_arguments(self):
-        """`argnums` names the arguments that the makers belong to; None is a zero."""
+        """`argnums` names the arguments that the makers belong to; None is a zero, and nothing is no rule."""
         with s2sad.rules():
             defvjp(np.arctan2, lambda ans, y, x: lambda g: 5 * g, argnums=(1,))
-            assert grad(lambda y, x: np.arctan2(y, x), (0, 1))(1.0, 2.0) == (0.0, 5.0)
+            assert grad(lambda y, x: np.arctan2(y, x), 1)(1.0, 2.0) == 5.0
+            with pytest.raises(s2sad.RuleError, match="no part for argument 0"):
+                grad(lambda y, x: np.arctan2(y, x), (0, 1))(1.0, 2.0)
             defvjp(np.arctan2, lambda ans, y, x: lambda g: 6 * g, None)
             assert grad(lambda y, x: np.arctan2(y, x), (0, 1))(1.0, 2.0) == (6.0, 0.0)
 

@@ -231,8 +231,12 @@ class Thing:
     raise_it = 1 / 0
 
 
-@decorate
 def good(x):
+    return x * x
+
+
+@decorate
+def decorated(x):
     return x * x
 
 
@@ -254,8 +258,10 @@ def test_the_file_is_never_run(tmp_path, monkeypatch, capsys):
     (tmp_path / "evil.py").write_text(EVIL)
     assert "def good_grad(x):" in emit_text("evil.py", "good")
     assert "def other_grad(x, k):" in emit_text("evil.py", "other")
-    with pytest.raises(UnsupportedSyntaxError, match=r"not defined(.|\n)*evil.py:25:16(.|\n)*--import"):
+    with pytest.raises(UnsupportedSyntaxError, match=r"not defined(.|\n)*evil.py:\d+:16(.|\n)*--import"):
         emit_text("evil.py", "reads")
+    with pytest.raises(UnsupportedSyntaxError, match=r"what `decorated` is(.|\n)*--import"):
+        emit_text("evil.py", "decorated")
     with pytest.raises(UnsupportedSyntaxError, match=r"a default of `default` would have to be run"):
         emit_text("evil.py", "default")
     assert not (tmp_path / "touched").exists()
