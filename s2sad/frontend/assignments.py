@@ -18,7 +18,7 @@ from s2sad.frontend.displays import array_of, operands
 from s2sad.frontend.exchange import exchanged_names, is_read_behind
 from s2sad.frontend.expressions import append_all, as_expr, list_of, lower_expr
 from s2sad.frontend.indexing import expand_index, lower_index
-from s2sad.frontend.interleaving import check_used_once
+from s2sad.frontend.iterators import check_used_once
 from s2sad.frontend.lowerer import Contribution, Lowerer
 from s2sad.frontend.operators import BINARY, BY_SYMBOL, SYMBOLS, apply, build
 from s2sad.frontend.order import settled

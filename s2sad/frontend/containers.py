@@ -123,6 +123,8 @@ def may_be_written(lw: Lowerer, container: StructV, node: Any) -> Cell:
         lw.fail(node, f"items of a {kind} cannot be assigned here", "Build a new one.")
     assert cell is not None
     if cell.refusal:
+        if is_open(container):
+            lw.fail(node, f"this {kind} {cell.refusal}", "Return a new object instead, or use a dataclass.")
         lw.fail(node, f"this {kind} {cell.refusal}", f"Write into a copy, as in `{_copied(kind)}`, and return it.",
                 UnsupportedSyntaxError if cell is OUTSIDE else AliasError)  # fmt: skip
     return cell

@@ -12,7 +12,6 @@ import numpy as np
 from s2sad.frontend import growing, optional, records, rows, texts
 from s2sad.frontend.containers import OUTSIDE, identified
 from s2sad.frontend.displays import operands
-from s2sad.frontend.generators import A_GENERATOR
 from s2sad.frontend.indexing import lower_index, lower_index_items, lower_slice, lower_subscript
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.operators import BINARY, BOOL, UNARY, apply
@@ -37,9 +36,13 @@ from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Assign, Const, Expr, If, Var
 from s2sad.ir.types import ListOf, Scalar, Static
 
+NO_GENERATORS = (
+    "A generator has no single result to differentiate.\n"
+    "Return a list or an array, or give the function a rule with @custom_vjp."
+)
 _REFUSED = {
-    "Yield": A_GENERATOR,
-    "YieldFrom": A_GENERATOR,
+    "Yield": ("`yield` cannot be differentiated", NO_GENERATORS),
+    "YieldFrom": ("`yield from` cannot be differentiated", NO_GENERATORS),
     "Await": ("`await` cannot be differentiated", "Call the function outside."),
     "SetComp": ("a set cannot be differentiated", "Sets have no order; use a list or an array."),
 }  # fmt: skip

@@ -144,10 +144,8 @@ def _loop_key(lw: Lowerer, node: Any) -> str:
 
 def lower_for(lw: Lowerer, node: Any) -> bool:
     """Lower a `for` loop over anything."""
-    from s2sad.frontend.interleaving import check_independent
     from s2sad.frontend.iteration import loop_over
 
-    check_independent(lw, node)
     return loop_over(lw, node, lower_expr(lw, node.iter))
 
 

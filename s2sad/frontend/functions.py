@@ -11,7 +11,6 @@ import numpy as np
 
 from s2sad.errors import ArgumentError, Span, UnsupportedSyntaxError
 from s2sad.frontend.containers import OF_THE_CALLER, UNDECIDED, identified, of_the_caller, returns_given
-from s2sad.frontend.generators import A_GENERATOR, is_list_builder
 from s2sad.frontend.growing import as_number
 from s2sad.frontend.inline import dynamic_lists
 from s2sad.frontend.lists import settled
@@ -142,8 +141,6 @@ def _lower_into(
     )  # fmt: skip
     entered = next(iter(ctx.instances.values())) is instance
     source = replace(source, node=with_arrays(source.node))
-    if entered and is_list_builder(source.node):
-        lw.fail(source.node, *A_GENERATOR)
     for name, kind in zip(names, types, strict=True):
         leaves = _parameter_leaves(lw, name, kind)
         params.extend(Param(leaf.name, leaf.type) for leaf in leaves)

@@ -13,7 +13,7 @@ from s2sad.frontend.optional import optional_names
 from s2sad.frontend.source import Source, has_source, source_of, unwrap
 from s2sad.frontend.texts import changing_texts
 from s2sad.frontend.values import FuncV, StaticV, StructV, V, Value
-from s2sad.ir.nodes import Assign, Const, Var
+from s2sad.ir.nodes import Const, Var
 from s2sad.ir.types import Scalar
 
 _MAX_DEPTH = 32
@@ -115,8 +115,6 @@ def _inline(
         contributing=lw.contributing, depth=lw.depth + 1,
         outer=lw, definer=None if local is None else local.owner, parts=lw.parts,
     )  # fmt: skip
-    if local is not None and local.owner is not None and _straight(body):
-        _share(inner, lw, local, _nonlocal_names(local, body))
     bound = bind_parameters(
         inner, fn_node, source, args, kwargs, node, None if local is None else local.defaults
     )
@@ -131,44 +129,9 @@ def _inline(
         result = StaticV(None) if last.value is None else lower_expr(inner, last.value)
     elif last is not None:
         lower_block(inner, [last])
-    shared = {inner.ir_name(name) for name in inner.shared}
-    if isinstance(result, V) and isinstance(result.expr, Var) and result.expr.name in shared:
-        name = result.expr  # its value now: the next call binds it again
-        taken = Var(lw.fresh(name.name), name.type)
-        inner.emit(Assign(taken, name, lw.span(node)))
-        result = V(taken)
     lw.names = inner.names
     lw.bottomed = lw.bottomed or inner.bottomed
-    lw.env.update({name: inner.env[name] for name in inner.shared if name in inner.env})
     return result
-
-
-def _nonlocal_names(fn: FuncV, body: list[Any], seen: tuple[Any, ...] = ()) -> frozenset[str]:
-    """Return the names around a function that it writes, or that one of its neighbours writes which it calls."""
-    own = {n.id for s in body for n in _own(s) if isinstance(n, gast.Name) and isinstance(n.ctx, gast.Store)}
-    own |= {a.id for a in [*fn.node.args.posonlyargs, *fn.node.args.args, *fn.node.args.kwonlyargs]}
-    declared = {name for s in body for n in _own(s) if isinstance(n, gast.Nonlocal) for name in n.names}
-    below = {name for s in body for n in gast.walk(s) if isinstance(n, gast.Nonlocal) for name in n.names}
-    found = declared | (below - own)
-    for called in {n.id for s in body for n in _own(s) if isinstance(n, gast.Name)}:
-        other = fn.scope.get(called)
-        if isinstance(other, FuncV) and other.owner is fn.owner and other.node not in seen:
-            found |= _nonlocal_names(other, _body(other.node), (*seen, fn.node))
-    return frozenset(found)
-
-
-def _share(inner: Lowerer, caller: Lowerer, fn: FuncV, names: frozenset[str]) -> None:
-    """Let an inner function write names of the one around it, which calls it or calls one that calls it."""
-    assert inner.rename is not None
-    if fn.owner is not caller:
-        if fn.owner is not caller.definer or not names <= caller.shared:
-            return
-        names = caller.shared
-        inner.env.update({name: caller.env[name] for name in names if name in caller.env})
-    inner.rename.update({name: caller.ir_name(name) for name in names})
-    inner.shared = names
-    inner.dynamic_lists |= caller.dynamic_lists & names
-    inner.optional |= caller.optional & names
 
 
 def _named(lw: Lowerer, name: str, value: Value, body: list[Any], span: Any) -> Value:

@@ -159,8 +159,6 @@ class Lowerer:
     """The lowering that this one is written into."""
     definer: Lowerer | None = None
     """The lowering that the function being written in was defined in."""
-    shared: frozenset[str] = frozenset()
-    """Names of the function around that an inner function writes: `nonlocal`."""
     parts: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
     """Names of variables that hold the items of a container, by the container's name and the key."""
     bottomed: bool = False

@@ -262,8 +262,6 @@ def list_method(lw: Lowerer, owner: V, name: str, args: list[Value], node: Any) 
     if name == "append" and isinstance(owner.expr, Var):
         rows.look_for_records(lw, owner.expr, args[0])
         value = as_expr(lw, args[0], node)
-        if hasattr(node, "yields") and isinstance(value.type, Array):
-            value = build(np.copy, value)  # the generator may go on writing into it
         kind = owner.expr.type
         assert isinstance(kind, ListOf)
         value = growing.fitted(lw, owner.expr, value, node)

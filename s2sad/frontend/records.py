@@ -8,11 +8,12 @@ from __future__ import annotations
 import inspect
 import operator
 import types
+from dataclasses import replace
 from typing import Any
 
 from s2sad.frontend.containers import current, identified
 from s2sad.frontend.lowerer import Lowerer
-from s2sad.frontend.values import StructV, V, Value
+from s2sad.frontend.values import Cell, StructV, V, Value
 
 _NAMES: dict[Any, str] = {
     operator.add: "add", operator.sub: "sub", operator.mul: "mul", operator.truediv: "truediv", operator.pow: "pow",
@@ -44,7 +45,7 @@ def construct(lw: Lowerer, cls: type, args: list[Value], kwargs: dict[str, Value
     if done is None:
         lw.fail(node, f"`{cls.__name__}.__init__` returns early, and cannot be written in here",
                 "Let it run to its end, or make the object outside and pass it in.")  # fmt: skip
-    result = current(lw, made)
+    result = replace(current(lw, made), cell=Cell("keeps the state that it was made with"))
     del lw.env[name]
     return result
 

@@ -16,7 +16,6 @@ from typing import Any
 import gast
 
 from s2sad.errors import SourceNotFoundError, Span
-from s2sad.frontend.generators import as_list_builder
 
 
 @dataclass(frozen=True)
@@ -127,7 +126,6 @@ def _source_of_code(plain: Any, code: types.CodeType) -> Source:
                 Span(code.co_filename, first_line, 0, first_line, 0, name),
                 "The lines found there are not a function definition.",
             )
-    node = as_list_builder(node)
     closure: dict[str, Any] = {}
     for free, cell in zip(code.co_freevars, plain.__closure__ or (), strict=True):
         try:

@@ -8,13 +8,11 @@ from typing import Any
 
 import gast
 
-from s2sad.frontend.arguments import known_value
 from s2sad.frontend.assignments import ann_assign, assign_target, aug_assign, dynamic_list, lower_assign
 from s2sad.frontend.exceptions import lower_try
 from s2sad.frontend.exchange import with_exchanges
-from s2sad.frontend.expressions import lower_expr, lower_test
+from s2sad.frontend.expressions import NO_GENERATORS, lower_expr, lower_test
 from s2sad.frontend.flow import lower_break, lower_continue, lower_for, lower_if, lower_while, run_counted
-from s2sad.frontend.generators import as_list_builder
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.matching import lower_match
 from s2sad.frontend.matrices import with_arrays
@@ -52,8 +50,10 @@ RULE_OUTSIDE = (
 )
 
 _REFUSED = {
+    "Delete": ("`del` cannot be differentiated", "Leave the name alone; it costs nothing."),
     "Global": ("`global` writes cannot be differentiated", "Pass the value in and return it."),
     "ClassDef": ("a class inside a differentiated function is not supported", "Move it outside."),
+    "Nonlocal": ("`nonlocal` writes cannot be differentiated", "Pass the value in and return it."),
     "AsyncFor": ("`async for` cannot be differentiated", "Use an ordinary loop."),
     "AsyncWith": ("`async with` cannot be differentiated", "Call the function outside."),
     "AsyncFunctionDef": ("`async def` cannot be differentiated", "Write a plain function."),
@@ -122,6 +122,9 @@ def _public(lw: Lowerer, value: Value, node: Any) -> Value:
 def _expr_stmt(lw: Lowerer, node: Any) -> None:
     if isinstance(node.value, gast.Constant):
         return
+    if isinstance(node.value, gast.Yield | gast.YieldFrom | gast.Await):
+        word = {"Yield": "yield", "YieldFrom": "yield from", "Await": "await"}[type(node.value).__name__]
+        lw.fail(node.value, f"`{word}` cannot be differentiated", NO_GENERATORS)
     value = lower_expr(lw, node.value)
     if isinstance(value, V) and isinstance(value.expr, Apply) and value.expr.fn in (print, breakpoint):
         lw.emit(Effect(value.expr, lw.span(node)))
@@ -176,7 +179,7 @@ def _function_def(lw: Lowerer, node: Any) -> None:
         lw.fail(node, "a rule cannot be defined inside a differentiated function", RULE_OUTSIDE)
     if node.decorator_list:
         lw.fail(node, "a decorated inner function is not supported", "Move it to module level.")
-    node = with_arrays(as_list_builder(node))
+    node = with_arrays(node)
     lw.env[node.name] = FuncV(node, lw.source, lw.env, node.name, evaluated_defaults(lw, node), owner=lw)
 
 
@@ -222,30 +225,6 @@ def _import(lw: Lowerer, node: Any) -> None:
             lw.env[item.asname or item.name.split(".")[0]] = StaticV(root)
 
 
-def _nonlocal(lw: Lowerer, node: Any) -> None:
-    """The names of the function around: those that are written into it are known where it was called."""
-    for name in node.names:
-        if name not in lw.shared:
-            lw.fail(node, f"`{name}` of the function around cannot be written here",
-                    "`nonlocal` is for an inner function that is called by the function whose names it writes, "
-                    "and whose only `return` comes last. Else pass the value in and return it.")  # fmt: skip
-
-
-def _delete(lw: Lowerer, node: Any) -> None:
-    """`del name` forgets the name; `del items[k]` is a pop whose item nobody wants."""
-    for target in node.targets:
-        match target:
-            case gast.Name(id=name):
-                lw.env.pop(name, None)
-            case gast.Subscript(value=owner, slice=key) if not isinstance(key, gast.Slice | gast.Tuple):
-                method = gast.Attribute(value=owner, attr="pop", ctx=gast.Load())
-                last = isinstance(known := known_value(lower_expr(lw, key)), int) and known == -1
-                call = gast.Call(func=method, args=[] if last else [key], keywords=[])
-                lower_expr(lw, gast.copy_location(gast.fix_missing_locations(call), node))
-            case _:
-                lw.fail(target, "this cannot be deleted in a differentiated function", "Build a new list or array.")
-
-
 def _pass(lw: Lowerer, node: Any) -> None:
     del lw, node
 
@@ -269,8 +248,6 @@ _STATEMENTS: dict[str, Any] = {
     "Match": lower_match,
     "Import": _import,
     "ImportFrom": _import,
-    "Delete": _delete,
-    "Nonlocal": _nonlocal,
     "Pass": _pass,
 }
 

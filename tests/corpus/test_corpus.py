@@ -18,11 +18,8 @@ TARGETS = tuple(os.environ.get("S2SAD_CORPUS_TARGETS", "python,cpu").split(","))
 
 
 ALL_RUNGS = bool(os.environ.get("S2SAD_CORPUS_ALL_RUNGS"))
-_NESTED = "the adjoint of a list of lists of numbers is not built"
 _MASKED = "0 * nan where a mask leaves an entry out"
 KNOWN_LIMITS: dict[tuple[str, str], str] = {
-    ("python", "containers.nested_comprehension"): _NESTED,
-    ("cpu", "containers.nested_comprehension"): _NESTED,
     ("python", "elementwise.nan_to_finite_mask"): _MASKED,
     ("cpu", "elementwise.nan_to_finite_mask"): _MASKED,
     ("cpu", "control.adaptive_heun"): "Numba takes no empty list from Python, and the two sweeps of `vjp` pass one",

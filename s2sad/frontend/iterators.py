@@ -1,0 +1,38 @@
+"""Iterators that have a name: they are used up by their first use, and read what they read only then."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gast
+
+from s2sad.frontend.lowerer import Lowerer
+
+
+def check_used_once(lw: Lowerer, name: str, value: Any, statement: Any) -> None:
+    """A located error if an iterator that has a name is used twice, or reads what changes before it is used."""
+    if not _is_iterator(value):
+        return
+    whole = lw.source.node
+    behind = [n for n in gast.walk(whole) if isinstance(n, gast.Name) and n.lineno > statement.lineno]
+    loads = [n for n in gast.walk(whole) if isinstance(n, gast.Name) and n.id == name and isinstance(n.ctx, gast.Load)]
+    loops = [n for n in gast.walk(whole) if isinstance(n, gast.For | gast.While)]
+    inside = [loop for loop in loops if any(load is n for load in loads for s in loop.body for n in gast.walk(s))]
+    repeated = [loop for loop in inside if not any(n is statement for n in gast.walk(loop))]
+    if len(loads) > 1 or repeated:
+        lw.fail(statement, "an iterator is used up by its first use, and this one is used again",
+                "Make it a list: `list(…)`, or a comprehension in brackets.")  # fmt: skip
+    read = {n.id for n in gast.walk(value) if isinstance(n, gast.Name) and isinstance(n.ctx, gast.Load)}
+    if read & {n.id for n in behind if isinstance(n.ctx, gast.Store)}:
+        lw.fail(statement, "this iterator reads names that are bound again before it is used",
+                "Make it a list: `list(…)`, or a comprehension in brackets.")  # fmt: skip
+
+
+def _is_iterator(value: Any) -> bool:
+    match value:
+        case gast.GeneratorExp():
+            return True
+        case gast.Call(func=gast.Name(id="zip" | "enumerate" | "map" | "filter" | "reversed" | "iter")):
+            return True
+        case _:
+            return False
