@@ -22,22 +22,28 @@ S = TypeVar("S")
 
 _REACHES = (0, 8)
 """How far apart lengths may lie that are taken to belong together: not at all, then as far as borders are wide."""
-_SPREADING = "sum_to_shape("
+_SPREADING, _CHECKING = "sum_to_shape(", "could not be broadcast together"
 
 
 def clearest(build: Callable[[Trees], S], text_of: Callable[[S], str], trees: Trees, values: Sequence[Any]) -> S:
     """Build a specialisation, and if its text is unsure of lengths another that knows how they are related."""
     made = build(trees)
-    unsure = text_of(made).count(_SPREADING)
+    unsure = _doubts(text_of(made))
     for reach in _REACHES:
-        known = related(trees, values, reach) if unsure else None
+        asked = unsure[0] or (unsure[1] and not reach)
+        known = related(trees, values, reach) if asked else None
         if known is None:
             continue
         other = build(known)
-        count = text_of(other).count(_SPREADING)
+        count = _doubts(text_of(other))
         if count < unsure:
             made, unsure = other, count
     return made
+
+
+def _doubts(text: str) -> tuple[int, int]:
+    """Count where a text asks for lengths: whether an operand was spread, and whether lengths agree at all."""
+    return text.count(_SPREADING), text.count(_CHECKING)
 
 
 def related(trees: Trees, values: Sequence[Any], reach: int) -> Trees | None:

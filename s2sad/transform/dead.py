@@ -38,7 +38,7 @@ from s2sad.ir.nodes import (
     Var,
     While,
 )
-from s2sad.ir.walk import blocks_of, exprs_of, map_blocks, reads, root_of, subexpressions
+from s2sad.ir.walk import blocks_of, exprs_of, map_blocks, reads, root_of, statements, subexpressions
 
 
 def without_dead_code(fn: Function, facts: Facts, outputs: frozenset[str], silent: bool) -> Function:
@@ -66,6 +66,7 @@ class _Needed:
         self.names: set[str] = {self.groups.find(n) for n in outputs}
         self.keep: set[int] = set()
         self.escaping = escaping(fn.body)
+        self.unread = _lists_only_filled(fn) - outputs
         while self._mark(fn.body):
             pass
 
@@ -74,7 +75,7 @@ class _Needed:
             self.names.update(self.groups.find(n) for n in reads(expr))
 
     def _wanted(self, name: str) -> bool:
-        return self.groups.find(name) in self.names
+        return name not in self.unread and self.groups.find(name) in self.names
 
     def _mark(self, body: tuple[Stmt, ...]) -> bool:
         """Mark once through; return whether anything new was found."""
@@ -156,6 +157,15 @@ class _Needed:
         return _without_stray_comments(result)
 
 
+def _lists_only_filled(fn: Function) -> set[str]:
+    """Return the lists that are made here, to which items are appended and from which nothing is ever read."""
+    every = list(statements(fn.body))
+    filled = {s.list.name for s in every if isinstance(s, Append)}
+    read = {n for s in every if isinstance(s, Append) for n in reads(s.value)}
+    read |= {n for s in every if not isinstance(s, Append) for e in exprs_of(s) for n in reads(e)}
+    return filled - read - {p.name for p in fn.params}
+
+
 def escaping(body: tuple[Stmt, ...], inside: frozenset[str] = frozenset()) -> set[str]:
     """Return the names that are read outside a loop over them: a loop variable may outlive its loop."""
     found: set[str] = set()
@@ -221,6 +231,9 @@ def _overwritten(fn: Function, facts: Facts, outputs: frozenset[str]) -> Functio
         for stmt in body:
             if isinstance(stmt, Assign) and _is_dead(stmt, live, shared):
                 continue
+            if popped_from(stmt) is not None and isinstance(stmt, Assign):
+                if stmt.target.name not in live.after.get(id(stmt), frozenset()):
+                    stmt = Effect(stmt.value, stmt.span)  # nobody wants the item
             if isinstance(stmt, Effect) and _is_idle_pop(stmt, used, groups):
                 continue
             result.append(map_blocks(stmt, each))

@@ -42,21 +42,22 @@ _ZEROS = (np.zeros_like, np.zeros)
 
 def first_accumulations(fn: Function) -> Function:
     """Turn every accumulation onto a known zero into an assignment."""
-    shared = {
-        base.name
-        for stmt in statements(fn.body)
-        if isinstance(stmt, Assign) and (base := view_base(stmt.value)) is not None
-    }
     params = {p.name for p in fn.params}
-    body, _ = _Zeros(shared | params).block(fn.body, frozenset())
+    body, _ = _Zeros(params).block(fn.body, frozenset())
     return replace(fn, body=body)
 
 
 class _Zeros:
-    """Walks forward with the names that are surely zero; loops are taken to a fixpoint."""
+    """Walks forward with the names that are surely zero; loops are taken to a fixpoint.
 
-    def __init__(self, shared: set[str]) -> None:
-        self.shared = shared
+    A name that was set to zeros means an array of its own until another name is given to it; `params` are the
+    caller's arrays.
+    """
+
+    def __init__(self, params: set[str]) -> None:
+        self.params = params
+        self.like: dict[str, Expr] = {}
+        """By name: the array that its zeros were made like."""
 
     def block(self, body: tuple[Stmt, ...], zero: frozenset[str]) -> tuple[tuple[Stmt, ...], frozenset[str]]:
         result: list[Stmt] = []
@@ -71,9 +72,13 @@ class _Zeros:
         return tuple(result), zero
 
     def _step(self, stmt: Stmt, zero: frozenset[str]) -> tuple[Stmt, frozenset[str]]:
+        changed = {n for s in statements((stmt,)) for n in bound(s)}
+        self.like = {name: like for name, like in self.like.items() if not reads(like) & changed}
         match stmt:
             case Assign(target, value):
                 value = self._assigned(target, value, zero)
+                if isinstance(value, Apply) and value.fn is np.zeros_like:
+                    self.like[target.name] = value.args[0]
                 after = zero | {target.name} if _is_zero(value) else zero - {target.name}
                 base = view_base(value)
                 if base is not None:
@@ -114,8 +119,12 @@ class _Zeros:
         place, value = stmt.place, stmt.value
         if _is_zero(value) and stmt.op == "":
             return stmt, zero
+        like = self.like.get(place.name) if isinstance(place, Var) and place.name in zero else None
+        if like is not None and isinstance(value.type, Scalar) and isinstance(place, Var):
+            if place.name not in reads(value) | reads(like) and value.type.dtype == getattr(place.type, "dtype", ""):
+                value = build(np.full_like, like, value)  # one number for every element
         fits = (
-            isinstance(place, Var) and place.name in zero and place.name not in self.shared
+            isinstance(place, Var) and place.name in zero and place.name not in self.params
             and stmt.op in ("+", "-") and place.name not in reads(value)
             and isinstance(place.type, Array) and isinstance(value.type, Array)
             and value.type.dtype == place.type.dtype

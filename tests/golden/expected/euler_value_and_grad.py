@@ -35,10 +35,9 @@ def euler_value_and_grad(y0, a):
 
     # ---- adjoint sweep ----
     a_bar = 0.0
-    y_bar = np.zeros_like(y)
     slope_bar = np.zeros_like(slope)
     # return np.sum(y)
-    y_bar += 1.0
+    y_bar = np.full_like(y, 1.0)
     for _ in range(9, -1, -1):
         for i in range(y.shape[0] - 1, -1, -1):
             # y[i] += 0.1 * slope[i]
