@@ -320,7 +320,9 @@ class SavedValues:
         chain = self.layout.chain(self.layout.block_of[id(stmt)])
         for other in self.layout.defs[name.name]:
             where = self.layout.block_of[id(other)]
-            if other is not stmt and where in chain and self._earlier(other, stmt, where):
+            if other is stmt or id(other) in self.left_out:
+                continue
+            if where in chain and self._earlier(other, stmt, where):
                 return
         missing = self.plan.undefined.setdefault(home, [])
         if all(v.name != name.name for v in missing):

@@ -340,20 +340,30 @@ def _unary_op(lw: Lowerer, node: Any) -> Value:
 def _bool_op(lw: Lowerer, node: Any) -> Value:
     """`a or b` as a value is one of its operands: conditions are combined, anything else is chosen."""
     first, *rest = node.values
-    block, names = lw.block, set(lw.names)
-    lw.block = []
-    try:
-        value = lower_expr(lw, first)
-        truth = lower_test(lw, first)
-    finally:
-        lw.block, lw.names = block, names
+    value, truth = _tried(lw, first)
     other = rest[0] if len(rest) == 1 else gast.copy_location(gast.BoolOp(op=node.op, values=rest), node)
     if isinstance(truth, bool):
         return lower_expr(lw, first if truth != isinstance(node.op, gast.And) else other)
-    if isinstance(value, V) and isinstance(value.expr.type, Scalar) and value.expr.type.dtype == "bool":
+    if _is_truth(value) and all(_is_truth(_tried(lw, part)[0]) for part in rest):
         return _all_or_any(lw, node)
     sides = (first, other) if isinstance(node.op, gast.Or) else (other, first)
     return lower_expr(lw, gast.copy_location(gast.IfExp(test=first, body=sides[0], orelse=sides[1]), node))
+
+
+def _tried(lw: Lowerer, node: Any) -> tuple[Value, Expr | bool]:
+    """Return what an operand is and whether it holds, without its statements."""
+    block, names = lw.block, set(lw.names)
+    lw.block = []
+    try:
+        return lower_expr(lw, node), lower_test(lw, node)
+    finally:
+        lw.block, lw.names = block, names
+
+
+def _is_truth(value: Value) -> bool:
+    if isinstance(value, StaticV):
+        return isinstance(value.value, bool)
+    return isinstance(value, V) and isinstance(value.expr.type, Scalar) and value.expr.type.dtype == "bool"
 
 
 def _all_or_any(lw: Lowerer, node: Any) -> Value:

@@ -13,7 +13,7 @@ from typing import Any
 
 from s2sad.frontend.containers import current, identified
 from s2sad.frontend.lowerer import Lowerer
-from s2sad.frontend.values import Cell, StructV, V, Value
+from s2sad.frontend.values import Cell, StructV, Value
 
 _NAMES: dict[Any, str] = {
     operator.add: "add", operator.sub: "sub", operator.mul: "mul", operator.truediv: "truediv", operator.pow: "pow",
@@ -72,4 +72,3 @@ def called(lw: Lowerer, owner: StructV, args: list[Value], kwargs: dict[str, Val
     return call_function(lw, method, [owner, *args], kwargs, node) if isinstance(method, types.FunctionType) else None
 
 
-__all__ = ["V", "called", "construct", "is_plain_class", "operated"]

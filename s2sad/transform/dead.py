@@ -38,7 +38,7 @@ from s2sad.ir.nodes import (
     Var,
     While,
 )
-from s2sad.ir.walk import blocks_of, exprs_of, map_blocks, reads, root_of, statements, subexpressions
+from s2sad.ir.walk import blocks_of, bound, exprs_of, map_blocks, reads, root_of, statements, subexpressions
 
 
 def without_dead_code(fn: Function, facts: Facts, outputs: frozenset[str], silent: bool) -> Function:
@@ -163,7 +163,13 @@ def _lists_only_filled(fn: Function) -> set[str]:
     filled = {s.list.name for s in every if isinstance(s, Append)}
     read = {n for s in every if isinstance(s, Append) for n in reads(s.value)}
     read |= {n for s in every if not isinstance(s, Append) for e in exprs_of(s) for n in reads(e)}
-    return filled - read - {p.name for p in fn.params}
+    made = {s.target.name for s in every if isinstance(s, Assign) and _is_new_list(s.value)}
+    other = {n for s in every if not (isinstance(s, Assign) and _is_new_list(s.value)) for n in bound(s)}
+    return (filled & made) - read - other - {p.name for p in fn.params}
+
+
+def _is_new_list(value: Expr) -> bool:
+    return isinstance(value, Apply) and value.fn is ops.new_list
 
 
 def escaping(body: tuple[Stmt, ...], inside: frozenset[str] = frozenset()) -> set[str]:
@@ -233,7 +239,8 @@ def _overwritten(fn: Function, facts: Facts, outputs: frozenset[str]) -> Functio
                 continue
             if popped_from(stmt) is not None and isinstance(stmt, Assign):
                 if stmt.target.name not in live.after.get(id(stmt), frozenset()):
-                    stmt = Effect(stmt.value, stmt.span)  # nobody wants the item
+                    result.append(Effect(stmt.value, stmt.span))  # nobody wants the item
+                    continue
             if isinstance(stmt, Effect) and _is_idle_pop(stmt, used, groups):
                 continue
             result.append(map_blocks(stmt, each))
