@@ -1,0 +1,173 @@
+"""Operands are read from left to right, fields of a record together, and iterators once."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+
+import numpy as np
+import pytest
+
+import s2sad
+from tests.differences import differences
+
+X = np.array([0.7, 1.3, 0.4, 2.1])
+State = namedtuple("State", "t y")
+
+
+def tripled(a, i):
+    a[i] *= 3
+    return a[i]
+
+
+def stepped(u, dt):
+    u += dt * np.sin(u)
+    return np.sum(u)
+
+
+def added(items, v):
+    items.append(v)
+    return v
+
+
+def an_element_then_a_write(x):
+    a = x.copy()
+    return a[0] + tripled(a, 0) - (a[1] < tripled(a, 1)) * a[1]
+
+
+def a_display_around_a_write(x):
+    a = x.copy()
+    parts = [a[1], tripled(a, 1), a[1]]
+    return parts[0] * parts[1] * parts[2] + max(a[0], tripled(a, 0))
+
+
+def a_sum_then_a_step(x):
+    u = x.copy()
+    return np.sum(u) + stepped(u, 0.1) + u @ u - stepped(u, 0.1) * u[0]
+
+
+def arguments_in_order(x):
+    def weighted(a, b):
+        return a + 2 * b
+
+    u = x.copy()
+    return weighted(u[0], b=stepped(u, 0.1))
+
+
+def an_item_then_an_append(x):
+    items = [x[0]]
+    return items[-1] + added(items, x[1]) * len(items)
+
+
+def an_item_then_a_pop(x):
+    items = list(x)
+    return items[-1] * items.pop() + items[-1]
+
+
+def a_name_bound_on_the_way(x):
+    s = x[0]
+    total = s + (s := x[1] * 2) * s
+    for v in x:
+        if s < (s := s + v):
+            total += s
+    return total
+
+
+def the_array_itself_is_seen(x):
+    u = x.copy()
+    return np.sum(u * stepped(u, 0.1))
+
+
+def records_from_the_last(x):
+    history = [(x[0], x[1])]
+    for _ in range(3):
+        history.append((history[-1][0] + 0.1, history[-1][1] * history[-1][0]))
+    return sum(t * y for t, y in history)
+
+
+def named_records_from_the_last(x):
+    history = [State(x[0], x[1])]
+    while len(history) < 4:
+        history.append(State(history[-1].t + 0.1, history[-1].y * history[-1].t))
+    return sum(s.t * s.y for s in history)
+
+
+def the_length_in_a_record(x):
+    history = [(0.0, x[0])]
+    for v in x:
+        history.append((v, len(history) * 1.0))
+    return sum(a * b for a, b in history)
+
+
+def fields_that_change_places(x):
+    history = [(x[0], x[1])]
+    for v in x:
+        history.append((v, 1.0))
+        history[-1] = (history[-1][1], history[-1][0])
+    return sum((i + 1) * a * b * b for i, (a, b) in enumerate(history))
+
+
+def a_record_from_the_one_popped(x):
+    history = [(x[0], x[1])]
+    for _ in range(3):
+        history.append((history[0][1], history.pop()[0]))
+    return sum(a * b * b for a, b in history)
+
+
+PROGRAMS = [
+    an_element_then_a_write, a_display_around_a_write, a_sum_then_a_step, arguments_in_order, an_item_then_an_append,
+    an_item_then_a_pop, a_name_bound_on_the_way, the_array_itself_is_seen, records_from_the_last,
+    named_records_from_the_last, the_length_in_a_record, fields_that_change_places, a_record_from_the_one_popped,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+@pytest.mark.parametrize("fun", PROGRAMS)
+def test_value_gradient_and_tangent(fun, target):
+    bar = differences(fun, X)
+    value, gradient = s2sad.value_and_grad(fun, target=target)(X)
+    np.testing.assert_allclose(value, fun(X.copy()), rtol=1e-12)
+    np.testing.assert_allclose(gradient, bar, rtol=1e-6, atol=1e-7)
+    _, out_dot = s2sad.jvp(fun, (X,), (np.cos(X),), target=target)
+    np.testing.assert_allclose(out_dot, bar @ np.cos(X), rtol=1e-6, atol=1e-7)
+
+
+def test_what_it_adds_to_is_changed_by_the_right_side():
+    def doubled_twice(x):
+        a = x.copy()
+        a[0] += tripled(a, 0)
+        return a[0]
+
+    with pytest.raises(s2sad.UnsupportedSyntaxError, match="the right side changes what it is added to"):
+        s2sad.grad(doubled_twice)(X)
+
+
+def used_twice(x):
+    squares = (v * v for v in x)
+    return sum(squares) + 10 * sum(squares)
+
+
+def resumed(x):
+    pairs = enumerate(x)
+    s = 0.0
+    for i, v in pairs:
+        s += i * v
+        if i > 1:
+            break
+    for _, v in pairs:
+        s += v * v
+    return s
+
+
+def read_late(x):
+    c = x[0]
+    scaled = (c * v for v in x)
+    c = x[3]
+    return sum(scaled) + c
+
+
+@pytest.mark.parametrize(
+    ("fun", "why"), [(used_twice, "used up"), (resumed, "used up"), (read_late, "bound again before it is used")]
+)
+def test_iterators_are_used_once(fun, why):
+    with pytest.raises(s2sad.UnsupportedSyntaxError, match=why):
+        s2sad.grad(fun)(X)

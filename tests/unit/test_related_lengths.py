@@ -1,0 +1,80 @@
+"""Specialisations that know how long the arguments are, compared with each other."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import s2sad
+from tests.differences import differences
+
+
+def heat(u, k):
+    u = u.copy()
+    for _ in range(3):
+        u[1:-1] += k[1:-1] * (u[2:] - 2 * u[1:-1] + u[:-2])
+    return np.sum(u * u)
+
+
+def inner_field(wide, narrow):
+    n = narrow.shape[0]
+    bent = wide[2 : n + 4] - 2 * wide[1 : n + 3] + wide[0 : n + 2]
+    return np.sum(narrow * (bent[1 : n + 1] - bent[:n]) ** 2)
+
+
+def product(a, b):
+    return np.sum(np.sin(a[1:] * b[1:]) * a[1:])
+
+
+def checked(fun, *args, target):
+    for at, given in enumerate(args):
+        bar = differences(lambda v, at=at: fun(*args[:at], v, *args[at + 1 :]), given)
+        got = s2sad.grad(fun, argnums=at, target=target)(*args)
+        np.testing.assert_allclose(got, bar, rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_stencils(target):
+    rng = np.random.default_rng(0)
+    for n in (3, 5, 8):
+        checked(heat, rng.random(n), 0.1 * rng.random(n), target=target)
+        checked(inner_field, rng.random(n + 4), rng.random(n), target=target)
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_lengths_that_come_in_any_order(target):
+    rng = np.random.default_rng(1)
+    for n, m in ((5, 5), (5, 2), (2, 5), (7, 7), (2, 2), (5, 2)):
+        checked(product, rng.random(n), rng.random(m), target=target)
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_what_does_not_fit_is_still_an_error(target):
+    gradient = s2sad.grad(heat, target=target)
+    gradient(np.ones(6), np.ones(6))
+    with pytest.raises((ValueError, s2sad.S2SADError)):
+        gradient(np.ones(6), np.ones(7))
+    gradient(np.ones(9), np.ones(9))
+
+
+def test_jacobians_and_pullbacks():
+    rng = np.random.default_rng(2)
+    u, k = rng.random(6), 0.1 * rng.random(6)
+    out, pullback = s2sad.vjp(heat, u, k)
+    np.testing.assert_allclose(out, heat(u, k))
+    for got, at in zip(pullback(1.0), (0, 1), strict=True):
+        np.testing.assert_allclose(got, s2sad.grad(heat, argnums=at)(u, k))
+    np.testing.assert_allclose(
+        s2sad.hessian(heat)(u, k), differences(lambda v: s2sad.grad(heat)(v, k), u), rtol=1e-6, atol=1e-7
+    )
+
+
+def test_one_loop():
+    def step(u, k):
+        u = u.copy()
+        u[1:-1] += k[1:-1] * (u[2:] - u[:-2])
+        return np.sum(u * u)
+
+    made = s2sad.differentiate(step)
+    made.grad(np.ones(6), np.ones(6))
+    assert "sum_to_shape" not in made.source("grad")
