@@ -71,6 +71,7 @@ class Elements:
     Attributes:
         dims: the lengths of the loops that the elements are in.
         lengths: for each loop the expressions of its length that were met, with the length's symbol.
+        measured: the same of parts whose length only their name tells.
         reads: the elements that were read, each an `Index` of a name.
     """
 
@@ -86,6 +87,7 @@ class Elements:
         self.dims, self.index = dims, index
         self.view, self.value = view, value
         self.lengths: list[list[tuple[Dim, Expr]]] = [[] for _ in dims]
+        self.measured: list[list[tuple[Dim, Expr]]] = [[] for _ in dims]
         self.reads: list[Index] = []
         self.leaves: list[Expr] = []
 
@@ -103,25 +105,30 @@ class Elements:
             whole = dims[first + axis]
             if length == 1:
                 own.append(literal(0))
+            elif isinstance(length, int) and isinstance(whole, int) and length != whole:
+                raise Unfit  # NumPy says what is wrong with it
             elif length == whole or not_one(length):
                 own.append(index[first + axis])
             else:
                 raise Unfit
-        self._measure(expr, own)
+        if isinstance(expr, Var | Index) or is_view(expr):
+            expr = self._measured(expr, own)
         return self.at(expr, tuple(own))
 
-    def _measure(self, expr: Expr, own: list[Expr]) -> None:
-        """Note which loops this operand's lengths are the lengths of."""
-        if not (isinstance(expr, Var | Index) or is_view(expr)):
-            return
+    def _measured(self, expr: Expr, own: list[Expr]) -> Expr:
+        """Note which loops this operand's lengths are the lengths of; a part of unknown length gets a name for that."""
         assert isinstance(expr.type, Array)
         if expr.type.dims == self.dims and tuple(own) == self.index:
             self.leaves.append(expr)
-        for axis, position in enumerate(own):
-            if isinstance(position, Var) and position in self.index:
-                known = length_of(expr, axis)
-                if known is not None:
-                    self.lengths[self.index.index(position)].append((expr.type.dims[axis], known))
+        loops = [(axis, self.index.index(at)) for axis, at in enumerate(own) if isinstance(at, Var)]
+        kept, noted = expr, self.lengths
+        if any(length_of(expr, axis) is None for axis, _ in loops):
+            expr, noted = self.view(expr), self.measured
+        for axis, loop in loops:
+            known = length_of(expr, axis)
+            if known is not None:
+                noted[loop].append((kept.type.dims[axis], known))  # type: ignore[union-attr]
+        return expr
 
     def at(self, expr: Expr, index: tuple[Expr, ...]) -> Expr:
         """Return `expr[index]` as a scalar expression."""

@@ -255,10 +255,12 @@ class _Loops:
     def _nest(self, elements: Elements) -> Nest:
         bounds: list[Expr] = []
         checks: list[tuple[frozenset[Dim], Expr, Expr]] = []
-        for dim, known in zip(elements.dims, elements.lengths, strict=True):
+        for dim, known, measured in zip(elements.dims, elements.lengths, elements.measured, strict=True):
             if dim == 1:
                 bounds.append(literal(1))
                 continue
+            met = {symbol for symbol, _ in known}
+            known = known + [pair for pair in measured if known and pair[0] not in met]
             known = sorted(known, key=lambda pair: (pair[0] != dim, self._is_made(pair[1])))
             best = known[0][1] if known else None
             if best is None and isinstance(dim, int):

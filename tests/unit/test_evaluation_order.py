@@ -171,3 +171,20 @@ def read_late(x):
 def test_iterators_are_used_once(fun, why):
     with pytest.raises(s2sad.UnsupportedSyntaxError, match=why):
         s2sad.grad(fun)(X)
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_a_truth_or_a_number_is_a_number(target):
+    def either(x, y):
+        return (x > 100 or y) * x
+
+    def both(x, y):
+        scale = x > 0 and y
+        return scale * x
+
+    for x, value, slopes in ((0.8, 1.04, (1.3, 0.8)), (101.0, 101.0, (1.0, 0.0))):
+        found = s2sad.value_and_grad(either, argnums=(0, 1), target=target)(x, 1.3)
+        np.testing.assert_allclose((found[0], *found[1]), (value, *slopes))
+    for x, value, slopes in ((0.8, 1.04, (1.3, 0.8)), (-0.8, 0.0, (0.0, 0.0))):
+        found = s2sad.value_and_grad(both, argnums=(0, 1), target=target)(x, 1.3)
+        np.testing.assert_allclose((found[0], *found[1]), (value, *slopes))

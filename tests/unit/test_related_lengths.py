@@ -78,3 +78,30 @@ def test_one_loop():
     made = s2sad.differentiate(step)
     made.grad(np.ones(6), np.ones(6))
     assert "sum_to_shape" not in made.source("grad")
+
+
+def turned(a, b):
+    return np.sum(a[::-1] * b)
+
+
+def every_second(a, b):
+    return np.sum((a[::2] + b[::2]) ** 2)
+
+
+def past_the_end(a, b):
+    out = np.zeros(b.shape[0])
+    n = out.shape[0]
+    out[:] = a[1 : n + 1] * 2.0 + b * b
+    return np.sum(out * out)
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_parts_of_other_lengths_are_refused_as_numpy_refuses_them(target):
+    rng = np.random.default_rng(3)
+    for fun, lengths in ((turned, (4, 2)), (turned, (2, 4)), (every_second, (8, 4)), (past_the_end, (1, 1))):
+        with pytest.raises(ValueError):
+            fun(*(rng.random(n) for n in lengths))
+        with pytest.raises(ValueError):
+            s2sad.value_and_grad(fun, argnums=(0, 1), target=target)(*(rng.random(n) for n in lengths))
+    checked(turned, rng.random(4), rng.random(4), target=target)
+    checked(every_second, rng.random(4), rng.random(3), target=target)
