@@ -46,6 +46,7 @@ from s2sad.ir.nodes import (
 from s2sad.ir.types import Array, ListOf, Scalar, Type, is_inexact
 from s2sad.ir.walk import names_in, reads, root_of, statements
 from s2sad.transform.adjoint_statements import CalleeAdjoint, Statements
+from s2sad.transform.agreeing import Agreement
 from s2sad.transform.algebra import zero, zero_list
 from s2sad.transform.cotangents import Cotangents
 from s2sad.transform.decisions import Decisions
@@ -129,9 +130,15 @@ class _Adjoint(Statements):
         self._ensure_shapes()
         self.tapes = Tapes(self.layout, self.prepared, self.namer, self.device)
         self.slots = self._all_slots()
+        asked = () if self.silent or self.device else self.fn.params
+        self.agreement = Agreement(Var(p.name, p.type) for p in asked if p.name not in self.layout.defs)
         body = self.fn.body
+        self.agreement.note(s for stmt in body for s in self.adjoint_code.get(id(stmt), ()))
         values = values_of(self.fn)
-        forward = self._forward(body[:-1] if values or (body and isinstance(body[-1], Return)) else body, TOP)
+        last = body[-1] if body and isinstance(body[-1], Return) else None
+        forward = self._forward(body[:-1] if values or last else body, TOP)
+        if last is not None and not self.wants_values:
+            forward += self.agreement.checks(last)
         reverse = self._reverse(body, TOP)
         bars = tuple(self._result_bar(i) for i in self.wrt)
         decisions = Decisions(
@@ -209,6 +216,7 @@ class _Adjoint(Statements):
         own = tuple(s for slot in self.slots.get(("end", block), ()) for s in slot.save)
         for stmt in body:
             if id(stmt) in self.left_out:
+                result.extend(self.agreement.checks(stmt) if block == TOP else ())
                 continue
             if isinstance(stmt, Break):
                 result.extend((*own, *ends, stmt))
