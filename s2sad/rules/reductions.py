@@ -62,6 +62,9 @@ class mean:
     ) -> None:
         if axis is None:
             a_bar += y_bar / a.size
+        elif isinstance(axis, int):
+            share = y_bar / a.shape[axis]
+            a_bar += share if keepdims else np.expand_dims(share, axis)
         elif keepdims:
             a_bar += y_bar / (a.size // y.size)
         else:

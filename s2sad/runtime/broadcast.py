@@ -26,18 +26,21 @@ def sum_to_shape(g: Any, x: Any) -> Any:
     flat = g.flatten()
     inner = 1
     for k in range(x.ndim - 1, -1, -1):
-        n = g.shape[g.ndim - x.ndim + k]
+        at = g.ndim - x.ndim + k
+        n = g.shape[at]
         if x.shape[k] == 1 and n != 1:
-            flat = sum_middle(flat, n, inner)
+            outer = 1
+            for j in range(at):
+                outer *= g.shape[j]
+            flat = sum_middle(flat, outer, n, inner)
         inner *= x.shape[k]
     if flat.size != inner:
-        flat = sum_middle(flat, flat.size // inner, inner)
+        flat = sum_middle(flat, 1, flat.size // inner, inner)
     return flat.reshape(x.shape)
 
 
-def sum_middle(flat: Any, n: int, inner: int) -> Any:
-    """Sum the middle axis of the contiguous data of an `(outer, n, inner)` array."""
-    outer = flat.size // (n * inner)
+def sum_middle(flat: Any, outer: int, n: int, inner: int) -> Any:
+    """Sum the middle axis of the contiguous data of an `(outer, n, inner)` array; of nothing it is zero."""
     out = np.zeros(outer * inner, flat.dtype)
     for o in range(outer):
         for k in range(n):

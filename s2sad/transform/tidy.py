@@ -13,6 +13,7 @@ from s2sad.transform.order import forward_order
 from s2sad.transform.returns import without_last_copies
 from s2sad.transform.shared import shared
 from s2sad.transform.signs import signed
+from s2sad.transform.sizes import sized
 from s2sad.transform.zeros import first_accumulations
 
 _ROUNDS = 8
@@ -34,6 +35,7 @@ def tidy(
         ("dead", lambda f: without_dead_code(f, facts, outputs, silent)),
         ("copies", lambda f: without_copies(f, keep)),
         ("nest", lambda f: nested(f, facts, keep)),
+        ("sizes", lambda f: sized(f, keep)),
         ("signs", lambda f: signed(f, keep)),
         ("merge", merged),
     ]

@@ -80,6 +80,19 @@ def test_the_state_is_the_only_tape():
     assert sum("math.tanh" in line for line in lines) == 1
 
 
+def test_nothing_is_computed_for_its_size():
+    def loss(w, x, y):
+        return np.mean(np.log1p(np.exp(-y * (x @ w))))
+
+    x, y = np.outer(X, W), np.sign(X - 1)
+    for target in ("python", "cpu"):
+        made = s2sad.differentiate(loss, target=target)
+        np.testing.assert_allclose(made.grad(W, x, y), differences(lambda w: loss(w, x, y), W), rtol=1e-6)
+        lines = [line for line in made.source("grad").splitlines() if not line.lstrip().startswith("#")]
+        assert "y.size" in "".join(lines)
+        assert "log1p" not in "".join(lines)
+
+
 def test_nothing_is_kept_that_is_not_read():
     made = s2sad.differentiate(stages, target="python")
     made.grad(W, X)

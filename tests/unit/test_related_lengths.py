@@ -105,3 +105,45 @@ def test_parts_of_other_lengths_are_refused_as_numpy_refuses_them(target):
             s2sad.value_and_grad(fun, argnums=(0, 1), target=target)(*(rng.random(n) for n in lengths))
     checked(turned, rng.random(4), rng.random(4), target=target)
     checked(every_second, rng.random(4), rng.random(3), target=target)
+
+
+def all_products(a, b):
+    return np.sum(a * b)
+
+
+def inner_product(a, b):
+    return np.dot(a, b) + np.sum(a * b)
+
+
+def inside(a, b):
+    return np.sum(np.sin(a[1:-1]) * b)
+
+
+def applied(a, b):
+    return np.sum(np.outer(a, a) @ b)
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+@pytest.mark.parametrize("fun", [all_products, inner_product, inside])
+def test_gradients_refuse_what_the_function_refuses(fun, target):
+    """Also where the gradient itself has no need of the sum that would raise."""
+    rng = np.random.default_rng(4)
+    for n, m in ((4, 2), (9, 8), (8, 16)):
+        if fun is inside and n - 2 == m:
+            continue
+        with pytest.raises(ValueError, match="broadcast|aligned"):
+            fun(rng.random(n), rng.random(m))
+        with pytest.raises(ValueError, match="broadcast|aligned"):
+            s2sad.grad(fun, argnums=(0, 1), target=target)(rng.random(n), rng.random(m))
+    n = 4 if fun is inside else 2
+    checked(fun, rng.random(n), rng.random(2), target=target)
+    if fun is inside:
+        checked(fun, rng.random(3), rng.random(5), target=target)  # one element, spread
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_a_product_of_a_matrix_and_a_vector_that_do_not_fit(target):
+    gradient = s2sad.grad(applied, argnums=(0, 1), target=target)
+    with pytest.raises(ValueError):
+        gradient(np.ones(3), np.ones(4))
+    checked(applied, np.ones(3), np.ones(3), target=target)
