@@ -120,7 +120,7 @@ class Elements:
         assert isinstance(expr.type, Array)
         if expr.type.dims == self.dims and tuple(own) == self.index:
             self.leaves.append(expr)
-        loops = [(axis, self.index.index(at)) for axis, at in enumerate(own) if isinstance(at, Var)]
+        loops = [(k, self.index.index(at)) for k, at in enumerate(own) if isinstance(at, Var) and at in self.index]
         kept, noted = expr, self.lengths
         if any(length_of(expr, axis) is None for axis, _ in loops):
             expr, noted = self.view(expr), self.measured

@@ -131,9 +131,9 @@ def test_gradients_refuse_what_the_function_refuses(fun, target):
     for n, m in ((4, 2), (9, 8), (8, 16)):
         if fun is inside and n - 2 == m:
             continue
-        with pytest.raises(ValueError, match="broadcast|aligned"):
+        with pytest.raises(ValueError, match=r"broadcast|aligned"):
             fun(rng.random(n), rng.random(m))
-        with pytest.raises(ValueError, match="broadcast|aligned"):
+        with pytest.raises(ValueError, match=r"broadcast|aligned"):
             s2sad.grad(fun, argnums=(0, 1), target=target)(rng.random(n), rng.random(m))
     n = 4 if fun is inside else 2
     checked(fun, rng.random(n), rng.random(2), target=target)
