@@ -193,5 +193,3 @@ def leaf_values(tree: Tree, value: Any) -> dict[Tree, Any]:
     for child, part in zip(tree.children, parts, strict=False):
         found |= leaf_values(child, part)
     return found
-
-

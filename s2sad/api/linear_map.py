@@ -176,5 +176,3 @@ def copied_residual(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.copy(order="K")
     return [copied_residual(item) for item in value] if isinstance(value, list) else value
-
-

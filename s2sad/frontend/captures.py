@@ -77,5 +77,3 @@ def pass_captured(lw: Lowerer, captured: list[Captured]) -> list[Any]:
             lw.captured[id(array)] = Captured(var.name, item.read, var)
         passed.append(lw.captured[id(array)].var)
     return passed
-
-

@@ -117,5 +117,3 @@ def displayed(lw: Lowerer, fn: Any, value: Value, node: Any, name: str = "") -> 
     if not (is_inexact(type_of(value)) or name in _OPERANDS or isinstance(fn, np.ufunc)):
         return value
     return call_function(lw, np.array, [value], {}, node)
-
-

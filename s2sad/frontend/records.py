@@ -70,5 +70,3 @@ def called(lw: Lowerer, owner: StructV, args: list[Value], kwargs: dict[str, Val
 
     method = None if isinstance(owner.kind, str) else inspect.getattr_static(owner.kind, "__call__", None)
     return call_function(lw, method, [owner, *args], kwargs, node) if isinstance(method, types.FunctionType) else None
-
-

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import warnings
 from dataclasses import replace
 from typing import Any
@@ -132,19 +133,31 @@ def _expr_stmt(lw: Lowerer, node: Any) -> None:
 
 def _assert(lw: Lowerer, node: Any) -> None:
     test = lower_test(lw, node.test)
-    message = None
-    if isinstance(node.msg, gast.Constant) and isinstance(node.msg.value, str):
-        message = Const(node.msg.value, _text_type(node.msg.value))
     if test is True:
         return
     expr = literal(test) if isinstance(test, bool) else test
-    lw.emit(Assert(expr, message, lw.span(node)))
+    lw.emit(Assert(expr, None if node.msg is None else _message(node.msg), lw.span(node)))
 
 
-def _text_type(text: str) -> Any:
+def _message(node: Any) -> Const:
+    """Return the text of an error: what it says of values is named, `too large: {x}`, as compiled code has no texts."""
     from s2sad.ir.types import Static
 
-    return Static(text)
+    match node:
+        case gast.Constant(value=text):
+            pass
+        case gast.JoinedStr(values=parts):
+            named = (p.value if isinstance(p, gast.Constant) else f"{{{_code(p.value)}}}" for p in parts)
+            text = "".join(map(str, named))
+        case gast.BinOp(left=gast.Constant(value=str(text)), op=gast.Mod()):
+            pass
+        case _:
+            text = _code(node)
+    return Const(text, Static(text))
+
+
+def _code(node: Any) -> str:
+    return ast.unparse(ast.fix_missing_locations(gast.gast_to_ast(node)))
 
 
 def _raise(lw: Lowerer, node: Any) -> bool:
@@ -161,13 +174,7 @@ def raised_class(lw: Lowerer, node: Any) -> tuple[type[BaseException], tuple[Exp
     value = lower_expr(lw, call.func if call else node.exc)
     if not (isinstance(value, StaticV) and isinstance(value.value, type) and issubclass(value.value, BaseException)):
         lw.fail(node, "only an exception class can be raised here", "Write `raise ValueError(…)`.")
-    args: tuple[Expr, ...] = ()
-    if call and call.args and isinstance(call.args[0], gast.Constant):
-        text = call.args[0].value
-        args = (Const(text, _text_type(text)),)
-    elif call and call.args and isinstance(call.args[0], gast.JoinedStr):
-        text = "".join(p.value if isinstance(p, gast.Constant) else "{}" for p in call.args[0].values)
-        args = (Const(text, _text_type(text)),)
+    args = (_message(call.args[0]),) if call and call.args else ()
     assert isinstance(value, StaticV)
     return value.value, args
 

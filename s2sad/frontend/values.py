@@ -338,5 +338,3 @@ def pack(kind: str, items: list[Expr]) -> Pack:
     """Return a display of expressions, typed as a container of their types."""
     types = tuple(item.type for item in items)
     return Pack(kind, tuple(items), Struct(kind, tuple(range(len(items))), types))
-
-

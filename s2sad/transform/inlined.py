@@ -154,6 +154,3 @@ class _Renaming:
             case _:
                 pass
         return map_blocks(made, lambda body: tuple(self.stmt(s) for s in body))
-
-
-

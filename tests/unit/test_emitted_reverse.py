@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -134,6 +135,27 @@ def test_an_exception_names_the_line(mode, target):
     (note,) = caught.value.__notes__
     assert note.startswith("in a derivative of `guarded`")
     assert 'raise ValueError("too large")' in note
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_an_error_keeps_its_text_and_names_its_values(target):
+    def guarded(x):
+        assert x < 5, f"too large: {x:.2f}"
+        if x > 4:
+            raise ValueError("at %g" % x)  # noqa: UP031
+        if x > 3:
+            raise ValueError("no " + str(x))
+        if x > 2:
+            raise ValueError(f"{x} is not below {2}")
+        return x * x
+
+    gradient = s2sad.grad(guarded, target=target)
+    with pytest.raises(AssertionError, match=re.escape("too large: {x}")):
+        gradient(6.0)
+    for value, text in ((4.5, "at %g"), (3.5, "no "), (2.5, "{x} is not below {2}")):
+        with pytest.raises(ValueError, match=re.escape(text)):
+            gradient(value)
+    assert gradient(1.0) == 2.0
 
 
 def test_hessian_through_a_reverse_rule():
