@@ -270,6 +270,8 @@ def hvp(
     target = target_of(fun, target)
     gradient = _gradient_of(fun, tuple(argnums) if isinstance(argnums, list) else argnums, options, target)
     store = forward_of(gradient, options or Options(), target)
+    if not isinstance(primals, tuple | list):
+        raise ArgumentError(f"hvp takes its primals as a tuple or a list, not a {type(primals).__name__}")
     values = store.binder.bind(tuple(primals), {})
     places = store.binder.places(gradient.argnums, values)
     if not isinstance(tangents, tuple | list) or len(tangents) != len(places):

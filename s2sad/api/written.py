@@ -126,7 +126,7 @@ def _names(fun: Any) -> list[str]:
     try:
         parameters = inspect.signature(fun).parameters.values()
     except (TypeError, ValueError):
-        return ["x0"]
+        return ["*x"]
     names = [p.name for p in parameters if p.kind in _REQUIRED and p.default is p.empty]
     return [f"{n}_" if keyword.iskeyword(n) else n for n in names] or ["x0"]
 
@@ -142,12 +142,19 @@ def _partial(fun: functools.partial[Any]) -> Callable[..., Any]:
     for name, parameter in signature.parameters.items():
         if parameter.kind not in (*_REQUIRED, parameter.KEYWORD_ONLY):
             raise ArgumentError(f"a partial function that takes `*{name}` has no source of its own")
+        by_name = parameter.kind is parameter.KEYWORD_ONLY
         if name in fun.keywords:
             values[f"given_{name}"] = fun.keywords[name]
             passed.append(f"{name}=given_{name}")
-        elif parameter.default is parameter.empty:
-            parameters.append(name)
-            passed.append(name)
+            continue
+        if by_name and "*" not in parameters:
+            parameters.append("*")
+        word = name
+        if parameter.default is not parameter.empty:
+            values[f"default_{name}"] = parameter.default
+            word = f"{name}=default_{name}"
+        parameters.append(word)
+        passed.append(f"{name}={name}" if by_name else name)
     listed = ", ".join(parameters)
     return _defined(fun.func, listed, f"function({', '.join([*given, *passed])})", values)
 
