@@ -62,7 +62,8 @@ def _is_weak(kind: Any) -> bool:
 
 def legalised(fn: Function, single: bool) -> Function:
     """Return `fn` as a device compiles it; `single`: literals are of single precision."""
-    return replace(fn, body=_block(fn.body, single))
+    params = tuple(replace(param, default=None) for param in fn.params)  # a kernel is given everything
+    return replace(fn, params=params, body=_block(fn.body, single))
 
 
 def _block(body: tuple[Stmt, ...], single: bool) -> tuple[Stmt, ...]:

@@ -139,7 +139,14 @@ class Printer(astunparse.Unparser):
     # ---- statements ----
 
     def _FunctionDef(self, t: Node) -> None:
-        self.fill(f"def {t.name}({', '.join(param.id for param in t.args.args)})")
+        self.fill(f"def {t.name}(")
+        plain = len(t.args.args) - len(t.args.defaults)
+        for position, param in enumerate(t.args.args):
+            self.write((", " if position else "") + param.id)
+            if position >= plain:
+                self.write("=")
+                self.dispatch(t.args.defaults[position - plain])
+        self.write(")")
         self.enter()
         body = t.body
         if isinstance(body[0], gast.Expr) and isinstance(body[0].value, gast.Constant):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 from typing import Any, assert_never
 
@@ -57,6 +58,7 @@ def function(fn: ir.Function, names: Names) -> Node:
         gast.Name(id=param.name, ctx=gast.Param(), annotation=None, type_comment=None)
         for param in fn.params
     ]
+    given = [param.default for param in itertools.takewhile(lambda p: p.default is not None, reversed(fn.params))]
     node = gast.FunctionDef(
         name=fn.name,
         args=gast.arguments(
@@ -66,7 +68,7 @@ def function(fn: ir.Function, names: Names) -> Node:
             kwonlyargs=[],
             kw_defaults=[],
             kwarg=None,
-            defaults=[],
+            defaults=[expression(value, names) for value in reversed(given) if value is not None],
         ),
         body=_filled(body),
         decorator_list=[],

@@ -20,7 +20,7 @@ from s2sad.frontend.optional import KindFound, optional_names
 from s2sad.frontend.source import Source, source_of, unwrap
 from s2sad.frontend.statements import lower_block
 from s2sad.frontend.texts import changing_texts
-from s2sad.frontend.values import StaticV, StructV, V, Value, const, join_types, leaves_of, rebuild, type_of
+from s2sad.frontend.values import StaticV, StructV, V, Value, const, join_types, leaves_of, literal, rebuild, type_of
 from s2sad.ir.nodes import CallStmt, Const, Expr, Function, Param, Return, Stmt, Var
 from s2sad.ir.types import ListOf, Static, Struct, Type
 from s2sad.ir.walk import map_blocks
@@ -129,6 +129,22 @@ def _calls_itself(instance: Instance) -> bool:
     )
 
 
+def _literal_defaults(args: Any) -> dict[str, Const]:
+    """Return the defaults of parameters that are numbers, as the text has them."""
+    named = [*args.posonlyargs, *args.args]
+    pairs = [*zip(named[len(named) - len(args.defaults) :], args.defaults, strict=True),
+             *zip(args.kwonlyargs, args.kw_defaults, strict=True)]  # fmt: skip
+    found: dict[str, Const] = {}
+    for name, node in pairs:
+        try:
+            value = gast.literal_eval(node)
+        except (ValueError, TypeError):
+            continue
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            found[name.id] = literal(value)
+    return found
+
+
 def _lower_into(
     ctx: Context, instance: Instance, source: Source, names: list[str], types: tuple[Type, ...], env: dict[str, Value]
 ) -> bool:
@@ -140,10 +156,12 @@ def _lower_into(
         optional=optional_names(source.node), texts=changing_texts(source.node),
     )  # fmt: skip
     entered = next(iter(ctx.instances.values())) is instance
+    literals = _literal_defaults(source.node.args)
     source = replace(source, node=with_arrays(source.node))
     for name, kind in zip(names, types, strict=True):
         leaves = _parameter_leaves(lw, name, kind)
-        params.extend(Param(leaf.name, leaf.type) for leaf in leaves)
+        default = literals.get(name) if entered else None
+        params.extend(Param(leaf.name, leaf.type, default if leaf.name == name else None) for leaf in leaves)
         lw.env[name] = identified(_given(rebuild(kind, list(leaves))), None if entered else OF_THE_CALLER)
     bottomed = _lower_body(lw, source.node) or lw.bottomed
     if not lw.results:

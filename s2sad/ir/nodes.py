@@ -247,10 +247,11 @@ Stmt = (
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """A parameter and its type."""
+    """A parameter and its type, and the number that it is where none is given."""
 
     name: str
     type: Type
+    default: Const | None = None
 
 
 @dataclass(frozen=True, slots=True)

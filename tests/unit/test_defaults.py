@@ -1,4 +1,4 @@
-"""Callables without a source of their own: partial functions with defaults and keywords, builtins of any count."""
+"""Defaults, keywords and counts of arguments: of partial functions, builtins and emitted functions."""
 
 from __future__ import annotations
 
@@ -42,3 +42,19 @@ def test_builtins_of_any_number_of_arguments(target):
 def test_hvp_takes_its_primals_together():
     with pytest.raises(s2sad.ArgumentError, match="primals as a tuple or a list, not a float"):
         s2sad.hvp(lambda x: x**3, 1.0, 1.0)
+
+
+def test_emitted_functions_keep_defaults_that_are_numbers():
+    def decay(x, rate=0.5, *, steps=3, shift=-1e-3):
+        for _ in range(steps):
+            x = x - rate * x + shift
+        return x
+
+    made = s2sad.differentiate(decay, target="python")
+    assert made.grad(2.0) == pytest.approx(0.125)
+    assert "def decay_grad(x, rate=0.5, steps=3, shift=-0.001):" in made.source("grad")
+    scope: dict[str, object] = {}
+    exec(made.source("value_and_grad"), scope)
+    value, slope = scope["decay_value_and_grad"](2.0)  # type: ignore[operator]
+    assert value == pytest.approx(decay(2.0))
+    assert slope == pytest.approx(0.125)
