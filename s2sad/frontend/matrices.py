@@ -14,6 +14,7 @@ import numpy as np
 
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.values import StaticV, V, Value
+from s2sad.ir.types import Array
 
 _ROW_READERS = frozenset({"sum", "len", "enumerate", "zip", "min", "max", "abs", "list", "tuple", "sorted"})
 
@@ -146,7 +147,10 @@ def lowered_row(lw: Lowerer, value: Value, node: Any) -> Value:
     from s2sad.frontend.displays import array_of
     from s2sad.frontend.expressions import as_expr
 
-    row = call_function(lw, np.array, [array_of(lw, value, node)], {"dtype": StaticV(float)}, node)
+    row = array_of(lw, value, node)
+    kind = row.expr.type if isinstance(row, V) else None
+    if not (isinstance(kind, Array) and kind.dtype == "float64"):
+        row = call_function(lw, np.array, [row], {"dtype": StaticV(float)}, node)
     return V(lw.atom(as_expr(lw, row, node), "row", lw.span(node)))
 
 

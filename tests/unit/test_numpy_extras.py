@@ -40,12 +40,6 @@ def matrices_transposed(m):
     return np.sum(both.mT[:, 0] * 3)
 
 
-def an_argument_deleted(m):
-    y = m * 2
-    del m
-    return np.sum(y**2)
-
-
 def two_contexts_at_once(x):
     with np.errstate(divide="ignore"), np.printoptions(precision=3):
         y = np.log(np.abs(x))
@@ -106,7 +100,7 @@ def a_table_of_pairs(x):
 
 PROGRAMS = [
     (a_product_of_polynomials, X), (sums_of_segments, X), (windows_over_an_array, X), (appended_along_an_axis, M),
-    (a_weighted_covariance, M), (matrices_transposed, M), (an_argument_deleted, M), (two_contexts_at_once, X),
+    (a_weighted_covariance, M), (matrices_transposed, M), (two_contexts_at_once, X),
     (a_chebyshev_series, X), (legendre_series, X), (a_power_series, X), (a_hermite_series, X),
     (a_table_of_coefficients, X), (a_table_of_places, X), (a_table_of_pairs, V),
 ]  # fmt: skip
