@@ -257,7 +257,7 @@ def test_the_file_is_never_run(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "evil.py").write_text(EVIL)
     assert "def good_grad(x):" in emit_text("evil.py", "good")
-    assert "def other_grad(x, k):" in emit_text("evil.py", "other")
+    assert "def other_grad(x, k=2.0):" in emit_text("evil.py", "other")
     with pytest.raises(UnsupportedSyntaxError, match=r"not defined(.|\n)*evil.py:\d+:16(.|\n)*--import"):
         emit_text("evil.py", "reads")
     with pytest.raises(UnsupportedSyntaxError, match=r"what `decorated` is(.|\n)*--import"):
