@@ -98,7 +98,6 @@ EXPANDED: dict[Any, tuple[Any, ...]] = {
     ),
     np.polymul: (case(V, values(2)), case(values(2), W)),
     np.poly: (case(V), case(values(3))),
-    np.lib.stride_tricks.sliding_window_view: (case(V, 2), case(M, 2, axis=1)),
     np.polynomial.polynomial.polyval: (case(0.3, V), case(V, W)),
     np.polynomial.chebyshev.chebval: (case(0.3, V), case(V, W)),
     np.polynomial.legendre.legval: (case(0.3, V), case(V, W)),

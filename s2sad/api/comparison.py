@@ -75,7 +75,6 @@ def compared(fun: Callable[..., Any], args: Sequence[Any], names: Sequence[str],
 
 
 def _parameters(fun: Callable[..., Any]) -> tuple[str, ...]:
-
     return tuple(own_signature(fun).parameters)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from s2sad.api.flatten import Finish, Match, Result, finisher, matcher
 from s2sad.api.guards import Guard, both, guard
 from s2sad.api.known import lowered
-from s2sad.api.notes import note_place
+from s2sad.api.notes import called
 from s2sad.api.plan import Entry, Request, entry, split_aux
 from s2sad.api.specialise import Store
 from s2sad.api.structure import Tree, inexact_leaves
@@ -45,12 +45,7 @@ class Forward:
             self.pushed[wrt] = self._specialise(wrt)
         pushed = self.pushed[wrt]
         given = (*values, *pushed.entry.captured.read(), *(dots[leaf] for leaf in wrt))
-        try:
-            flat = pushed.entry.call(*given)
-        except Exception as error:
-            note_place(pushed.entry, error)
-            raise
-        return pushed.finish(flat, given)
+        return pushed.finish(called(pushed.entry, given), given)
 
     def _specialise(self, wrt: tuple[Tree, ...]) -> Pushed:
         options = self.request.options

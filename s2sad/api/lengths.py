@@ -15,14 +15,16 @@ import numpy as np
 
 from s2sad.api.flatten import matcher
 from s2sad.api.structure import Tree
+from s2sad.ir.shapes import UNEQUAL
 from s2sad.ir.types import Array, Dim, Struct, Sym, Type
+from s2sad.runtime import sum_to_shape
 
 Trees = tuple[Tree, ...]
 S = TypeVar("S")
 
 _REACHES = (0, 8)
 """How far apart lengths may lie that are taken to belong together: not at all, then as far as borders are wide."""
-_SPREADING, _CHECKING = "sum_to_shape(", "could not be broadcast together"
+_SPREADING = f"{sum_to_shape.__name__}("
 
 
 def clearest(build: Callable[[Trees], S], text_of: Callable[[S], str], trees: Trees, values: Sequence[Any]) -> S:
@@ -43,7 +45,7 @@ def clearest(build: Callable[[Trees], S], text_of: Callable[[S], str], trees: Tr
 
 def _doubts(text: str) -> tuple[int, int]:
     """Count where a text asks for lengths: whether an operand was spread, and whether lengths agree at all."""
-    return text.count(_SPREADING), text.count(_CHECKING)
+    return text.count(_SPREADING), text.count(UNEQUAL)
 
 
 def related(trees: Trees, values: Sequence[Any], reach: int) -> Trees | None:

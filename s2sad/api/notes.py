@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from s2sad.errors import NOWHERE, S2SADError, Span
 
@@ -14,7 +15,16 @@ _NEAR = 12
 """How many emitted lines above one that has no place of its own are asked for theirs."""
 
 
-def note_place(made: Entry, error: Exception) -> None:
+def called(made: Entry, leaves: Sequence[Any]) -> Any:
+    """Call a derivative; what it raises gets its note."""
+    try:
+        return made.call(*leaves)
+    except Exception as error:
+        _note_place(made, error)
+        raise
+
+
+def _note_place(made: Entry, error: Exception) -> None:
     """Add a note to an exception that a derivative raised, unless it says already where."""
     if isinstance(error, S2SADError) or any(_MARK in note for note in getattr(error, "__notes__", ())):
         return

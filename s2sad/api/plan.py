@@ -15,7 +15,7 @@ from s2sad.api.flatten import Finish, Match, Result, finisher, matcher
 from s2sad.api.fresh import unshared
 from s2sad.api.guards import Guard, both, guard
 from s2sad.api.intermediates import recorded
-from s2sad.api.notes import note_place
+from s2sad.api.notes import called
 from s2sad.api.options import Options, nans_are_checked
 from s2sad.api.signature import Place, label
 from s2sad.api.structure import Tree, child_values, inexact_leaves, kind_text, rebuild, tree_of
@@ -244,12 +244,7 @@ class Plan:
         """Return the structured results for the leaves of one call."""
         if self.entry.captured.items:
             leaves += self.entry.captured.read()
-        try:
-            flat = self.entry.call(*leaves)
-        except Exception as error:
-            note_place(self.entry, error)
-            raise
-        return self.finish(flat, leaves)
+        return self.finish(called(self.entry, leaves), leaves)
 
 
 def plan_of(request: Request, kind: str, trees: tuple[Tree, ...], chosen: Sequence[Tree], single: bool) -> Plan:

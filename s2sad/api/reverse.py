@@ -12,7 +12,7 @@ from s2sad.api.flatten import Finish, Match, Result, finisher, matcher
 from s2sad.api.guards import Guard, both, guard
 from s2sad.api.lengths import clearest
 from s2sad.api.linear_map import MapProgram, copied_residual, owned
-from s2sad.api.notes import note_place
+from s2sad.api.notes import called
 from s2sad.api.pieces import Half
 from s2sad.api.plan import Entry, Request, entry, split_aux
 from s2sad.api.specialise import Store
@@ -38,11 +38,7 @@ class Reverse:
     def run(self, leaves: tuple[Any, ...]) -> tuple[tuple[Any, ...], Pullback]:
         """Run the primal once; return (output[, aux]) and the pullback with its own residuals."""
         leaves += self.forward.captured.read()
-        try:
-            flat = self.forward.call(*leaves)
-        except Exception as error:
-            note_place(self.forward, error)
-            raise
+        flat = called(self.forward, leaves)
         outputs = list(self.forward.output.leaves())
         residual_count = getattr(self.forward.derivative, "residual_count", 0) if self.wrt else 0
         many = len(outputs) + residual_count != 1
@@ -93,12 +89,7 @@ class Pullback:
             for leaf in inexact_leaves(self.output)
         ]
         consumed = [copied_residual(value) for value in self.residuals]  # the adjoint may use them up
-        try:
-            flat = made.call(*consumed, *given)
-        except Exception as error:
-            note_place(made, error)
-            raise
-        return finish(flat, ())
+        return finish(called(made, (*consumed, *given)), ())
 
 
 def reverse_store(request: Request) -> Store[Reverse]:

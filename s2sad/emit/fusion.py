@@ -10,8 +10,8 @@ from s2sad.analysis.sharing import Apart
 from s2sad.emit.elements import is_view
 from s2sad.errors import NOWHERE, Span
 from s2sad.frontend.values import literal
-from s2sad.ir.nodes import Apply, Assign, Comment, Expr, For, If, Index, Raise, Stmt, Store, Var
-from s2sad.ir.shapes import SHAPES
+from s2sad.ir.nodes import Apply, Assign, Comment, Expr, For, Index, Stmt, Store, Var
+from s2sad.ir.shapes import SHAPES, refused_if
 from s2sad.ir.types import Array, Dim, Scalar
 from s2sad.ir.views import is_advanced
 from s2sad.ir.walk import bound, children, exprs_of, map_blocks, map_children, map_exprs, root_of, statements
@@ -142,8 +142,7 @@ class _Fusion:
                 if pair not in known:
                     known.add(pair)
                     test = Apply(operator.ne, (first, second), Scalar("bool", weak=True))
-                    message = literal_text("operands could not be broadcast together")
-                    checks.append(If(test, (Raise(ValueError, (message,), span),), (), span))
+                    checks.append(refused_if(test, span))
         body: tuple[Stmt, ...] = tuple(self.body)
         first = self.nests[0]
         for var, stop in reversed(list(zip(first.index, first.bounds, strict=True))):
@@ -170,14 +169,6 @@ def _root(element: Index) -> str:
     root = root_of(element)
     assert root is not None
     return root.name
-
-
-def literal_text(text: str) -> Expr:
-    """Return a string as an expression."""
-    from s2sad.ir.nodes import Const
-    from s2sad.ir.types import Static
-
-    return Const(text, Static(text))
 
 
 def _elements_read(stmt: Stmt) -> list[Index]:

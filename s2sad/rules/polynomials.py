@@ -67,8 +67,11 @@ class vander:
 
 @expands(np.polymul)
 def polymul(a1: Any, a2: Any) -> Any:
-    """Return the coefficients of a product; leading zeros, which NumPy drops, are kept."""
-    return np.convolve(np.atleast_1d(a1), np.atleast_1d(a2))
+    """Return the coefficients of a product; leading zeros are refused, since NumPy drops them."""
+    first, second = np.atleast_1d(a1), np.atleast_1d(a2)
+    if (first.size > 1 and first[0] == 0) or (second.size > 1 and second[0] == 0):
+        raise ValueError("polymul drops leading zeros: np.convolve multiplies polynomials that have some")
+    return np.convolve(first, second)
 
 
 @expands(np.poly)

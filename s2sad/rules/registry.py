@@ -134,7 +134,7 @@ MATH_NAMES = {
 _TABLES = (
     "elementwise", "constants", "reductions", "scans", "linalg", "decompositions", "factors", "spectral", "shaping",
     "diagonals", "joining", "contractions", "polynomials", "helpers", "expansions", "products", "rearranging",
-    "windows", "series", "places", "writing", "creation", "numbers", "masked", "statistics", "ranks", "fft",
+    "series", "places", "writing", "creation", "numbers", "masked", "statistics", "ranks", "fft",
 )  # fmt: skip
 _loaded: list[str] = []
 

@@ -13,13 +13,13 @@ import numpy as np
 from s2sad.frontend.infer import is_elementwise
 from s2sad.frontend.values import literal
 from s2sad.ir import ops
-from s2sad.ir.nodes import Apply, Const, Expr, If, Raise, Stmt, Var
-from s2sad.ir.types import Array, Dim, Scalar, Static, Sym, not_one
+from s2sad.ir.nodes import Apply, Expr, Stmt, Var
+from s2sad.ir.shapes import refused_if
+from s2sad.ir.types import Array, Dim, Scalar, Sym, not_one
 from s2sad.ir.walk import exprs_of, subexpressions
 
 _BOOL = Scalar("bool", weak=True)
 _SIZE = Scalar("int64", weak=True)
-_MESSAGE = "operands could not be broadcast together"
 
 
 class Agreement:
@@ -47,8 +47,7 @@ class Agreement:
             if test is None or frozenset({first, second}) in self.asked:
                 continue
             self.asked.add(frozenset({first, second}))
-            message = Const(_MESSAGE, Static(_MESSAGE))
-            made.append(If(test, (Raise(ValueError, (message,), stmt.span),), (), stmt.span))
+            made.append(refused_if(test, stmt.span))
         return made
 
     def _differ(self, first: Dim, second: Dim) -> Expr | None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import s2sad
-from tests.differences import differences
+from tests.differences import assert_derivatives, differences
 
 TWO = np.float64(2.0)
 STEEP = np.float64(2.5)
@@ -206,14 +206,7 @@ PROGRAMS = [
 @pytest.mark.parametrize("target", ["python", "cpu"])
 @pytest.mark.parametrize(("fun", "x"), PROGRAMS)
 def test_value_gradient_and_tangent(fun, x, target):
-    bar = differences(fun, x)
-    given, want = x.copy(), fun(x.copy())
-    value, gradient = s2sad.value_and_grad(fun, target=target)(given)
-    np.testing.assert_allclose(value, want, rtol=1e-12)
-    np.testing.assert_allclose(gradient, bar, rtol=1e-6, atol=1e-7)
-    _, out_dot = s2sad.jvp(fun, (given,), (np.cos(x),), target=target)
-    np.testing.assert_allclose(out_dot, np.sum(bar * np.cos(x)), rtol=1e-6, atol=1e-7)
-    np.testing.assert_array_equal(given, x)
+    assert_derivatives(fun, x, target)
 
 
 def roots_of_positive_parts(x):

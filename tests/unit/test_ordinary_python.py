@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from numba import prange
 
-import s2sad
+from tests.differences import assert_derivatives
 
 X = np.array([0.5, 0.9, 1.1, 0.3])
 LOG = logging.getLogger("ordinary")
@@ -165,11 +165,4 @@ PROGRAMS = [
 @pytest.mark.parametrize("target", ["python", "cpu"])
 @pytest.mark.parametrize("fun", PROGRAMS)
 def test_value_tangent_and_gradient(fun, target):
-    bar = np.array([(fun(X + e) - fun(X - e)) / 2e-6 for e in 1e-6 * np.eye(4)])
-    given, want = X.copy(), fun(X.copy())
-    value, gradient = s2sad.value_and_grad(fun, target=target)(given)
-    np.testing.assert_allclose(value, want, rtol=1e-12)
-    np.testing.assert_allclose(gradient, bar, rtol=1e-6, atol=1e-7)
-    _, out_dot = s2sad.jvp(fun, (given,), (np.arange(4.0),), target=target)
-    np.testing.assert_allclose(out_dot, bar @ np.arange(4.0), rtol=1e-6, atol=1e-7)
-    np.testing.assert_array_equal(given, X)
+    assert_derivatives(fun, X, target)
