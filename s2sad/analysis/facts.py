@@ -94,7 +94,8 @@ class Facts:
         if name not in self._effects:
             self._effects[name] = False
             self._effects[name] = any(
-                isinstance(s, Effect | Raise | Assert) or (isinstance(s, CallStmt) and self.has_effects(s.callee))
+                (isinstance(s, Effect | Raise | Assert) and popped_from(s) is None)
+                or (isinstance(s, CallStmt) and self.has_effects(s.callee))
                 for s in statements(self.functions[name].body)
             )
         return self._effects[name]

@@ -8,11 +8,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from s2sad.analysis.bounds import accumulators, lower_bounds
 from s2sad.analysis.facts import Facts
 from s2sad.api.nested import context
 from s2sad.api.options import Options, nans_are_checked
 from s2sad.api.written import entered
-from s2sad.backends.base import Module
+from s2sad.backends.base import Hints, Module
 from s2sad.emit.legal import legalised
 from s2sad.emit.loops import looped
 from s2sad.emit.names import Names
@@ -92,6 +93,7 @@ def derive(
         cache=bool(getattr(options, "cache", True)),
         debug=getattr(options, "debug", False) == "gdb",
         source_map=_source_map(text, parts, spans),
+        hints={name: _hints(fn, derived.prepared.get(name)) for name, fn in functions.items()},
     )
     return Derivative(
         module, text, derived.instance.result, derived.residuals, tuple(derived.instance.captured), derived,
@@ -108,6 +110,14 @@ def _looped(derived: Derived, target: str, options: Any) -> dict[str, Function]:
         return derived.functions
     facts = Facts(derived.functions)
     return {name: looped(fn, facts) for name, fn in derived.functions.items()}
+
+
+def _hints(fn: Function, primal: Function | None) -> Hints:
+    """Say what holds of a function's names, given the one that it is the derivative of."""
+    if primal is None:
+        return Hints()
+    own = frozenset(names_in(primal.body) | {p.name for p in primal.params})
+    return Hints(lower_bounds(fn, lower_bounds(primal)), accumulators(fn, own))
 
 
 def _head(fun: Any) -> Span | None:

@@ -24,6 +24,7 @@ S = TypeVar("S")
 
 _REACHES = (0, 8)
 """How far apart lengths may lie that are taken to belong together: not at all, then as far as borders are wide."""
+_DIAGONAL = f"{np.eye.__name__}("
 _SPREADING = f"{sum_to_shape.__name__}("
 
 
@@ -32,7 +33,7 @@ def clearest(build: Callable[[Trees], S], text_of: Callable[[S], str], trees: Tr
     made = build(trees)
     unsure = _doubts(text_of(made))
     for reach in _REACHES:
-        asked = unsure[0] or (unsure[1] and not reach)
+        asked = unsure[0] or (any(unsure) and not reach)
         known = related(trees, values, reach) if asked else None
         if known is None:
             continue
@@ -43,9 +44,9 @@ def clearest(build: Callable[[Trees], S], text_of: Callable[[S], str], trees: Tr
     return made
 
 
-def _doubts(text: str) -> tuple[int, int]:
-    """Count where a text asks for lengths: whether an operand was spread, and whether lengths agree at all."""
-    return text.count(_SPREADING), text.count(UNEQUAL)
+def _doubts(text: str) -> tuple[int, int, int]:
+    """Count where a text asks for lengths: was an operand spread, do lengths agree at all, is a matrix square."""
+    return text.count(_SPREADING), text.count(UNEQUAL), text.count(_DIAGONAL)
 
 
 def related(trees: Trees, values: Sequence[Any], reach: int) -> Trees | None:

@@ -14,6 +14,19 @@ Target = Literal["python", "cpu"]
 
 
 @dataclass(frozen=True)
+class Hints:
+    """What is known of a function's names and cannot be said in its text.
+
+    Attributes:
+        least: the least value of whole numbers: indices that are not negative need no wrap-around.
+        sums: real numbers whose sums have no order of their own.
+    """
+
+    least: Mapping[str, int] = field(default_factory=dict[str, int])
+    sums: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
 class Module:
     """The text of one derivative, and every object that the text needs.
 
@@ -30,6 +43,7 @@ class Module:
         error_model: Numba's option of that name.
         cache: whether machine code is kept on disk.
         source_map: the user's span for each line of `text`, where known.
+        hints: by function, what the compiler may rely on.
         debug: compile without optimisation and with the lines of `text`, for gdb; nothing is kept on disk.
     """
 
@@ -46,6 +60,7 @@ class Module:
     cache: bool = True
     source_map: Mapping[int, Span] = field(default_factory=dict[int, Span])
     debug: bool = False
+    hints: Mapping[str, Hints] = field(default_factory=dict[str, Hints])
 
 
 @dataclass(frozen=True)

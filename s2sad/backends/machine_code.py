@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from s2sad.backends import store
+from s2sad.backends import store, vector_math
 from s2sad.errors import CacheError
 
 _compiler: Any = importlib.import_module("numba.core.compiler")
@@ -78,7 +78,7 @@ class MachineCode:
     def _key(self, sig: Any, codegen: Any) -> str:
         args = getattr(sig, "args", sig)
         types = ", ".join(str(one) for one in args)
-        return f"{self._fingerprint} ({types}) {codegen.magic_tuple()} {store.versions()}"
+        return f"{self._fingerprint} ({types}) {codegen.magic_tuple()} {store.versions()} {vector_math.available()}"
 
     def _path(self, key: str) -> Path:
         short = hashlib.sha256(key.encode()).hexdigest()[:16]

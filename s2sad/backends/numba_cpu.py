@@ -15,6 +15,7 @@ from typing import Any, cast
 from s2sad.backends import scipy_special, store
 from s2sad.backends.base import Loaded, Module
 from s2sad.backends.fingerprint import fingerprint, globals_used, is_library
+from s2sad.backends.lowering import Pipeline
 from s2sad.backends.machine_code import keep
 from s2sad.errors import CompileError, S2SADError, Span
 
@@ -62,6 +63,7 @@ def _load(stem: str, module: Module) -> Loaded:
     if module.debug:
         options |= {"debug": True, "_dbg_optnone": True}
     for name in module.functions:
+        namespace[name].hints = module.hints.get(name)
         dispatcher = _numba.njit(**options)(namespace[name])
         namespace[name] = keep(dispatcher, f"{stem}.{name}", stem) if cache else dispatcher
     entry = namespace[module.entry]
@@ -134,7 +136,7 @@ def _dispatcher(
 
 
 def _options(fastmath: Fastmath, error_model: str, parallel: bool) -> dict[str, Any]:
-    options: dict[str, Any] = {"error_model": error_model}
+    options: dict[str, Any] = {"error_model": error_model, "pipeline_class": Pipeline}
     if fastmath:
         options["fastmath"] = fastmath if isinstance(fastmath, bool) else set(fastmath)
     if parallel:

@@ -150,9 +150,9 @@ class _Adjoint(Statements):
     def _check_control(self) -> None:
         """Begin again if the reverse sweep follows control flow that was not prepared for it.
 
-        What restores a value must be reached as often, and on the same paths, as what saved it. On a device
-        a condition that both sweeps evaluate must not decide that: contracted to fused operations in one
-        sweep only, `a*b > c` may come out differently in the other.
+        What restores a value must be reached as often, and on the same paths, as what saved it. A condition
+        that both sweeps evaluate must not decide that: contracted to fused operations, or with `exp` of
+        several elements at once, in one sweep only, `a*b > c` may come out differently in the other.
         """
         saved: set[Span] = set()
         reversed_: set[Span] = set()
@@ -164,7 +164,7 @@ class _Adjoint(Statements):
             if restores and not self._active_inside(stmt):
                 reversed_.add(stmt.span)
             counts = any(self.prepared.counts.get(id(s)) for s in inside)
-            if self.device and isinstance(stmt, If) and not isinstance(stmt.test, Var) and _rounds(stmt.test):
+            if isinstance(stmt, If) and not isinstance(stmt.test, Var) and _rounds(stmt.test):
                 if restores or counts:
                     saved.add(stmt.span)
         if saved - self.saved or reversed_ - self.reversed_:

@@ -187,6 +187,9 @@ class Cotangents:
             g = self._masked(g)
             self.push(expr.args[0], build(ops.transpose, g) if isinstance(g.type, Array) else g)
             return
+        if expr.fn is np.trace and not expr.static and _is_square_product(expr.args[0]):
+            self._push_trace_of_product(expr.args[0], g)
+            return
         rule = rule_for(expr, self.span)
         match rule:
             case Elementwise():
@@ -195,6 +198,16 @@ class Cotangents:
                 self._push_structured(rule, expr, g)
             case Constant():
                 return
+
+    def _push_trace_of_product(self, product: Any, g: Expr) -> None:
+        """The trace of `a @ b` is the sum of `a * b.T`: no product, and no identity, is needed for its adjoint."""
+        a, b = product.args
+        g = self.name(self._masked(g), "trace_bar")
+        a_part = times(g, build(ops.transpose, self.value(b, 1))) if self.is_active(a) else None
+        b_part = times(g, build(ops.transpose, self.value(a, 1))) if self.is_active(b) else None
+        for arg, part in ((a, a_part), (b, b_part)):
+            if part is not None:
+                self.push(arg, self._dtype(part, arg.type))
 
     def _push_where(self, expr: Apply, g: Expr) -> None:
         """Each side takes the cotangent where it was chosen, and exactly nothing elsewhere.
@@ -540,6 +553,17 @@ def _plain_index(expr: Index) -> bool:
         )
         for i in expr.index
     )  # fmt: skip
+
+
+def _is_square_product(expr: Expr) -> bool:
+    """Say whether this is `a @ b` of two real matrices, as many rows as columns."""
+    return (
+        isinstance(expr, Apply)
+        and expr.fn in (operator.matmul, np.matmul, np.dot)
+        and all(isinstance(a.type, Array) and len(a.type.dims) == 2 and not is_complex(a.type) for a in expr.args)
+        and isinstance(expr.type, Array)
+        and expr.type.dims[0] == expr.type.dims[1]
+    )
 
 
 def _is_cheap(expr: Expr) -> bool:

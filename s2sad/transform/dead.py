@@ -143,7 +143,8 @@ class _Needed:
             case CallStmt(targets, callee, args):
                 written = [root_of(args[i]) for i in self.facts.writes(callee)]
                 names = [t.name for t in targets] + [r.name for r in written if r is not None]
-                return any(self._wanted(n) for n in names) or not names
+                speaks = not self.silent and self.facts.has_effects(callee)
+                return any(self._wanted(n) for n in names) or not names or speaks
             case _:
                 return True
 

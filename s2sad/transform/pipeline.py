@@ -45,6 +45,8 @@ class Derived:
     """The primal functions, by name."""
     decisions: dict[str, Decisions] = field(default_factory=dict[str, Decisions])
     """By primal function, what its adjoint saves and why: for reports."""
+    prepared: dict[str, Function] = field(default_factory=dict[str, Function])
+    """By derivative, the function that it is the derivative of, its names as they stand in the derivative."""
 
 
 class Deriver:
@@ -62,6 +64,7 @@ class Deriver:
         """The functions whose tangents are being written."""
         self.finished: dict[str, Function] = {}
         self.decisions: dict[str, Decisions] = {}
+        self.prepared: dict[str, Function] = {}
 
     # ---- reverse ----
 
@@ -82,6 +85,7 @@ class Deriver:
             own, wrt, self.facts, self.callee_adjoint, False, results, wants_values=False, device=self.ctx.device
         )
         self.decisions.setdefault(callee, made.decisions)
+        self.prepared[name] = made.primal
         shadows = [bar for i, bar in zip(wrt, made.bars, strict=True) if isinstance(fn.params[i].type, Array | ListOf)]
         scalars = [
             bar for i, bar in zip(wrt, made.bars, strict=True) if not isinstance(fn.params[i].type, Array | ListOf)
@@ -171,6 +175,7 @@ class Deriver:
         if split:
             return self._split(instance, made, mode)
         name = self.ctx.unique(f"{base}_{mode}")
+        self.prepared[name] = made.primal
         sections, values = self._with_values(made, wanted)
         outputs = (*values, *made.bars) if wanted else made.bars
         params = (*made.primal.params, *(Param(s.name, s.type) for s in made.seeds))
@@ -203,12 +208,14 @@ class Deriver:
         residuals = _residuals(made)
         if mode == "bwd":
             name = self.ctx.unique(f"{instance.name}_bwd")
+            self.prepared[name] = fn
             params = (*(Param(r.name, r.type) for r in residuals), *(Param(s.name, s.type) for s in made.seeds))
             body = (*made.reverse, Return(made.bars, fn.span))
             doc = f"Adjoint sweep of `{instance.name}` from what `{instance.name}_fwd` kept."
             whole = Function(name, params, body, tuple(b.type for b in made.bars), doc, fn.span)
             return self._done(name, tidy(whole, self.facts, _names_of(fn)), instance, len(residuals))
         name = self.ctx.unique(f"{instance.name}_fwd")
+        self.prepared[name] = fn
         forward: list[Stmt] = [*_private_copies(fn, self.facts), *_placeholders(made, residuals), *made.forward]
         values: list[Expr] = []
         kept = {r.name for r in residuals}
@@ -230,6 +237,7 @@ class Deriver:
         alias.check(fn, self.facts, only_unsure=True)
         self.inside = frozenset({instance.name})
         name = self.ctx.unique(f"{instance.name}_jvp")
+        self.prepared[name] = fn
         whole = tangent(fn, name, wrt, self.facts, self.callee_tangent)
         whole = _without_dots(whole, len(fn.results), moving)
         whole = replace(whole, body=(*_private_copies(fn, self.facts), *whole.body), doc=_doc(instance, "jvp", wrt))
@@ -253,6 +261,7 @@ class Deriver:
                 self.facts.forget(name)
                 return name
             fn = self.functions[callee]
+            self.prepared[name] = fn
             wrt = tuple(i for i, active in enumerate(on) if active)
             self.functions[name] = _signature_only(fn, name, wrt, ())
             around, self.inside = self.inside, self.inside | {callee}
@@ -337,7 +346,8 @@ class Deriver:
         self.functions[name] = fn
         order: dict[str, Function] = {}
         self._collect(name, order)
-        return Derived(name, order, instance, residuals, dict(self.ctx.functions()), self.decisions)
+        sources = dict(self.ctx.functions())
+        return Derived(name, order, instance, residuals, sources, self.decisions, {**sources, **self.prepared})
 
     def _collect(self, name: str, order: dict[str, Function]) -> None:
         """Gather what the entry calls, callees first."""

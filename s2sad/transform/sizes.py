@@ -1,21 +1,82 @@
-"""Sizes asked of what has them: `np.log(x).size` is `x.size`, and nothing is computed for it."""
+"""Sizes asked of what has them: `np.log(x).size` is `x.size`, and nothing is computed for it.
+
+Nor is a function called of whose result only the shape is used, where an argument has it too or it is known.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from s2sad.analysis.saved import is_pure
 from s2sad.frontend.infer import is_elementwise
+from s2sad.frontend.values import literal, pack
 from s2sad.ir import ops
-from s2sad.ir.nodes import Apply, Assign, Function, Stmt, Var
+from s2sad.ir.nodes import Apply, Assign, CallStmt, Expr, Function, Slice, Stmt, Var
 from s2sad.ir.types import Array
-from s2sad.ir.walk import map_blocks, map_children, map_exprs
+from s2sad.ir.walk import bound, children, exprs_of, map_blocks, map_children, map_exprs, statements
+
+_MADE_LIKE = {np.zeros_like: np.zeros, np.empty_like: np.empty}
 
 
 def sized(fn: Function, keep: frozenset[str]) -> Function:
     """Ask the operands of elementwise arithmetic for its sizes; the user's lines stay."""
-    return replace(fn, body=tuple(_stmt(s, keep) for s in fn.body))
+    fn = replace(fn, body=tuple(_stmt(s, keep) for s in fn.body))
+    known = _only_shapes(fn)
+    if not known:
+        return fn
+
+    def each(stmt: Stmt) -> Stmt:
+        stmt = map_exprs(stmt, lambda expr: _made_like(expr, known))
+        return map_blocks(stmt, lambda body: tuple(each(s) for s in body))
+
+    return replace(fn, body=tuple(each(s) for s in fn.body))
+
+
+def _only_shapes(fn: Function) -> dict[str, Expr]:
+    """Return, for results of calls after which only arrays are shaped, something else of their shape.
+
+    It is a parameter of the same lengths that stays what it is, or the lengths themselves.
+    """
+    every = list(statements(fn.body))
+    results = {
+        t.name: t.type for s in every if isinstance(s, CallStmt) and s.fn is None for t in s.targets
+    }  # fmt: skip
+    if not results:
+        return {}
+    names = [name for stmt in every for name in bound(stmt)]
+    used = {name for stmt in every for expr in exprs_of(stmt) for name in _not_shaping(expr)}
+    params = [Var(p.name, p.type) for p in fn.params if p.name not in names]
+    found: dict[str, Expr] = {}
+    for name, kind in results.items():
+        if name in used or names.count(name) > 1 or not isinstance(kind, Array) or kind.dtype != "float64":
+            continue
+        like = next((p for p in params if p.type == kind), None)
+        if like is not None:
+            found[name] = like
+        elif all(isinstance(dim, int) for dim in kind.dims):
+            lengths: list[Expr] = [literal(dim) for dim in kind.dims]
+            found[name] = lengths[0] if len(lengths) == 1 else pack("tuple", lengths)
+    return found
+
+
+def _not_shaping(expr: Expr | Slice) -> set[str]:
+    if isinstance(expr, Apply) and expr.fn in _MADE_LIKE and len(expr.args) == 1 and not expr.static:
+        return set() if isinstance(expr.args[0], Var) else _not_shaping(expr.args[0])
+    if isinstance(expr, Var):
+        return {expr.name}
+    return {name for child in children(expr) for name in _not_shaping(child)}
+
+
+def _made_like(expr: Any, known: dict[str, Expr]) -> Any:
+    if isinstance(expr, Apply) and expr.fn in _MADE_LIKE and isinstance(expr.args[0], Var):
+        like = known.get(expr.args[0].name)
+        if like is not None:
+            fn = expr.fn if isinstance(like, Var) else _MADE_LIKE[expr.fn]
+            return Apply(fn, (like,), expr.type)
+    return map_children(expr, lambda child: _made_like(child, known))
 
 
 def _stmt(stmt: Stmt, keep: frozenset[str]) -> Stmt:

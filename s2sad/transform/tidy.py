@@ -11,9 +11,11 @@ from s2sad.transform.dead import without_dead_code
 from s2sad.transform.nest import merged, nested, without_copies
 from s2sad.transform.order import forward_order
 from s2sad.transform.returns import without_last_copies
+from s2sad.transform.scalars import scalarised
 from s2sad.transform.shared import shared
 from s2sad.transform.signs import signed
 from s2sad.transform.sizes import sized
+from s2sad.transform.sunk import sunk
 from s2sad.transform.zeros import first_accumulations
 
 _ROUNDS = 8
@@ -32,6 +34,7 @@ def tidy(
     """
     passes: list[tuple[str, Callable[[Function], Function]]] = [
         ("zeros", first_accumulations),
+        ("scalars", lambda f: scalarised(f, keep | outputs)),
         ("dead", lambda f: without_dead_code(f, facts, outputs, silent)),
         ("copies", lambda f: without_copies(f, keep)),
         ("nest", lambda f: nested(f, facts, keep)),
@@ -46,6 +49,8 @@ def tidy(
                 fn = _checked(apply(fn), facts)
         if fn == before:
             break
+    if "sunk" not in DISABLED and (moved := sunk(fn)) != fn:
+        fn = _checked(without_dead_code(_checked(moved, facts), facts, outputs, silent), facts)
     fn = _checked(shared(fn, facts), facts) if "shared" not in DISABLED else fn
     fn = _checked(forward_order(fn, facts), facts) if "order" not in DISABLED else fn
     return _checked(without_last_copies(fn, facts), facts) if "returns" not in DISABLED else fn

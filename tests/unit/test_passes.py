@@ -7,7 +7,7 @@ import s2sad
 from s2sad.transform import tidy
 from tests.golden.cases import CASES
 
-PASSES = ["zeros", "dead", "copies", "nest", "sizes", "signs", "merge", "order", "returns"]
+PASSES = ["zeros", "dead", "copies", "nest", "sizes", "signs", "merge", "sunk", "shared", "order", "returns"]
 
 
 @pytest.mark.parametrize("name", CASES)

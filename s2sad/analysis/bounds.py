@@ -1,0 +1,132 @@
+"""Lower bounds of whole numbers, by name: which indices cannot be negative.
+
+Flow-insensitive: a name's bound holds wherever the name does. It starts at the best that can be and
+falls until every definition agrees; one that goes on falling has none.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping
+
+from s2sad.ir import ops
+from s2sad.ir.nodes import Apply, Assign, Const, Expr, For, Function, Index, Slice, Stmt, Var
+from s2sad.ir.types import Scalar, Sym
+from s2sad.ir.walk import bound, statements
+
+_ROUNDS = 8
+_LENGTHS = (ops.dim, ops.size, ops.length)
+
+Bounds = Mapping[str, int | None]
+
+
+def lower_bounds(fn: Function, known: Bounds | None = None) -> dict[str, int]:
+    """Return the least value of each whole number that has one.
+
+    `known` are bounds from the function that `fn` is the derivative of. Names of it take, whatever
+    way they are put back, values that they had there; only their loops are their own.
+    """
+    known = known or {}
+    found: dict[str, int | None] = {}
+    falling: set[str] = set()
+    body = tuple(statements(fn.body))
+    whole = {p.name for p in fn.params if _is_whole(p.type)}
+    while True:
+        before: dict[str, int | None] = {}
+        for _ in range(_ROUNDS):
+            before = dict(found)
+            found = {name: None for name in (*whole, *falling)}
+            for stmt in body:
+                for name, least in _definitions(stmt, before, known):
+                    found[name] = least if name not in found else _lesser(found[name], least)
+            if found == before:
+                return {name: least for name, least in found.items() if least is not None}
+        falling |= {name for name in found if found[name] != before.get(name)}
+
+
+def _definitions(stmt: Stmt, bounds: Bounds, known: Bounds) -> list[tuple[str, int | None]]:
+    match stmt:
+        case For(var, start, stop, step):
+            if not isinstance(step, Const) or not isinstance(step.value, int):
+                return [(var.name, None)]
+            first = _least(start if step.value > 0 else stop, bounds)
+            return [(var.name, first if step.value > 0 or first is None else first + 1)]
+        case Assign(target, value) if _is_whole(target.type):
+            if known.get(target.name) is not None:
+                return [(target.name, known[target.name])]
+            return [(target.name, _least(value, bounds))]
+        case _:
+            return [(name, None) for name in bound(stmt)]
+
+
+def _least(expr: Expr | Slice, bounds: Bounds) -> int | None:
+    """Return the least value of an expression; a name not seen yet counts as large."""
+    if isinstance(expr, Const):
+        return expr.value if isinstance(expr.value, int) else None
+    kind = getattr(expr, "type", None)
+    own: int | None = None
+    if isinstance(kind, Scalar) and isinstance(kind.value, Sym):
+        own = -max(kind.value.minus, 0)
+    match expr:
+        case Var(name):
+            found = bounds.get(name, _LARGE if own is None else own)
+        case Apply(fn, (first, second)) if fn is operator.add:
+            found = _sum(_least(first, bounds), _least(second, bounds))
+        case Apply(fn, (first, Const(int() as value))) if fn is operator.sub:
+            found = _sum(_least(first, bounds), -value)
+        case Apply(fn, (first, second)) if fn in (operator.mul, operator.floordiv, operator.mod):
+            both = _least(first, bounds), _least(second, bounds)
+            found = 0 if all(part is not None and part >= 0 for part in both) else None
+        case Apply(fn, args) if fn in _LENGTHS:
+            found = 0
+        case Apply(fn, args) if fn is min:
+            found = _lesser(*(_least(arg, bounds) for arg in args))
+        case Apply(fn, args) if fn is max:
+            found = max((part for arg in args if (part := _least(arg, bounds)) is not None), default=None)
+        case Index():
+            found = None
+        case _:
+            found = None
+    if own is None or (found is not None and found > own):
+        return found
+    return own
+
+
+_LARGE = 1 << 40
+
+
+def _sum(first: int | None, second: int | None) -> int | None:
+    return None if first is None or second is None else min(first + second, _LARGE)
+
+
+def _lesser(*parts: int | None) -> int | None:
+    kept = [part for part in parts if part is not None]
+    return min(kept) if len(kept) == len(parts) else None
+
+
+def _is_whole(kind: object) -> bool:
+    return isinstance(kind, Scalar) and "int" in kind.dtype
+
+
+def accumulators(fn: Function, own: frozenset[str]) -> frozenset[str]:
+    """Return the real numbers that gather a sum, `v += e`, but for those named in `own`.
+
+    No order of addition is given for them: they are adjoints, or sums over whole arrays.
+    """
+    return frozenset(
+        stmt.target.name
+        for stmt in statements(fn.body)
+        if isinstance(stmt, Assign) and stmt.target.name not in own and _gathers(stmt)
+    )
+
+
+def _gathers(stmt: Assign) -> bool:
+    value, kind = stmt.value, stmt.target.type
+    if not isinstance(kind, Scalar) or not kind.dtype.startswith("float"):
+        return False
+    return (
+        isinstance(value, Apply)
+        and value.fn in (operator.add, operator.sub)
+        and isinstance(value.args[0], Var)
+        and value.args[0].name == stmt.target.name
+    )

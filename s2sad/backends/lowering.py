@@ -1,0 +1,136 @@
+"""Numba's pipeline, with what Numba cannot know told to LLVM.
+
+A function that carries `hints` is lowered by them: an index known not to be negative is not tested
+for it, and a sum that has no order of its own may be added in any. Vector functions are named at the
+calls of their scalar kin (`vector_math`).
+"""
+
+from __future__ import annotations
+
+import importlib
+import operator
+from typing import Any
+
+from s2sad.backends import vector_math
+from s2sad.backends.base import Hints
+
+_compiler: Any = importlib.import_module("numba.core.compiler")
+_machinery: Any = importlib.import_module("numba.core.compiler_machinery")
+_passes: Any = importlib.import_module("numba.core.typed_passes")
+_lowering: Any = importlib.import_module("numba.core.lowering")
+
+_numba_ir: Any = importlib.import_module("numba.core.ir")
+_utils: Any = importlib.import_module("numba.core.ir_utils")
+_typing: Any = importlib.import_module("numba.core.typing")
+_types: Any = importlib.import_module("numba.core.types")
+
+_ADDITIONS = (operator.add, operator.sub, operator.iadd, operator.isub)
+
+
+class _Lower(_lowering.Lower):
+    def lower_normal_function(self, fndesc: Any) -> None:
+        self.hints = getattr(self.func_ir.func_id.func, "hints", None) or Hints()
+        self.unordered = _additions(self.blocks.values(), self.hints.sums)
+        super().lower_normal_function(fndesc)
+        vector_math.tell(self.module)
+
+    def lower_assign(self, ty: Any, inst: Any) -> Any:
+        if inst.target.name not in self.unordered:
+            return super().lower_assign(ty, inst)
+        block = self.builder.block
+        before = len(block.instructions)
+        made = super().lower_assign(ty, inst)
+        for instruction in block.instructions[before:]:
+            if instruction.opname in ("fadd", "fsub") and "reassoc" not in instruction.flags:
+                instruction.flags.append("reassoc")
+        return made
+
+    def lower_getitem(self, resty: Any, expr: Any, value: Any, index: Any, signature: Any) -> Any:
+        return super().lower_getitem(resty, expr, value, index, self._unsigned(value, index, signature))
+
+    def lower_setitem(self, target_var: Any, index_var: Any, value_var: Any, signature: Any) -> Any:
+        return super().lower_setitem(
+            target_var, index_var, value_var, self._unsigned(target_var, index_var, signature)
+        )
+
+    def _unsigned(self, base: Any, index: Any, signature: Any) -> Any:
+        """Return the signature of an array's item with the indices unsigned that are not negative."""
+        if not isinstance(self.typeof(base.name), _types.Array):
+            return signature
+        kind = signature.args[1]
+        if isinstance(kind, _types.BaseTuple):
+            made = _utils.guard(_utils.get_definition, self.func_ir, index)
+            if not isinstance(made, _numba_ir.Expr) or made.op != "build_tuple":
+                return signature
+            parts = tuple(self._index_type(one, part) for one, part in zip(made.items, kind.types, strict=True))
+            asked = _types.BaseTuple.from_types(parts)
+        else:
+            asked = self._index_type(index, kind)
+        if asked == kind:
+            return signature
+        return _typing.signature(signature.return_type, signature.args[0], asked, *signature.args[2:])
+
+    def _index_type(self, index: Any, kind: Any) -> Any:
+        if not isinstance(kind, _types.Integer) or not kind.signed or kind.bitwidth != _types.intp.bitwidth:
+            return kind
+        least = self._least(index)
+        return _types.uintp if least is not None and least >= 0 else kind
+
+    def _least(self, var: Any, depth: int = 6) -> int | None:
+        """Return the least value of a whole number, from the hints and the expression that makes it."""
+        if var.unversioned_name in self.hints.least:
+            return self.hints.least[var.unversioned_name]
+        made = _utils.guard(_utils.get_definition, self.func_ir, var)
+        if isinstance(made, _numba_ir.Const | _numba_ir.Global | _numba_ir.FreeVar):
+            return made.value if isinstance(made.value, int) else None
+        if not depth or not isinstance(made, _numba_ir.Expr) or made.op not in ("binop", "inplace_binop"):
+            return None
+        left, right = self._least(made.lhs, depth - 1), self._least(made.rhs, depth - 1)
+        if made.fn in (operator.add, operator.iadd) and left is not None and right is not None:
+            return left + right
+        if made.fn in (operator.sub, operator.isub) and left is not None:
+            constant = _utils.guard(_utils.get_definition, self.func_ir, made.rhs)
+            return left - constant.value if isinstance(getattr(constant, "value", None), int) else None
+        both = left is not None and right is not None and min(left, right) >= 0
+        return 0 if both and made.fn in (operator.mul, operator.mod, operator.floordiv) else None
+
+
+def _additions(blocks: Any, names: frozenset[str]) -> frozenset[str]:
+    """Return the temporaries that hold `v + e` or `v - e` on their way into a `v` of these names."""
+    found: set[str] = set()
+    for block in blocks:
+        added: dict[str, str] = {}
+        for inst in block.body:
+            if not isinstance(inst, _numba_ir.Assign):
+                continue
+            value = inst.value
+            if isinstance(value, _numba_ir.Expr) and value.op in ("binop", "inplace_binop"):
+                if value.fn in _ADDITIONS:
+                    added[inst.target.name] = value.lhs.unversioned_name
+            elif isinstance(value, _numba_ir.Var) and value.name in added:
+                name = inst.target.unversioned_name
+                if name in names and added[value.name] == name:
+                    found.add(value.name)
+    return frozenset(found)
+
+
+@_machinery.register_pass(mutates_CFG=True, analysis_only=False)
+class _NativeLowering(_passes.BaseNativeLowering):
+    _name = "s2sad_native_lowering"
+
+    @property
+    def lowering_class(self) -> Any:
+        return _Lower
+
+
+class Pipeline(_compiler.CompilerBase):
+    """The passes of `numba.njit`, with our lowering in the place of Numba's."""
+
+    def define_pipelines(self) -> list[Any]:
+        """Return the one pipeline that a function goes through."""
+        made = _compiler.DefaultPassBuilder.define_nopython_pipeline(self.state)
+        made.passes = [
+            (_NativeLowering if one is _passes.NativeLowering else one, text) for one, text in made.passes
+        ]
+        made.finalize()
+        return [made]
