@@ -18,6 +18,7 @@ from s2sad.emit.legal import legalised
 from s2sad.emit.loops import looped
 from s2sad.emit.names import Names
 from s2sad.emit.printer import print_function
+from s2sad.emit.twins import renamed, twins
 from s2sad.errors import Span, UnsupportedSyntaxError
 from s2sad.frontend.infer import InferenceError
 from s2sad.frontend.lowerer import Captured
@@ -69,6 +70,8 @@ def derive(
     looped = _looped(derived, target, options)
     facts = Facts(looped)
     functions = {name: legalised(fn, target, facts) for name, fn in looped.items()}
+    hints = {name: _hints(fn, derived.prepared.get(name)) for name, fn in functions.items()}
+    functions, hints = _each_once(functions, hints, derived.entry)
     names.reserve(functions)
     for fn in functions.values():
         names.reserve(names_in(fn.body))  # before any of them names a helper
@@ -93,7 +96,7 @@ def derive(
         cache=bool(getattr(options, "cache", True)),
         debug=getattr(options, "debug", False) == "gdb",
         source_map=_source_map(text, parts, spans),
-        hints={name: _hints(fn, derived.prepared.get(name)) for name, fn in functions.items()},
+        hints=hints,
     )
     return Derivative(
         module, text, derived.instance.result, derived.residuals, tuple(derived.instance.captured), derived,
@@ -110,6 +113,23 @@ def _looped(derived: Derived, target: str, options: Any) -> dict[str, Function]:
         return derived.functions
     facts = Facts(derived.functions)
     return {name: looped(fn, facts) for name, fn in derived.functions.items()}
+
+
+def _each_once(
+    functions: dict[str, Function], hints: dict[str, Hints], entry: str
+) -> tuple[dict[str, Function], dict[str, Hints]]:
+    """Keep of functions with one text the first, under the shortest of their names."""
+    called: dict[str, str] = {}
+    for first, *others in twins(functions, entry):
+        name = min((first, *others), key=len)
+        called |= dict.fromkeys((first, *others), name)
+        for other in others:
+            hints[first] = hints[first].of_both(hints[other])
+            functions = {kept: fn for kept, fn in functions.items() if kept != other}
+    return (
+        {called.get(name, name): renamed(fn, called) for name, fn in functions.items()},
+        {called.get(name, name): hints[name] for name in functions},
+    )
 
 
 def _hints(fn: Function, primal: Function | None) -> Hints:

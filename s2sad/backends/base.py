@@ -25,6 +25,11 @@ class Hints:
     least: Mapping[str, int] = field(default_factory=dict[str, int])
     sums: frozenset[str] = frozenset()
 
+    def of_both(self, other: Hints) -> Hints:
+        """Return what holds of two functions with one text."""
+        least = {name: min(n, other.least[name]) for name, n in self.least.items() if name in other.least}
+        return Hints(least, self.sums & other.sums)
+
 
 @dataclass(frozen=True)
 class Module:

@@ -14,7 +14,7 @@ from s2sad.frontend.operators import build
 from s2sad.frontend.values import literal, pack
 from s2sad.ir import ops
 from s2sad.ir.nodes import Append, Apply, Assign, CallStmt, Const, Expr, For, Index, Slice, Stmt, Store, Var
-from s2sad.ir.types import Array, ListOf, Scalar, Type
+from s2sad.ir.types import Array, ListOf, Scalar, Sym, Type
 from s2sad.ir.walk import exprs_of, reads, root_of, statements
 from s2sad.transform.naming import Namer, noun
 from s2sad.transform.prepare import Prepared
@@ -97,14 +97,15 @@ class Tapes:
 
     def _extent(self, loop: For, outer: For) -> tuple[Expr, Expr] | None:
         """Return the length of the tape's axis for a loop and the position in it."""
-        if not (self._steady(loop.start, outer) and self._steady(loop.stop, outer)):
-            return None
-        if not isinstance(loop.step, Const):
+        begin, stop = self._before(loop.start, outer), self._before(loop.stop, outer)
+        if begin is None or stop is None or not isinstance(loop.step, Const):
             return None
         step = loop.step.value
         start = loop.start.value if isinstance(loop.start, Const) else None
         if step == 1 and isinstance(start, int) and 0 <= start <= 64:
-            return loop.stop, loop.var
+            return stop, loop.var
+        if not (self._steady(loop.start, outer) and self._steady(loop.stop, outer)):
+            return None
         if step == 1:
             length = build(operator.sub, loop.stop, loop.start)
             return Apply(max, (length, literal(0)), length.type), build(operator.sub, loop.var, loop.start)
@@ -115,6 +116,29 @@ class Tapes:
         count = Apply(ops.length, (span,), Scalar("int64", True))
         offset = build(operator.sub, loop.var, loop.start)
         return count, build(operator.floordiv, offset, loop.step)
+
+    def _before(self, expr: Expr, outer: For) -> Expr | None:
+        """Return a bound as it can be told before the outermost loop: itself, or the length of an array there."""
+        if self._steady(expr, outer):
+            return expr
+        length = expr.type.value if isinstance(expr.type, Scalar) else None
+        if not isinstance(length, Sym):
+            return None
+        for array in self._arrays(outer):
+            for axis, dim in enumerate(array.type.dims if isinstance(array.type, Array) else ()):
+                if isinstance(dim, Sym) and dim.name == length.name:
+                    found = build(ops.dim, array, literal(axis))
+                    longer = dim.minus - length.minus
+                    if longer:
+                        found = build(operator.add, found, literal(longer))
+                    return Apply(max, (found, literal(0)), found.type) if longer < 0 else found
+        return None
+
+    def _arrays(self, outer: For) -> list[Var]:
+        """Return the arrays that stay what they are from before the outermost loop on, arguments first."""
+        named = [Var(p.name, p.type) for p in self.layout.fn.params]
+        named += [s.target for s in self.layout.fn.body if isinstance(s, Assign)]
+        return [v for v in named if isinstance(v.type, Array) and self._fixed(v.name, outer)]
 
     def _steady(self, expr: Expr, outer: For) -> bool:
         """Say whether a bound has its value already before the outermost loop."""
