@@ -19,6 +19,7 @@ import numpy as np
 
 from s2sad.analysis.facts import Facts
 from s2sad.analysis.sharing import Apart
+from s2sad.emit.again import again
 from s2sad.emit.elements import DTYPES, Elements, Unfit, is_compound, is_plain, is_simple
 from s2sad.emit.fusion import Nest, contracted, fused, without_unused_views
 from s2sad.frontend.values import literal
@@ -51,7 +52,7 @@ _LAZY = (ops.ifexp, ops.both, ops.either)
 def looped(fn: Function, facts: Facts) -> Function:
     """Return `fn` with its whole-array arithmetic written as loops."""
     work = _Loops(fn, facts)
-    body = work.block(fn.body, frozenset())
+    body = again(work.block(fn.body, frozenset()), work.made, work.apart, facts)
     return replace(fn, body=without_unused_views(contracted(body, work.made)))
 
 

@@ -8,6 +8,7 @@ from s2sad.analysis.facts import Facts
 from s2sad.ir import verify
 from s2sad.ir.nodes import Function
 from s2sad.transform.dead import without_dead_code
+from s2sad.transform.handed import handed
 from s2sad.transform.nest import merged, nested, without_copies
 from s2sad.transform.order import forward_order
 from s2sad.transform.returns import without_last_copies
@@ -38,6 +39,7 @@ def tidy(
         ("dead", lambda f: without_dead_code(f, facts, outputs, silent)),
         ("copies", lambda f: without_copies(f, keep)),
         ("nest", lambda f: nested(f, facts, keep)),
+        ("handed", lambda f: handed(f, facts, keep)),
         ("sizes", lambda f: sized(f, keep)),
         ("signs", lambda f: signed(f, keep)),
         ("merge", merged),

@@ -7,7 +7,10 @@ import s2sad
 from s2sad.transform import tidy
 from tests.golden.cases import CASES
 
-PASSES = ["zeros", "dead", "copies", "nest", "sizes", "signs", "merge", "sunk", "shared", "order", "returns"]
+PASSES = [
+    "zeros", "dead", "scalars", "copies", "nest", "handed", "sizes", "signs", "merge", "sunk", "shared", "order",
+    "returns",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", CASES)

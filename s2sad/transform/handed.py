@@ -1,0 +1,108 @@
+"""An array that is only read once a copy of it has begun is the copy itself.
+
+    difference_bar = np.exp(x) * ratio             x_bar = np.exp(x) * ratio
+    x_bar = np.copy(difference_bar)     becomes    total = np.sum(x_bar)
+    total = np.sum(difference_bar)                 x_bar += total
+    x_bar += total
+
+Needs: the array is the derivative's own, and the copy is not written before the array was last read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from s2sad.analysis.facts import Facts, written_by
+from s2sad.analysis.sharing import Groups
+from s2sad.frontend.infer import is_elementwise
+from s2sad.ir.nodes import Apply, Assign, Expr, Function, Stmt, Store, Var
+from s2sad.ir.types import Array
+from s2sad.ir.walk import bound, exprs_of, map_blocks, map_exprs, reads, root_of, statements, substitute
+
+
+def handed(fn: Function, facts: Facts, keep: frozenset[str]) -> Function:
+    """Leave out copies of arrays that nobody writes and that are read no more once the copy is written."""
+    work = _Handing(fn, facts, keep | {p.name for p in fn.params})
+    return replace(fn, body=work.block(fn.body))
+
+
+class _Handing:
+    def __init__(self, fn: Function, facts: Facts, keep: frozenset[str]) -> None:
+        self.facts, self.keep = facts, keep
+        self.groups = Groups(fn.body, facts)
+        every = list(statements(fn.body))
+        self.bound = [name for stmt in every for name in bound(stmt)]
+        self.readers = [name for stmt in every for name in _read(stmt)]
+        self.joined = {name for name in self.groups.parent} | set(self.groups.parent.values())
+
+    def block(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        """Return a block, and those in it, without such copies."""
+        for at, stmt in enumerate(body):
+            if isinstance(stmt, Assign) and (start := self._start(body, at, stmt)) is not None:
+                return self.block(_renamed(body, start, at))
+        return tuple(map_blocks(stmt, self.block) for stmt in body)
+
+    def _start(self, body: tuple[Stmt, ...], at: int, copy: Assign) -> int | None:
+        """Return where the array is made that a copy can take the place of."""
+        value = copy.value
+        if not (isinstance(value, Apply) and value.fn is np.copy and isinstance(value.args[0], Var)):
+            return None
+        old, new = value.args[0], copy.target
+        own = old.name not in self.keep and old.name not in self.joined and new.name not in self.joined
+        once = self.bound.count(old.name) == 1 and self.bound.count(new.name) == 1
+        if not own or not once or not _alike(old, new):
+            return None
+        if self.readers.count(old.name) != sum(old.name in _read(s) for s in statements(body)):
+            return None
+        start = next((k for k, s in enumerate(body[:at]) if isinstance(s, Assign) and s.target.name == old.name), None)
+        if start is None or not _is_fresh(body[start]) or any(_reads(s, new.name) for s in body[start:at]):
+            return None
+        last, written = at, len(body)
+        for k, stmt in enumerate(body):
+            if k > at and written == len(body) and self._writes(stmt, new.name):
+                written = k
+            if k != start and self._writes(stmt, old.name):
+                return None
+            last = k if k > at and _reads(stmt, old.name) else last
+        return start if last < written else None
+
+    def _writes(self, stmt: Stmt, name: str) -> bool:
+        for one in statements((stmt,)):
+            if name in written_by(one, self.facts):
+                return True
+            if isinstance(one, Store) and (root := root_of(one.place)) is not None and root.name == name:
+                return True
+        return False
+
+
+def _alike(old: Var, new: Var) -> bool:
+    a, b = old.type, new.type
+    return isinstance(a, Array) and isinstance(b, Array) and (a.dtype, a.dims) == (b.dtype, b.dims)
+
+
+def _is_fresh(stmt: Stmt) -> bool:
+    return isinstance(stmt, Assign) and isinstance(stmt.value, Apply) and is_elementwise(stmt.value.fn)
+
+
+def _read(stmt: Stmt) -> set[str]:
+    return {name for expr in exprs_of(stmt) for name in reads(expr)}
+
+
+def _reads(stmt: Stmt, name: str) -> bool:
+    return any(name in _read(one) for one in statements((stmt,)))
+
+
+def _renamed(body: tuple[Stmt, ...], start: int, at: int) -> tuple[Stmt, ...]:
+    """Make the array under the copy's name, and leave the copy out."""
+    made, copy = body[start], body[at]
+    assert isinstance(made, Assign)
+    assert isinstance(copy, Assign)
+    name: dict[str, Expr] = {made.target.name: copy.target}
+
+    def each(stmt: Stmt) -> Stmt:
+        return map_blocks(map_exprs(stmt, lambda e: substitute(e, name)), lambda b: tuple(each(s) for s in b))
+
+    first = replace(made, target=copy.target)
+    return (*body[:start], first, *(each(s) for s in body[start + 1 : at]), *(each(s) for s in body[at + 1 :]))
