@@ -63,6 +63,7 @@ from s2sad.transform.naming import Namer, noun
 _CREATIONS: frozenset[Any] = SHAPES | {np.zeros, np.empty, np.ones}
 _LIKE: dict[Any, Any] = {np.zeros_like: np.zeros, np.empty_like: np.empty, np.ones_like: np.ones}
 _ARITHMETIC = frozenset({operator.add, operator.sub, operator.mul, operator.neg, operator.floordiv, operator.mod})
+_COMPARISONS = frozenset({operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge})
 _SMALL = 8  # nodes of a scalar expression that is computed again rather than kept
 _COUNT = Scalar("int64", True)
 
@@ -92,6 +93,8 @@ class _Site:
     guard: tuple[Expr, bool] | None = None
     known: dict[Expr, Expr] = field(default_factory=dict[Expr, Expr])
     """How the push reads what was kept before and has not changed since."""
+    outer: _Site | None = None
+    """The place of the loop that this one is in."""
 
 
 class NotSplitError(NotDifferentiableError):
@@ -131,6 +134,9 @@ class _Split:
         }
         self.kept = _Kept()
         self.lengths: dict[Expr, Var] = {}
+        self.seen: set[int] = set()
+        """The statements, by identity, that come before the one that is looked at."""
+        self.expanding = False
 
     # ---- what depends on the tangents ----
 
@@ -234,8 +240,8 @@ class _Split:
             surely.update(bound(stmt) if not isinstance(stmt, For) else ())
         return var.name not in surely
 
-    def _block(self, body: tuple[Stmt, ...], loops: tuple[Stmt, ...]) -> _Site:
-        site = _Site(loops, [], [])
+    def _block(self, body: tuple[Stmt, ...], loops: tuple[Stmt, ...], outer: _Site | None = None) -> _Site:
+        site = _Site(loops, [], [], outer=outer)
         for stmt in body:
             match stmt:
                 case If():
@@ -250,6 +256,7 @@ class _Split:
                 case _:
                     site.forward.append(stmt)
             self._forget(stmt, site)
+            self.seen.add(id(stmt))
         return site
 
     def _forget(self, stmt: Stmt, site: _Site) -> None:
@@ -290,7 +297,7 @@ class _Split:
     def _branch(self, stmt: If, site: _Site) -> None:
         if self.moves(stmt.test):
             raise NotSplitError("a branch depends on a tangent", stmt.span)
-        body, orelse = self._block(stmt.body, site.loops), self._block(stmt.orelse, site.loops)
+        body, orelse = (self._block(b, site.loops, site.outer) for b in (stmt.body, stmt.orelse))
         made = replace(stmt, body=tuple(body.forward), orelse=tuple(orelse.forward))
         if body.push or orelse.push:
             test = self._rewritten(stmt.test, site)
@@ -298,7 +305,7 @@ class _Split:
         site.forward.append(made)
 
     def _loop(self, stmt: For | While, site: _Site) -> None:
-        inner = self._block(stmt.body, (*site.loops, stmt))
+        inner = self._block(stmt.body, (*site.loops, stmt), site)
         linear = any(self._is_linear(s) for s in statements(stmt.body))
         if not site.loops:
             site.forward.extend(self.kept.creations)
@@ -399,6 +406,8 @@ class _Split:
             return None if any(id(own[-1]) in around for _, around in made) else var
         param = any(p.name == var.name for p in self.primals)
         written = isinstance(var.type, Array | ListOf) and self.groups.find(var.name) in self.written
+        if len(made) + param != 1 and isinstance(var.type, Scalar) and not self.expanding:
+            return self._made_here(made, loops)
         if len(made) + param != 1 or written:
             return None
         if param or not made[0][1]:
@@ -407,8 +416,26 @@ class _Split:
         stmt, around = made[0]
         inside = {id(loop) for loop in loops}
         if isinstance(stmt, Assign) and isinstance(stmt.value, Index | Apply) and set(around) <= inside:
-            return self._again(stmt.value, loops)
+            return self._expanded(stmt.value, loops)
         return None
+
+    def _expanded(self, value: Expr, loops: tuple[Stmt, ...]) -> Expr | None:
+        """Give again what a name was set to: the names in that meant then what they mean now only if bound once."""
+        outer, self.expanding = self.expanding, True
+        try:
+            return self._again(value, loops)
+        finally:
+            self.expanding = outer
+
+    def _made_here(self, made: list[tuple[Stmt, Any]], loops: tuple[Stmt, ...]) -> Expr | None:
+        """Give again a number that these loops bind once, before it is read, and others besides them."""
+        own = [one for one in made if loops and one[1][:1] == (id(loops[0]),)]
+        if len(own) != 1 or id(own[0][0]) not in self.seen:
+            return None
+        stmt, around = own[0]
+        if not isinstance(stmt, Assign) or not set(around) <= {id(loop) for loop in loops}:
+            return None
+        return self._expanded(stmt.value, loops) if isinstance(stmt.value, Index | Apply) else None
 
     def _length(self, expr: Apply, base: Var) -> Expr | None:
         """Keep a length of an array that is written but never bound again, before the loops around."""
@@ -423,11 +450,20 @@ class _Split:
 
     def _kept(self, expr: Expr, site: _Site) -> Expr:
         """Keep a value: in a name, an array or a list; return how the push reads it."""
+        while site.outer is not None and site.guard is None and self._stays(expr, site.loops[-1]):
+            site = site.outer
         if site.guard is None:
             if expr not in site.known:
                 site.known[expr] = self._kept_anew(expr, site)
             return site.known[expr]
         return self._kept_anew(expr, site)
+
+    def _stays(self, expr: Expr, loop: Stmt) -> bool:
+        """Say whether a number has been there since before a loop, and is kept in front of it."""
+        if not isinstance(expr, Var) or not isinstance(expr.type, Scalar):
+            return False
+        known = any(id(stmt) in self.seen for stmt, _ in self.defs.get(expr.name, []))
+        return known and not any(expr.name in bound(s) for s in statements((loop,)))
 
     def _kept_anew(self, expr: Expr, site: _Site) -> Expr:
         base = view_base(expr)
@@ -513,6 +549,8 @@ def _cheap(expr: Apply) -> bool:
     if expr.fn in (ops.dim, ops.size, ops.length, ops.transpose):
         return True
     scalar = isinstance(expr.type, Scalar) and expr.fn in _ARITHMETIC
+    if expr.fn in _COMPARISONS:
+        scalar = all(isinstance(a.type, Scalar) and "int" in a.type.dtype for a in expr.args)
     return scalar and sum(1 for _ in subexpressions(expr)) <= _SMALL
 
 
