@@ -24,6 +24,7 @@ _utils: Any = importlib.import_module("numba.core.ir_utils")
 _typing: Any = importlib.import_module("numba.core.typing")
 _types: Any = importlib.import_module("numba.core.types")
 
+_CONSTANTS = (_numba_ir.Const, _numba_ir.Global, _numba_ir.FreeVar)
 _ADDITIONS = (operator.add, operator.sub, operator.iadd, operator.isub)
 
 
@@ -81,8 +82,8 @@ class _Lower(_lowering.Lower):
         if var.unversioned_name in self.hints.least:
             return self.hints.least[var.unversioned_name]
         made = _utils.guard(_utils.get_definition, self.func_ir, var)
-        if isinstance(made, _numba_ir.Const | _numba_ir.Global | _numba_ir.FreeVar):
-            return made.value if isinstance(made.value, int) else None
+        if isinstance(made, _CONSTANTS):
+            return _whole(made)
         if not depth or not isinstance(made, _numba_ir.Expr) or made.op not in ("binop", "inplace_binop"):
             return None
         left, right = self._least(made.lhs, depth - 1), self._least(made.rhs, depth - 1)
@@ -90,9 +91,15 @@ class _Lower(_lowering.Lower):
             return left + right
         if made.fn in (operator.sub, operator.isub) and left is not None:
             constant = _utils.guard(_utils.get_definition, self.func_ir, made.rhs)
-            return left - constant.value if isinstance(getattr(constant, "value", None), int) else None
+            taken = _whole(constant)
+            return None if taken is None else left - taken
         both = left is not None and right is not None and min(left, right) >= 0
         return 0 if both and made.fn in (operator.mul, operator.mod, operator.floordiv) else None
+
+
+def _whole(made: Any) -> int | None:
+    """Return the whole number that a definition is, if it is one."""
+    return made.value if isinstance(made, _CONSTANTS) and isinstance(made.value, int) else None
 
 
 def _additions(blocks: Any, names: frozenset[str]) -> frozenset[str]:
