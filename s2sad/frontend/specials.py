@@ -104,11 +104,17 @@ def reversed_range(value: RangeV) -> RangeV:
     one = literal(1)
     step = getattr(value.step.type, "value", None)
     if step == 1:
-        return RangeV(build(operator.sub, value.stop, one), build(operator.sub, value.start, one), literal(-1))
+        return RangeV(_one_less(value.stop), _one_less(value.start), literal(-1))
     length = Apply(ops.length, (Apply(range, (value.start, value.stop, value.step), Scalar("int64", True)),),
                    Scalar("int64", True))  # fmt: skip
     last = build(operator.add, value.start, build(operator.mul, build(operator.sub, length, one), value.step))
     return RangeV(last, build(operator.sub, value.start, value.step), build(operator.neg, value.step))
+
+
+def _one_less(bound: Expr) -> Expr:
+    if isinstance(bound, Const) and isinstance(bound.value, int):
+        return literal(bound.value - 1)
+    return build(operator.sub, bound, literal(1))
 
 
 def _len(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:

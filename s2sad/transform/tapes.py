@@ -110,6 +110,8 @@ class Tapes:
             length = build(operator.sub, loop.stop, loop.start)
             return Apply(max, (length, literal(0)), length.type), build(operator.sub, loop.var, loop.start)
         if step == -1 and isinstance(loop.stop, Const) and loop.stop.value in (-1, 0):
+            if (whole := _one_more(loop.start)) is not None:
+                return whole, loop.var
             trips = build(operator.add, loop.start, literal(1))
             return Apply(max, (trips, literal(0)), Scalar("int64", True)), loop.var
         span = Apply(range, (loop.start, loop.stop, loop.step), Scalar("int64", True))
@@ -199,6 +201,14 @@ def _changes_a_length(loop: For) -> bool:
         if isinstance(stmt, CallStmt) and any(isinstance(arg.type, ListOf) for arg in stmt.args):
             return True
     return False
+
+
+def _one_more(last: Expr) -> Expr | None:
+    """Return the length of which an expression is one less, as it is written."""
+    if isinstance(last, Apply) and last.fn is operator.sub and last.args[1] == literal(1):
+        length = last.args[0]
+        return length if isinstance(length, Apply) and length.fn in (ops.dim, ops.size, ops.length) else None
+    return None
 
 
 _LARGEST_LOCAL = 1024
