@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Assign, Const, Expr, For, Function, Index, Slice, Stmt, Var
-from s2sad.ir.types import Scalar, Sym
+from s2sad.ir.types import Array, Scalar, Sym
 from s2sad.ir.walk import bound, statements
 
 _ROUNDS = 8
@@ -31,58 +31,65 @@ def lower_bounds(fn: Function, known: Bounds | None = None) -> dict[str, int]:
     falling: set[str] = set()
     body = tuple(statements(fn.body))
     whole = {p.name for p in fn.params if _is_whole(p.type)}
+    dims = [dim for p in fn.params if isinstance(p.type, Array) for dim in p.type.dims]
+    lengths = {dim.name for dim in dims if isinstance(dim, Sym) and dim.minus >= 0}
     while True:
         before: dict[str, int | None] = {}
         for _ in range(_ROUNDS):
             before = dict(found)
             found = {name: None for name in (*whole, *falling)}
             for stmt in body:
-                for name, least in _definitions(stmt, before, known):
+                for name, least in _definitions(stmt, before, known, lengths):
                     found[name] = least if name not in found else _lesser(found[name], least)
             if found == before:
                 return {name: least for name, least in found.items() if least is not None}
         falling |= {name for name in found if found[name] != before.get(name)}
 
 
-def _definitions(stmt: Stmt, bounds: Bounds, known: Bounds) -> list[tuple[str, int | None]]:
+def _definitions(
+    stmt: Stmt, bounds: Bounds, known: Bounds, lengths: set[str]
+) -> list[tuple[str, int | None]]:
     match stmt:
         case For(var, start, stop, step):
             if not isinstance(step, Const) or not isinstance(step.value, int):
                 return [(var.name, None)]
-            first = _least(start if step.value > 0 else stop, bounds)
+            first = _least(start if step.value > 0 else stop, bounds, lengths)
             return [(var.name, first if step.value > 0 or first is None else first + 1)]
         case Assign(target, value) if _is_whole(target.type):
             if known.get(target.name) is not None:
                 return [(target.name, known[target.name])]
-            return [(target.name, _least(value, bounds))]
+            return [(target.name, _least(value, bounds, lengths))]
         case _:
             return [(name, None) for name in bound(stmt)]
 
 
-def _least(expr: Expr | Slice, bounds: Bounds) -> int | None:
-    """Return the least value of an expression; a name not seen yet counts as large."""
+def _least(expr: Expr | Slice, bounds: Bounds, lengths: set[str]) -> int | None:
+    """Return the least value of an expression; a name not seen yet counts as large.
+
+    `lengths` are those of the arrays given: what a type knows to be one of them is no less than nothing.
+    """
     if isinstance(expr, Const):
         return expr.value if isinstance(expr.value, int) else None
     kind = getattr(expr, "type", None)
     own: int | None = None
-    if isinstance(kind, Scalar) and isinstance(kind.value, Sym):
+    if isinstance(kind, Scalar) and isinstance(kind.value, Sym) and kind.value.name in lengths:
         own = -max(kind.value.minus, 0)
     match expr:
         case Var(name):
             found = bounds.get(name, _LARGE if own is None else own)
         case Apply(fn, (first, second)) if fn is operator.add:
-            found = _sum(_least(first, bounds), _least(second, bounds))
+            found = _sum(_least(first, bounds, lengths), _least(second, bounds, lengths))
         case Apply(fn, (first, Const(int() as value))) if fn is operator.sub:
-            found = _sum(_least(first, bounds), -value)
+            found = _sum(_least(first, bounds, lengths), -value)
         case Apply(fn, (first, second)) if fn in (operator.mul, operator.floordiv, operator.mod):
-            both = _least(first, bounds), _least(second, bounds)
+            both = _least(first, bounds, lengths), _least(second, bounds, lengths)
             found = 0 if all(part is not None and part >= 0 for part in both) else None
         case Apply(fn, args) if fn in _LENGTHS:
             found = 0
         case Apply(fn, args) if fn is min:
-            found = _lesser(*(_least(arg, bounds) for arg in args))
+            found = _lesser(*(_least(arg, bounds, lengths) for arg in args))
         case Apply(fn, args) if fn is max:
-            found = max((part for arg in args if (part := _least(arg, bounds)) is not None), default=None)
+            found = max((part for arg in args if (part := _least(arg, bounds, lengths)) is not None), default=None)
         case Index():
             found = None
         case _:

@@ -30,6 +30,9 @@ _OPERATIONS, _USES = 3, 2
 def again(body: tuple[Stmt, ...], made: set[str], apart: Apart, facts: Facts) -> tuple[Stmt, ...]:
     """Return `body` with the cheap ones of the `made` arrays worked out where later loops read them."""
     counts = _counts(body)
+    stores = [root.name for s in statements(body) if isinstance(s, Store) and (root := root_of(s.place)) is not None]
+    names = [name for s in statements(body) for name in bound(s)]
+    made = {name for name in made if stores.count(name) == 1 == names.count(name)}
 
     def block(stmts: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         stmts = tuple(map_blocks(stmt, block) for stmt in stmts)

@@ -361,6 +361,7 @@ def evaluated_defaults(lw: Lowerer, fn_node: Any) -> dict[str, Value]:
 
 def call_lifted(lw: Lowerer, fn_node: Any, source: Source, scope: dict[str, Value], node: Any) -> Value:
     """Call an inner function with early returns as a function of all that it sees."""
+    from s2sad.frontend.calls import argument
     from s2sad.frontend.captures import pass_captured
     from s2sad.frontend.generic import canonical, restored
 
@@ -370,7 +371,8 @@ def call_lifted(lw: Lowerer, fn_node: Any, source: Source, scope: dict[str, Valu
     instance = lifted(lw, fn_node, source, scope, kinds)
     if instance.result is None:
         raise BottomReached
-    leaves: list[Expr] = [leaf for value in scope.values() for leaf in leaves_of(value)]
+    span = lw.span(node)
+    leaves: list[Expr] = [argument(lw, leaf, span) for value in scope.values() for leaf in leaves_of(value)]
     leaves += pass_captured(lw, instance.captured)
     result = restored(instance.result, back)
     results = [Var(lw.fresh(f"{instance.name}_value"), kind) for kind in _flat(result)]

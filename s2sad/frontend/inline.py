@@ -13,8 +13,9 @@ from s2sad.frontend.optional import optional_names
 from s2sad.frontend.source import Source, has_source, source_of, unwrap
 from s2sad.frontend.texts import changing_texts
 from s2sad.frontend.values import FuncV, StaticV, StructV, V, Value
-from s2sad.ir.nodes import Const, Var
-from s2sad.ir.types import Scalar
+from s2sad.ir.nodes import Const, Expr, Var
+from s2sad.ir.types import Array, Scalar
+from s2sad.ir.views import view_base
 
 _MAX_DEPTH = 32
 
@@ -135,13 +136,34 @@ def _inline(
 
 
 def _named(lw: Lowerer, name: str, value: Value, body: list[Any], span: Any) -> Value:
-    """Bind a computed argument that is used more than once, or that the body rebinds."""
+    """Bind a computed argument that is used more than once, that the body rebinds, or that it could change.
+
+    What is computed has its value at the call: what the body writes before it is used must not show, and
+    what stands in a loop is not computed in every turn.
+    """
     uses = sum(isinstance(n, gast.Name) and n.id == name for s in body for n in gast.walk(s))
     rebound = any(isinstance(n, gast.Name) and n.id == name and not isinstance(n.ctx, gast.Load)
                   for s in body for n in gast.walk(s))  # fmt: skip
-    if isinstance(value, V) and (rebound or (uses > 1 and not isinstance(value.expr, Var | Const))):
+    if not isinstance(value, V):
+        return value
+    computed = not isinstance(value.expr, Var | Const)
+    later = uses and computed and not _is_view(value.expr) and _may_change(body)
+    if rebound or (uses > 1 and computed) or later:
         return lw.store_value(lw.ir_name(name), value, span)
     return value
+
+
+def _is_view(expr: Expr) -> bool:
+    """Say whether an argument is a part of an array, which shows what is written into it, as in Python."""
+    base = view_base(expr)
+    return base is not None and isinstance(expr.type, Array)
+
+
+def _may_change(body: list[Any]) -> bool:
+    """Say whether a body does more than to give one expression, each part of it once."""
+    repeated = gast.ListComp | gast.GeneratorExp | gast.DictComp | gast.SetComp
+    plain = all(isinstance(s, gast.Return) for s in body)
+    return not plain or any(isinstance(n, repeated) for s in body for n in gast.walk(s))
 
 
 def _straight(body: list[Any]) -> bool:

@@ -503,9 +503,16 @@ def _holds_arrays(x: Expr) -> bool:
 
 
 def _clip(call: Apply) -> Expr | None:
-    if rank(call.type) or len(call.args) != 3:
+    if len(call.args) != 3:
         return None
     x, low, high = call.args
+    if rank(call.type):  # Numba's keeps the dtype of what is clipped
+        kind, own = call.type, x.type
+        if not isinstance(kind, Array) or not isinstance(own, Array) or own.dtype == kind.dtype:
+            return None
+        static = (("dtype", np.dtype(kind.dtype).type),)
+        wider = legal(Apply(ops.astype, (x,), Array(kind.dtype, own.dims, own.layout), static))
+        return Apply(np.clip, (wider, low, high), kind, call.static)
     if not (isinstance(low, Const) and low.value is None):
         x = _apply(builtins.max, (x, low), call.type)
     if not (isinstance(high, Const) and high.value is None):

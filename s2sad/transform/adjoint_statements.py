@@ -152,10 +152,12 @@ class Statements:
         made.dim_source = self._dim_source
         return made
 
-    def _shape_source(self, dims: tuple[Dim, ...]) -> Expr | None:
-        """Return a name whose array has these dims and is surely still there."""
+    def _shape_source(self, dims: tuple[Dim, ...], like: Type) -> Expr | None:
+        """Return a name whose array has these dims and the dtype of `like`, and is surely still there."""
+        dtype = like.dtype if isinstance(like, Array | Scalar) else ""
         for name, kind in self.kinds.items():
-            if isinstance(kind, Array) and kind.dims == dims and self.layout.home.get(name) == TOP:
+            alike = isinstance(kind, Array) and (kind.dims, kind.dtype) == (dims, dtype)
+            if isinstance(kind, Array) and alike and self.layout.home.get(name) == TOP:
                 if len(self.layout.defs.get(name, ())) + (name in {p.name for p in self.fn.params}) == 1:
                     return Var(name, kind)
         return None

@@ -334,7 +334,7 @@ class Cotangents:
 
     def _materialise(self, g: Expr, dims: tuple[Dim, ...], result: Expr) -> Expr:
         """A cotangent that must be summed or multiplied is first spread to the full shape."""
-        like = self.shape_source(dims)
+        like = self.shape_source(dims, result.type)
         if like is not None:
             if isinstance(g.type, Array):
                 return build(operator.add, build(np.zeros_like, like), g)
@@ -369,7 +369,7 @@ class Cotangents:
             count = build(operator.mul, count, size)
         return count
 
-    shape_source: Callable[[tuple[Dim, ...]], Expr | None] = staticmethod(lambda dims: None)
+    shape_source: Callable[[tuple[Dim, ...], Type], Expr | None] = staticmethod(lambda dims, like: None)
     dim_source: Callable[[Dim], Expr | None] = staticmethod(lambda dim: None)
 
     def _unbroadcast(self, g: Expr, wide: tuple[Dim, ...], narrow: tuple[Dim, ...], arg: Expr) -> Expr:
