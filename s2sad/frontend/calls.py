@@ -85,7 +85,8 @@ def lower_call(lw: Lowerer, node: Any) -> Value:
                 if isinstance(count, int):
                     items = [lower_index(lw, row, [literal(k)], node) for k in range(count)]
             if items is None:
-                return lw.fail(part, "only a tuple or list of known length can be starred")
+                return lw.fail(part, "only a tuple or list of known length can be starred",
+                               "Name the items first, as in `a, b = v`, or index them: `f(v[0], v[1])`.")  # fmt: skip
             args.extend(items)
         else:
             args.append(inner)

@@ -10,6 +10,7 @@ import gast
 from s2sad.errors import MissingRuleError, UnsupportedSyntaxError
 from s2sad.frontend import growing, rows
 from s2sad.frontend.containers import current
+from s2sad.frontend.continued import without_continue
 from s2sad.frontend.expressions import as_expr, lower_expr, lower_test
 from s2sad.frontend.indexing import lower_index
 from s2sad.frontend.infer import InferenceError, infer
@@ -124,7 +125,7 @@ def _unrolled(lw: Lowerer, node: Any, items: list[Value], iterable: Value | None
     from s2sad.frontend.assignments import assign_target
     from s2sad.frontend.statements import lower_block
 
-    assigned = _assigns(node)
+    assigned, body = _assigns(node), without_continue(node.body)
     watched = [(c, c.cell.writes) for c in _containers(iterable) if c.cell is not None] if iterable is not None else []
     for place, first in enumerate(items):
         item = _live_item(lw, iterable, watched, place, first, node) if watched else first
@@ -136,7 +137,7 @@ def _unrolled(lw: Lowerer, node: Any, items: list[Value], iterable: Value | None
             _bind_item(lw, node.target, item, node, assign_target)
         else:
             assign_target(lw, node.target, item, node)
-        jumps = lower_block(lw, node.body)
+        jumps = lower_block(lw, body)
         lw.loops.pop()
         if jumps:
             return True

@@ -188,6 +188,16 @@ def _extreme(scalar: Any, whole: Any) -> Any:
     return lower
 
 
+def _hasattr(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    """A module, class or other object known beforehand has an attribute or has not."""
+    match args:
+        case [StaticV(obj), StaticV(str() as name)]:
+            return StaticV(hasattr(obj, name))
+        case _:
+            return lw.fail(node, "`hasattr` of what is computed is not known when the derivative is written",
+                           "Ask `isinstance`, or pass a flag.")  # fmt: skip
+
+
 def _isinstance(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
     classes = known_value(args[1])
     return StaticV(issubclass(class_of(args[0]), classes if isinstance(classes, tuple) else (classes,)))
@@ -453,6 +463,7 @@ SPECIAL: dict[Any, Any] = {
     builtins.max: _extreme(builtins.max, np.max),
     builtins.min: _extreme(builtins.min, np.min),
     builtins.isinstance: _isinstance,
+    builtins.hasattr: _hasattr,
     builtins.tuple: _container("tuple"),
     builtins.list: _container("list"),
     builtins.dict: _container("dict"),
