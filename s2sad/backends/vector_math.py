@@ -18,6 +18,7 @@ from typing import Any
 
 _ir: Any = importlib.import_module("llvmlite.ir")
 _binding: Any = importlib.import_module("llvmlite.binding")
+_registry: Any = importlib.import_module("numba.core.registry")
 _config: Any = importlib.import_module("numba.core.config")
 
 LIBRARY = "libmvec.so.1"
@@ -45,16 +46,22 @@ def available() -> tuple[str, ...]:
     except OSError:
         return ()
     _binding.load_library_permanently(LIBRARY)
-    features = _binding.get_host_cpu_features()
+    features = _features()
     return tuple(
         symbol
         for names, arity in ((UNARY, 1), (BINARY, 2))
         for name in names
         for single in (False, True)
         for letter, lanes, feature in _ISAS
-        if features.get(feature)
+        if feature in features
         and hasattr(library, symbol := _symbol(letter, lanes * (2 if single else 1), arity, name, single))
     )
+
+
+def _features() -> frozenset[str]:
+    """Return the instruction sets that Numba compiles for: this processor's, unless `NUMBA_CPU_NAME` names another."""
+    _, _, features = _registry.cpu_target.target_context.codegen().magic_tuple()
+    return frozenset(part[1:] for part in features.split(",") if part.startswith("+"))
 
 
 def _symbol(letter: str, lanes: int, arity: int, name: str, single: bool) -> str:
