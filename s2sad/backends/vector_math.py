@@ -32,6 +32,7 @@ BINARY = ("atan2", "hypot", "pow")
 _ISAS = (("b", 2, "sse2"), ("d", 4, "avx2"), ("e", 8, "avx512f"))
 """The letter of the x86-64 vector ABI for an instruction set, its doubles in a register, LLVM's name of it."""
 
+_USED = "llvm.compiler.used"
 _CALLED = re.compile(r"(?:llvm\.)?(\w+?)(?:\.f(?:32|64))?")
 _PURE = ("nounwind", "willreturn", "memory(none)")
 
@@ -89,7 +90,7 @@ def tell(module: Any) -> None:
             for instruction in block.instructions:
                 if isinstance(instruction, _ir.CallInstr):
                     _tell_call(module, instruction, declared)
-    if declared:
+    if declared and _USED not in module.globals:
         _keep(module, list(declared.values()))
 
 
@@ -128,6 +129,6 @@ def _keep(module: Any, functions: list[Any]) -> None:
     pointer = _ir.IntType(8).as_pointer()
     entries = [function.bitcast(pointer) for function in functions]
     array = _ir.ArrayType(pointer, len(entries))
-    used = _ir.GlobalVariable(module, array, "llvm.compiler.used")
+    used = _ir.GlobalVariable(module, array, _USED)
     used.linkage, used.section = "appending", "llvm.metadata"
     used.initializer = _ir.Constant(array, entries)
