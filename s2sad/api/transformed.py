@@ -30,22 +30,13 @@ def remembered(make: Callable[..., F]) -> Callable[..., F]:
     @functools.wraps(make)
     def call(*args: Any) -> F:
         try:
-            return cached(*args)
+            hash(args)
         except TypeError:
-            if _is_hashable(args):
-                raise
             return make(*args)
+        return cached(*args)
 
     call.cache_clear = cached.cache_clear  # type: ignore[attr-defined]
     return call
-
-
-def _is_hashable(args: Any) -> bool:
-    try:
-        hash(args)
-    except TypeError:
-        return False
-    return True
 
 
 class Transformed(Generic[P, R]):
