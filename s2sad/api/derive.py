@@ -8,8 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from s2sad.analysis.bounds import accumulators, lower_bounds
+from s2sad.analysis.bounds import lower_bounds
 from s2sad.analysis.facts import Facts
+from s2sad.analysis.sums import accumulators
 from s2sad.api.nested import context
 from s2sad.api.options import Options, nans_are_checked
 from s2sad.api.written import entered

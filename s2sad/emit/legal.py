@@ -243,7 +243,7 @@ def _copied(expr: Any, meets: Callable[[str], bool], place: Expr) -> Any:
             return Apply(np.copy, (expr,), expr.type)
         if base is not None:
             return expr
-    if _is_same(expr, place):
+    if _is_same(expr, place) or (isinstance(expr, Apply) and expr.fn is np.copy):
         return expr
     return map_children(expr, lambda child: _copied(child, meets, place))
 

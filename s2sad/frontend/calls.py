@@ -28,7 +28,7 @@ from s2sad.frontend.arguments import (
 from s2sad.frontend.containers import UNDECIDED, identified, writes_given
 from s2sad.frontend.displays import array_of, displayed, gathered, joined, makes_array, rows_as_arrays
 from s2sad.frontend.expansion import write_expansion
-from s2sad.frontend.expressions import as_expr, lower_expr, lower_test
+from s2sad.frontend.expressions import UNKNOWN_COUNT, as_expr, lower_expr, lower_test
 from s2sad.frontend.functional import Partial, call_partial
 from s2sad.frontend.indexing import lower_index
 from s2sad.frontend.infer import InferenceError, infer, infer_several
@@ -85,8 +85,7 @@ def lower_call(lw: Lowerer, node: Any) -> Value:
                 if isinstance(count, int):
                     items = [lower_index(lw, row, [literal(k)], node) for k in range(count)]
             if items is None:
-                return lw.fail(part, "only a tuple or list of known length can be starred",
-                               "Name the items first, as in `a, b = v`, or index them: `f(v[0], v[1])`.")  # fmt: skip
+                return lw.fail(part, *UNKNOWN_COUNT)
             args.extend(items)
         else:
             args.append(inner)

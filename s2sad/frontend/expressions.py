@@ -464,7 +464,10 @@ def _if_statement(lw: Lowerer, node: Any, test: Expr, then: list[Any], a: Value,
     return result
 
 
-_NAME_ITEMS = "Name the items first, as in `a, b, c = v`, or index them: `v[0], v[1]`."
+UNKNOWN_COUNT = (
+    "only a tuple or list of known length can be starred",
+    "Name the items first, as in `a, b, c = v`, or index them: `v[0], v[1]`.",
+)
 
 
 def _tuple(lw: Lowerer, node: Any) -> Value:
@@ -476,7 +479,7 @@ def _tuple(lw: Lowerer, node: Any) -> Value:
     items: list[Value] = []
     for part, value in zip(node.elts, order.values, strict=True):
         if isinstance(part, gast.Starred) and not isinstance(value, StructV):
-            lw.fail(part, "only a tuple or list of known length can be starred", _NAME_ITEMS)
+            lw.fail(part, *UNKNOWN_COUNT)
         items += value.items if isinstance(part, gast.Starred) and isinstance(value, StructV) else [value]
     keys = tuple(range(len(items)))
     if isinstance(node, gast.Tuple):

@@ -155,9 +155,9 @@ class Statements:
     def _shape_source(self, dims: tuple[Dim, ...], like: Type) -> Expr | None:
         """Return a name whose array has these dims and the dtype of `like`, and is surely still there."""
         dtype = like.dtype if isinstance(like, Array | Scalar) else ""
-        for name, kind in self.kinds.items():
-            alike = isinstance(kind, Array) and (kind.dims, kind.dtype) == (dims, dtype)
-            if isinstance(kind, Array) and alike and self.layout.home.get(name) == TOP:
+        arrays = {name: kind for name, kind in self.kinds.items() if isinstance(kind, Array)}
+        for name, kind in arrays.items():
+            if (kind.dims, kind.dtype) == (dims, dtype) and self.layout.home.get(name) == TOP:
                 if len(self.layout.defs.get(name, ())) + (name in {p.name for p in self.fn.params}) == 1:
                     return Var(name, kind)
         return None

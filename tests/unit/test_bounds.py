@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import s2sad
-from s2sad.analysis.bounds import accumulators, lower_bounds
+from s2sad.analysis.bounds import lower_bounds
+from s2sad.analysis.sums import accumulators
 from s2sad.errors import NOWHERE
 from s2sad.frontend.functions import instantiate
 from s2sad.frontend.lowerer import Context
