@@ -11,12 +11,13 @@ import importlib
 import operator
 from typing import Any
 
-from s2sad.backends import vector_math
+from s2sad.backends import lean, vector_math
 from s2sad.backends.base import Hints
 
 _compiler: Any = importlib.import_module("numba.core.compiler")
 _machinery: Any = importlib.import_module("numba.core.compiler_machinery")
 _passes: Any = importlib.import_module("numba.core.typed_passes")
+_untyped: Any = importlib.import_module("numba.core.untyped_passes")
 _lowering: Any = importlib.import_module("numba.core.lowering")
 
 _numba_ir: Any = importlib.import_module("numba.core.ir")
@@ -133,11 +134,22 @@ class _NativeLowering(_passes.BaseNativeLowering):
 class Pipeline(_compiler.CompilerBase):
     """The passes of `numba.njit`, with our lowering in the place of Numba's."""
 
+    def _compile_core(self) -> Any:
+        with lean.compilation():
+            return super()._compile_core()
+
     def define_pipelines(self) -> list[Any]:
-        """Return the one pipeline that a function goes through."""
+        """Return the one pipeline that a function goes through.
+
+        The derivatives keep branches that a constant decides (`s = 0.3`, `if s > 0.5`): Numba takes such
+        a branch out of the primal sweep, and leaves the one of the adjoint sweep that needs its tape.
+        """
         made = _compiler.DefaultPassBuilder.define_nopython_pipeline(self.state)
+        emitted = hasattr(self.state.func_id.func, "hints")
         made.passes = [
-            (_NativeLowering if one is _passes.NativeLowering else one, text) for one, text in made.passes
+            (_NativeLowering if one is _passes.NativeLowering else one, text)
+            for one, text in made.passes
+            if not (emitted and one is _untyped.DeadBranchPrune)
         ]
         made.finalize()
         return [made]

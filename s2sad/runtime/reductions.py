@@ -1,7 +1,7 @@
 """Reductions along one axis that Numba lacks, and the transposes of products.
 
 Each works on the contiguous data as an `(outer, n, inner)` array, so that any rank and axis share
-one loop. `without(a, axis)` has the result's shape.
+one loop. `shape_without(a, axis)` is the result's shape.
 """
 
 from __future__ import annotations
@@ -11,9 +11,22 @@ from typing import Any
 import numpy as np
 
 
-def without(a: Any, axis: int) -> Any:
-    """Return a view of `a` that has every axis but `axis`: its shape is a reduction's."""
-    return np.moveaxis(a, axis, 0)[0]
+def shape_without(a: Any, axis: int) -> Any:
+    """Return the lengths of every axis of `a` but `axis`; `a` has two to six.
+
+    A case for each rank, because a compiled tuple has a fixed length: Numba keeps the one that
+    applies. (`np.moveaxis` compiles a sort of tuples, which takes seconds.)
+    """
+    k, n = axis % a.ndim, a.shape
+    if a.ndim == 2:
+        return (n[0 + (k < 1)],)
+    if a.ndim == 3:
+        return n[0 + (k < 1)], n[1 + (k < 2)]
+    if a.ndim == 4:
+        return n[0 + (k < 1)], n[1 + (k < 2)], n[2 + (k < 3)]
+    if a.ndim == 5:
+        return n[0 + (k < 1)], n[1 + (k < 2)], n[2 + (k < 3)], n[3 + (k < 4)]
+    return n[0 + (k < 1)], n[1 + (k < 2)], n[2 + (k < 3)], n[3 + (k < 4)], n[4 + (k < 5)]
 
 
 def inner_size(a: Any, axis: int) -> int:
@@ -35,7 +48,7 @@ def mean_axis(a: Any, axis: int) -> Any:
                 out[o * inner + i] += flat[(o * n + k) * inner + i]
         for i in range(inner):
             out[o * inner + i] /= n
-    return out.reshape(without(a, axis).shape)
+    return out.reshape(shape_without(a, axis))
 
 
 def var_axis(a: Any, axis: int, ddof: int = 0) -> Any:
@@ -53,7 +66,7 @@ def var_axis(a: Any, axis: int, ddof: int = 0) -> Any:
                 deviation = flat[(o * n + k) * inner + i] - middle
                 out[o * inner + i] += deviation * deviation
             out[o * inner + i] /= n - ddof
-    return out.reshape(without(a, axis).shape)
+    return out.reshape(shape_without(a, axis))
 
 
 def std_axis(a: Any, axis: int, ddof: int = 0) -> Any:
@@ -90,7 +103,7 @@ def max_axis(a: Any, axis: int) -> Any:
                 if item > best or item != item:
                     best = item
             out[o * inner + i] = best
-    return out.reshape(without(a, axis).shape)
+    return out.reshape(shape_without(a, axis))
 
 
 def min_axis(a: Any, axis: int) -> Any:
@@ -106,7 +119,7 @@ def min_axis(a: Any, axis: int) -> Any:
                 if item < best or item != item:
                     best = item
             out[o * inner + i] = best
-    return out.reshape(without(a, axis).shape)
+    return out.reshape(shape_without(a, axis))
 
 
 def prod_axis(a: Any, axis: int) -> Any:
@@ -118,7 +131,7 @@ def prod_axis(a: Any, axis: int) -> Any:
         for k in range(n):
             for i in range(inner):
                 out[o * inner + i] *= flat[(o * n + k) * inner + i]
-    return out.reshape(without(a, axis).shape)
+    return out.reshape(shape_without(a, axis))
 
 
 def nansum_axis(a: Any, axis: int) -> Any:
@@ -249,4 +262,4 @@ def logsumexp_axis(a: Any, axis: int) -> Any:
         for k in range(n):
             line[k] = flat[first + k * inner]
         out[start] = logsumexp_all(line)
-    return out.reshape(without(a, axis).shape)
+    return out.reshape(shape_without(a, axis))
