@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from s2sad.analysis.alias import Alias, shared_at_writes
+from s2sad.analysis.bounds import lower_bounds
 from s2sad.analysis.facts import Facts
 from s2sad.analysis.layout import TOP, Block, Layout
 from s2sad.analysis.loops import affine, changes_length, filled_by, is_whole, popped_from, taken_back
@@ -109,6 +110,7 @@ class SavedValues:
         self.opening = {block: self._read_places(code) for block, code in openings.items()}
         self.groups = Groups(fn.body, facts)
         self.sharing = shared_at_writes(fn, facts)
+        self.least = lower_bounds(fn)
         self.plan = Plan()
         self.recording = False
 
@@ -362,6 +364,8 @@ class SavedValues:
             self._block(stmt.body, (id(stmt), 0), head)
         if covered:  # every element that was needed before the loop has been saved in it
             head = {k: v for k, v in head.items() if k not in covered or k in fresh}
+        if isinstance(stmt, For):
+            head = _without_index(head, stmt.var.name)
         return _union(head, self.leaving.get(id(stmt), {}))
 
     def sharing_in(self, loop: For | While, name: str) -> bool:
@@ -477,12 +481,14 @@ class SavedValues:
         if a[0] != b[0]:
             return False
         loop = self._loop_of(b[0], stmt)
-        if loop is None or not self._only_inside(crossed, loop):
+        if loop is None or not self._only_inside(crossed, loop) or not isinstance(loop.step, Const):
             return False
-        step = loop.step.value if isinstance(loop.step, Const) else None
-        if step is None:
-            return False
-        return a[1] < b[1] if step > 0 else a[1] > b[1]
+        least = self.least.get(b[0])
+        if least is None or least + min(a[1], b[1]) < 0:
+            return False  # `y[i - 1]` is the last element where `i` is 0
+        if a[1] == b[1]:
+            return id(loop) in crossed
+        return a[1] < b[1] if loop.step.value > 0 else a[1] > b[1]
 
     def _below(self, read: tuple[str | None, int], write: tuple[str | None, int], stmt: Stmt) -> bool:
         """A constant index read and a loop index written that always exceeds it."""
@@ -547,6 +553,16 @@ def is_pure(expr: Expr) -> bool:
                 continue
             return False
     return not isinstance(expr, Pack)
+
+
+def _without_index(needs: Needs, index: str) -> Needs:
+    """Forget which elements were read by a loop's index: past the loop, its name may count another loop."""
+    return {
+        name: frozenset(
+            Need(None, n.crossed) if n.place is not None and index in reads(n.place) else n for n in places
+        )
+        for name, places in needs.items()
+    }
 
 
 def _union(a: Needs, b: Needs) -> Needs:

@@ -12,6 +12,7 @@ import operator
 from typing import Any
 
 from s2sad.backends import lean, vector_math
+from s2sad.backends.aliasing import Scopes
 from s2sad.backends.base import Hints
 
 _compiler: Any = importlib.import_module("numba.core.compiler")
@@ -33,6 +34,7 @@ class _Lower(_lowering.Lower):
     def lower_normal_function(self, fndesc: Any) -> None:
         self.hints = getattr(self.func_ir.func_id.func, "hints", None) or Hints()
         self.unordered = _additions(self.blocks.values(), self.hints.sums)
+        self.scopes = Scopes(self)
         super().lower_normal_function(fndesc)
         vector_math.tell(self.module)
 
@@ -48,12 +50,24 @@ class _Lower(_lowering.Lower):
         return made
 
     def lower_getitem(self, resty: Any, expr: Any, value: Any, index: Any, signature: Any) -> Any:
-        return super().lower_getitem(resty, expr, value, index, self._unsigned(value, index, signature))
+        asked = self._unsigned(value, index, signature)
+        if not _is_one_item(self.typeof(value.name), asked.args[1]):
+            return super().lower_getitem(resty, expr, value, index, asked)
+        block = self.builder.block
+        before = len(block.instructions)
+        made = super().lower_getitem(resty, expr, value, index, asked)
+        self.scopes.tell(value, block.instructions[before:])
+        return made
 
     def lower_setitem(self, target_var: Any, index_var: Any, value_var: Any, signature: Any) -> Any:
-        return super().lower_setitem(
-            target_var, index_var, value_var, self._unsigned(target_var, index_var, signature)
-        )
+        asked = self._unsigned(target_var, index_var, signature)
+        if not _is_one_item(self.typeof(target_var.name), asked.args[1]):
+            return super().lower_setitem(target_var, index_var, value_var, asked)
+        block = self.builder.block
+        before = len(block.instructions)
+        made = super().lower_setitem(target_var, index_var, value_var, asked)
+        self.scopes.tell(target_var, block.instructions[before:])
+        return made
 
     def _unsigned(self, base: Any, index: Any, signature: Any) -> Any:
         """Return the signature of an array's item with the indices unsigned that are not negative."""
@@ -96,6 +110,14 @@ class _Lower(_lowering.Lower):
             return None if taken is None else left - taken
         both = left is not None and right is not None and min(left, right) >= 0
         return 0 if both and made.fn in (operator.mul, operator.mod, operator.floordiv) else None
+
+
+def _is_one_item(base: Any, index: Any) -> bool:
+    """Say whether an index of this type picks one item of an array of that type."""
+    if not isinstance(base, _types.Array):
+        return False
+    parts = index.types if isinstance(index, _types.BaseTuple) else (index,)
+    return len(parts) == base.ndim and all(isinstance(part, _types.Integer) for part in parts)
 
 
 def _whole(made: Any) -> int | None:

@@ -349,9 +349,12 @@ def _is_simple_bound(node: Node) -> bool:
     return isinstance(node, gast.Name | gast.Constant)
 
 
+_NARROWEST = 24
+
+
 def _fold(text: str, width: int) -> list[str]:
     """Fold a line of prose at its spaces, keeping what stands between them and the indent."""
-    text = text.rstrip()
+    text, width = text.rstrip(), max(width, _NARROWEST)
     if len(text) <= width:
         return [text] if text else []
     indent = text[: len(text) - len(text.lstrip())]

@@ -136,6 +136,40 @@ def counter_that_was_a_number(x):
     return x[1] * i
 
 
+def around_the_ring(x):
+    y = x.copy()
+    for i in range(4):
+        y[i] = np.sin(y[i - 1])
+    return np.sum(y)
+
+
+def from_before_the_first(x):
+    y = x.copy()
+    s = 0.0
+    for i in range(-2, 3):
+        s += np.sin(y[i])
+        y[i + 1] = s
+    return np.sum(y) + s
+
+
+def two_loops_of_one_variable(x):
+    y = x.copy()
+    s = 0.0
+    for i in range(1, 4):
+        s += np.sin(y[i - 1])
+    for i in range(1, 4):
+        y[i] = 2.0 * s
+    return np.sum(y * y) + s
+
+
+def decided_by_a_constant(x):
+    s = 0.3
+    if s > 0.5:
+        for i in range(3):
+            s = s * x[i]
+    return s * x[0]
+
+
 @pytest.mark.parametrize("target", ["python", "cpu"])
 @pytest.mark.parametrize(
     ("fun", "x"),
@@ -145,7 +179,8 @@ def counter_that_was_a_number(x):
         (places_below_the_diagonal, V), (lengths_that_data_decide, V), (windows_of_a_constant, V),
         (counter_that_was_a_number, V), (mutual, V),
         (mean_of_sums, M), (safe_division, V), (into_a_copy, V), (default_by_or, V), (word_by_or, V),
-        (recurrent, V[:2].copy()), (covariance, W + 1.0),
+        (recurrent, V[:2].copy()), (covariance, W + 1.0), (around_the_ring, V[:4].copy()),
+        (from_before_the_first, V[:4].copy()), (two_loops_of_one_variable, V[:4].copy()), (decided_by_a_constant, V),
     ],
 )  # fmt: skip
 def test_value_tangent_and_gradient(fun, x, target):
