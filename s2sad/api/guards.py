@@ -51,6 +51,18 @@ def guard(fun: Callable[..., Any]) -> Guard | None:
     return unchanged
 
 
+def outer_arrays(fun: Callable[..., Any]) -> set[int]:
+    """Return the identities of the arrays that `fun` and its helpers read from their modules."""
+    found: set[int] = set()
+    for function in _reachable(fun, []):
+        for name in _globals(function):
+            value = function.__globals__[name]
+            items = value.values() if isinstance(value, dict) else value
+            items = items if isinstance(value, dict | list | tuple) else (value,)
+            found |= {id(item) for item in items if isinstance(item, np.ndarray)}
+    return found
+
+
 def _reachable(fun: Any, owners: list[tuple[Any, Any]]) -> Iterator[types.FunctionType]:
     waiting, seen = [fun, *(part for rule in rules_key() for part in functions_of(rule))], set[int]()
     while waiting and len(seen) < _FUNCTIONS:

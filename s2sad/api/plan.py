@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from s2sad.api.captured import NOTHING, Captures, captures
+from s2sad.api.closures import derived_once
 from s2sad.api.finite import checked
 from s2sad.api.flatten import Finish, Match, Result, finisher, matcher
 from s2sad.api.fresh import unshared
@@ -102,11 +103,17 @@ def entry(request: Request, mode: str, trees: Sequence[Tree], wrt: Sequence[Tree
     position = {leaf: i for i, leaf in enumerate(leaves)}
     indices = tuple(position[leaf] for leaf in wrt)
     types = tuple(tree.type for tree in trees)
-    with DERIVING:
-        derivative = pipeline.derive(request.fun, mode, types, indices, request.target, request.options)
+
+
+    def derived() -> tuple[Any, Any]:
+        made = pipeline.derive(request.fun, mode, types, indices, request.target, request.options)
         if mode in ("grad", "value_and_grad"):
-            require_scalar(tree_of(derivative.result, "output"), request.fun, request.options)
-        loaded = backends.load(derivative.module, request.target)
+            require_scalar(tree_of(made.result, "output"), request.fun, request.options)
+        return made, backends.load(made.module, request.target)
+
+    with DERIVING:
+        asked = mode, types, indices, request.target, request.options
+        derivative, loaded = derived_once(request.fun, asked, derived)
     call = loaded.entry
     if request.options.debug is True:
         call = recorded(loaded, request.fun, label(request.fun))
