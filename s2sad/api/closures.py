@@ -33,6 +33,8 @@ Read = Callable[[], Any]
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
+    fun: Any
+    """Kept alive, because the key holds the identity of its module."""
     made: Any
     places: tuple[int | None, ...]
     """For each captured array, which reading of the function gives it; None for one from elsewhere."""
@@ -59,18 +61,25 @@ def derived_once(
         derivative, rest = known.made
         items = tuple(
             item if place is None else Captured(item.name, reads[place], item.var)
-            for item, place in zip(derivative.captured, known.places, strict=True)
+            for item, place in zip(getattr(derivative, "captured", ()), known.places, strict=True)
         )
-        return replace(derivative, captured=items), rest
+        return replace(derivative, captured=items) if items else derivative, rest
     holds = guard(fun)
     made = derive()
-    places = _places(made[0].captured, reads, outer_arrays(fun))
+    places = _places(getattr(made[0], "captured", ()), reads, outer_arrays(fun))
     if places is not None:
-        _kept[key] = _Kept(made, places, holds)
+        _kept[key] = _Kept(fun, made, places, holds)
         _kept.move_to_end(key)
         while len(_kept) > _KEPT:
             _kept.popitem(last=False)
     return made
+
+
+def forget(fun: Callable[..., Any]) -> None:
+    """Drop what was derived for functions of the code of `fun`."""
+    code = getattr(fun, "__code__", None)
+    for key in [key for key in _kept if key[0][0] is code]:  # type: ignore[index]
+        del _kept[key]
 
 
 def _places(

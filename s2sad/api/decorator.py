@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, TypeVar, overload
 
 from s2sad.api import pickling
+from s2sad.api.closures import forget
 from s2sad.api.guess import guessed
 from s2sad.api.jacobian import Jacobian
 from s2sad.api.notation import annotated, parse, write
@@ -230,6 +231,7 @@ class Differentiable(Generic[P, R]):
         """Forget what was derived; the next call derives again, from the source as it is then."""
         for store in self._stores():
             store.clear()
+        forget(self.py_func)
 
     def __repr__(self) -> str:
         """Name the function, its signature and its options."""

@@ -32,6 +32,23 @@ def twins(functions: Mapping[str, Function], entry: str) -> list[tuple[str, ...]
     return [tuple(group) for group in groups.values() if len(group) > 1]
 
 
+def unnumbered(functions: Mapping[str, Function], entry: str) -> dict[str, str]:
+    """Return better names for a helper's second version, `drag_2` and `drag_2_bwd`, where no first is left."""
+    taken = set(functions).union(*(names_in(fn.body) for fn in functions.values()))
+    versions: dict[tuple[str, int], dict[str, str]] = {}
+    for name, fn in functions.items():
+        original = fn.span.function
+        found = re.fullmatch(rf"{re.escape(original)}_(\d+)((?:_[a-z]+)?)", name) if original else None
+        if found is not None and name != entry:
+            versions.setdefault((original, int(found[1])), {})[name] = original + found[2]
+    better: dict[str, str] = {}
+    for _, names in sorted(versions.items()):
+        if not taken & set(names.values()):
+            better |= names
+            taken |= set(names.values())
+    return better
+
+
 def renamed(fn: Function, names: Mapping[str, str]) -> Function:
     """Return a function under another name and with other names of what it calls, its docstring included."""
     doc = re.sub(r"`(\w+)`", lambda found: f"`{names.get(found[1], found[1])}`", fn.doc)
