@@ -111,12 +111,22 @@ def _filling(loop: For, loops: dict[str, For]) -> list[tuple[str, set[int], Arra
         names = [item.name for item in stmt.place.index if isinstance(item, Var)]
         if len(set(names)) != len(names):
             continue
+        if not all(inner.var.name in names or _surely_runs(inner) for inner in loops.values()):
+            continue
         axes = {
             axis for axis, item in enumerate(stmt.place.index)
             if isinstance(item, Var) and item.name in loops and _runs_over(loops[item.name], base, axis)
         }  # fmt: skip
         found.append((base.name, axes, base.type))
     return found
+
+
+def _surely_runs(loop: For) -> bool:
+    match loop.start, loop.stop, loop.step:
+        case Const(int() as start), Const(int() as stop), Const(int() as step):
+            return len(range(start, stop, step)) > 0
+        case _:
+            return False
 
 
 def _runs_over(loop: For, array: Var, axis: int) -> bool:

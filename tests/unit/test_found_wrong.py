@@ -162,6 +162,27 @@ def two_loops_of_one_variable(x):
     return np.sum(y * y) + s
 
 
+def filled_in_steps(x, steps):
+    y = x.copy()
+    s = 0.0
+    for i in range(x.shape[0]):
+        s += np.sin(y[i])
+    for _ in range(steps):
+        for i in range(y.shape[0]):
+            y[i] = 0.1 * s
+    for i in range(2):
+        y[i] = 2.0 * s
+    return np.sum(y * y) + s
+
+
+def filled_in_no_step(x):
+    return filled_in_steps(x, int(x[0] > 9.0))
+
+
+def filled_in_two_steps(x):
+    return filled_in_steps(x, 2)
+
+
 def decided_by_a_constant(x):
     s = 0.3
     if s > 0.5:
@@ -181,6 +202,7 @@ def decided_by_a_constant(x):
         (mean_of_sums, M), (safe_division, V), (into_a_copy, V), (default_by_or, V), (word_by_or, V),
         (recurrent, V[:2].copy()), (covariance, W + 1.0), (around_the_ring, V[:4].copy()),
         (from_before_the_first, V[:4].copy()), (two_loops_of_one_variable, V[:4].copy()), (decided_by_a_constant, V),
+        (filled_in_no_step, V), (filled_in_two_steps, V),
     ],
 )  # fmt: skip
 def test_value_tangent_and_gradient(fun, x, target):
