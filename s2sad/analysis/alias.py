@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from s2sad import runtime
+from s2sad.analysis.bounds import lower_bounds
 from s2sad.analysis.liveness import Liveness
+from s2sad.analysis.loops import affine, popped_from
 from s2sad.errors import AliasError
 from s2sad.ir import ops
 from s2sad.ir.nodes import (
@@ -36,7 +38,7 @@ from s2sad.ir.nodes import (
 )
 from s2sad.ir.types import Array, ListOf
 from s2sad.ir.views import view_base
-from s2sad.ir.walk import bound, exprs_of, reads, root_of, statements
+from s2sad.ir.walk import bound, exprs_of, reads, root_of, statements, subexpressions
 
 if TYPE_CHECKING:
     from s2sad.analysis.facts import Facts
@@ -84,7 +86,7 @@ def exact_aliases(fn: Function) -> dict[str, Alias]:
     for stmt in statements(fn.body):
         for name in _mentioned(stmt):
             users.setdefault(name, set()).add(id(stmt))
-    _scan(fn.body, defs, params, found, users)
+    _scan(fn.body, defs, params, found, users, lower_bounds(fn))
     return found
 
 
@@ -94,7 +96,7 @@ def _mentioned(stmt: Stmt) -> set[str]:
 
 def _scan(
     body: tuple[Stmt, ...], defs: dict[str, list[Stmt]], params: set[str], found: dict[str, Alias],
-    users: dict[str, set[int]],
+    users: dict[str, set[int]], least: dict[str, int],
 ) -> None:  # fmt: skip
     from s2sad.ir.walk import blocks_of
 
@@ -106,11 +108,12 @@ def _scan(
             single = len(defs.get(name, ())) == 1 and name not in params and users[name] <= here
             if base is not None and single and is_sure_view(stmt.value):
                 if _steady(base.name, defs, params) or _steady_here(base.name, body[position + 1 :]):
-                    if _steady_index(stmt.value, base.name, body[position + 1 :]):
-                        root = found[base.name].root if base.name in found else base.name
+                    root = found[base.name].root if base.name in found else base.name
+                    rest = body[position + 1 :]
+                    if _steady_index(stmt.value, base.name, rest) and _same_item(stmt.value, root, rest, found, least):
                         found[name] = Alias(name, stmt, root)
         for block in blocks_of(stmt):
-            _scan(block, defs, params, found, users)
+            _scan(block, defs, params, found, users, least)
 
 
 def _steady(name: str, defs: dict[str, list[Stmt]], params: set[str]) -> bool:
@@ -133,6 +136,42 @@ def _steady_index(value: Expr, base: str, rest: tuple[Stmt, ...]) -> bool:
     """Say whether the names in the view's index keep their meaning to the end of the block."""
     used = reads(value) - {base}
     return not used or not any(used & set(bound(s)) for s in statements(rest))
+
+
+def _same_item(
+    value: Expr, root: str, rest: tuple[Stmt, ...], found: dict[str, Alias], least: dict[str, int]
+) -> bool:
+    """Say whether an item of a list stays the one of that index: `xs[-1]` does not once the list has grown."""
+    indices = [part.index[0] for part in subexpressions(value) if isinstance(part, Index) and _is_list(part.base)]
+    if not indices:
+        return True
+    changing = [s for s in statements(rest) if any(found[n].root == root if n in found else n == root for n in _lists(s))]
+    if not all(isinstance(s, Append) for s in changing):
+        return False
+    return not changing or all(_is_from_the_start(index, least) for index in indices)
+
+
+def _is_list(expr: Expr) -> bool:
+    return isinstance(expr.type, ListOf)
+
+
+def _lists(stmt: Stmt) -> set[str]:
+    """Return the lists whose length a statement may change."""
+    if isinstance(stmt, Append):
+        return {stmt.list.name}
+    if (items := popped_from(stmt)) is not None:
+        return {items.name}
+    if isinstance(stmt, CallStmt):
+        return {root.name for arg in stmt.args if _is_list(arg) and (root := root_of(arg)) is not None}
+    return set()
+
+
+def _is_from_the_start(index: Any, least: dict[str, int]) -> bool:
+    known = affine(index)
+    if known is None:
+        return False
+    name, offset = known
+    return offset >= 0 if name is None else least.get(name, -1) + offset >= 0
 
 
 # ---- proof that every other name may be treated as a value of its own ----

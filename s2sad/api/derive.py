@@ -19,7 +19,7 @@ from s2sad.emit.legal import legalised
 from s2sad.emit.loops import looped
 from s2sad.emit.names import Names
 from s2sad.emit.printer import print_function
-from s2sad.emit.twins import renamed, twins, unnumbered
+from s2sad.emit.twins import renamed, twins, unlike_variables, unnumbered
 from s2sad.errors import Span, UnsupportedSyntaxError
 from s2sad.frontend.infer import InferenceError
 from s2sad.frontend.lowerer import Captured
@@ -73,9 +73,10 @@ def derive(
     functions = {name: legalised(fn, target, facts) for name, fn in looped.items()}
     hints = {name: _hints(fn, derived.prepared.get(name)) for name, fn in functions.items()}
     functions, hints = _each_once(functions, hints, derived.entry)
-    first = unnumbered(functions, derived.entry)
-    functions = {first.get(name, name): renamed(fn, first) for name, fn in functions.items()}
-    hints = {first.get(name, name): one for name, one in hints.items()}
+    for better in (unnumbered, unlike_variables):
+        other = better(functions, derived.entry)
+        functions = {other.get(name, name): renamed(fn, other) for name, fn in functions.items()}
+        hints = {other.get(name, name): one for name, one in hints.items()}
     names.reserve(functions)
     for fn in functions.values():
         names.reserve(names_in(fn.body))  # before any of them names a helper

@@ -49,6 +49,22 @@ def unnumbered(functions: Mapping[str, Function], entry: str) -> dict[str, str]:
     return better
 
 
+def unlike_variables(functions: Mapping[str, Function], entry: str) -> dict[str, str]:
+    """Return other names for helpers that a variable is called like: `median = np.median(x)`."""
+    variables: set[str] = set()
+    for fn in functions.values():
+        variables |= names_in(fn.body) | {param.name for param in fn.params}
+    other: dict[str, str] = {}
+    for name in functions:
+        if name in variables and name != entry:
+            count, better = 1, f"{name}_of"
+            while better in variables or better in functions or better in other.values():
+                count += 1
+                better = f"{name}_of_{count}"
+            other[name] = better
+    return other
+
+
 def renamed(fn: Function, names: Mapping[str, str]) -> Function:
     """Return a function under another name and with other names of what it calls, its docstring included."""
     doc = re.sub(r"`(\w+)`", lambda found: f"`{names.get(found[1], found[1])}`", fn.doc)

@@ -348,6 +348,8 @@ class _Adjoint(Statements):
                 if popped_from(stmt) is not None:  # the item is put back before its name is
                     return [*back, *code, *restore]
                 made = self.results_read.get(id(stmt))
+                if made is None and id(stmt) in self.results_read:  # what the statement made is read where it is
+                    return [*back, *code, *restore]
                 return [*([made] if made else []), *restore, *back, *code]
 
     def _reverse_call(self, stmt: CallStmt, restore: list[Stmt]) -> list[Stmt]:

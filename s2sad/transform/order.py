@@ -66,7 +66,7 @@ def _only_adds(loop: For, groups: Groups, after: frozenset[str]) -> bool:
                 pass
             case _:
                 return False
-    if added & local or local & after:
+    if added & local or local & after or loop.var.name in after:
         return False
     for stmt in inner:
         for expr in _read_exprs(stmt):
