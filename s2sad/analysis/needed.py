@@ -141,7 +141,7 @@ class _Needed:
         head = set(needed)
         while True:
             start = self.block(stmt.body, set(head))
-            if self._matters(stmt):
+            if self._matters(stmt) or (isinstance(stmt, For) and self.groups.find(stmt.var.name) in needed):
                 start |= self._reads(stmt)
             if start <= head:
                 return head

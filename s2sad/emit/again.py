@@ -67,6 +67,8 @@ def _kept(loop: Stmt, made: set[str]) -> list[tuple[Index, Expr]]:
                 base = stmt.place.base
                 if isinstance(base, Var) and base.name in made and _is_cheap(stmt.value):
                     found.append((stmt.place, stmt.value))
+        if not loop.body:
+            break
         loop = loop.body[0]
     return found
 

@@ -191,7 +191,7 @@ def _counted(lw: Lowerer, node: Any, iterable: Value) -> bool:
             isinstance(n, gast.Name) and n.id == node.target.id and isinstance(n.ctx, gast.Store)
             for s in node.body for n in gast.walk(s)
         )  # fmt: skip
-        if reassigned or _is_inexact(lw.env.get(node.target.id)):
+        if reassigned or _is_inexact(lw.env.get(node.target.id)) or _is_parameter(lw, node.target.id):
             counter = Var(lw.fresh("i"), INT)
             return run_counted(lw, node, counter, (start, stop, step),
                                lambda: lw.bind(node.target.id, V(counter), lw.span(node)))  # fmt: skip
@@ -220,6 +220,12 @@ def _is_inexact(value: Value | None) -> bool:
     return value is not None and any(is_inexact(leaf.type) for leaf in leaves_of(value))
 
 
+def _is_parameter(lw: Lowerer, name: str) -> bool:
+    """Say whether a counter takes the name of a parameter, whose value the adjoint may still ask for."""
+    spec = lw.source.node.args
+    return any(a.id == name for a in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)) and name in lw.env
+
+
 def _stable(lw: Lowerer, iterable: RangeV, node: Any) -> tuple[Expr, Expr, Expr]:
     """The bounds of a range are read once: bind them if the body may change what they read."""
     from s2sad.ir.walk import reads
@@ -237,13 +243,25 @@ def _stable(lw: Lowerer, iterable: RangeV, node: Any) -> tuple[Expr, Expr, Expr]
     return result[0], result[1], result[2]
 
 
+def _held(lw: Lowerer, expr: Expr, node: Any) -> Expr:
+    """Return what is looped over under a name that the body does not bind anew."""
+    base = lw.atom(expr, "items", lw.span(node))
+    names = [n for s in getattr(node, "body", ()) for n in gast.walk(s) if isinstance(n, gast.Name)]
+    written = {lw.ir_name(n.id) for n in names if isinstance(n.ctx, gast.Store) and n.id in lw.env}
+    if not isinstance(base, Var) or base.name not in written:
+        return base
+    held = Var(lw.fresh("items"), base.type)
+    lw.emit(Assign(held, base, lw.span(node)))
+    return held
+
+
 def indexable(lw: Lowerer, iterable: Value, node: Any) -> tuple[Expr, Callable[[Expr], Value]]:
     """Return the length of an iterable and a function giving its item at an index."""
     match iterable:
         case V(expr) if isinstance(expr.type, Array | ListOf):
             if isinstance(expr.type, ListOf) and node is not None and _grows(lw, expr, node):
                 lw.fail(node, "this list changes its length while it is looped over", "Loop over a copy of it.")
-            base = lw.atom(expr, "items", lw.span(node)) if node is not None else expr
+            base = _held(lw, expr, node) if node is not None else expr
             length = Apply(ops.length, (base,), infer(ops.length, (base,), {}))
             if isinstance(expr.type, Array):
                 length = build(ops.dim, base, literal(0))
