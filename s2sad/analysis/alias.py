@@ -194,6 +194,13 @@ def shared_at_writes(fn: Function, facts: Facts) -> dict[int, set[str]]:
     return checker.shared
 
 
+def reachable_when_rebound(fn: Function, facts: Facts) -> set[int]:
+    """Return the statements that bind a name anew, to an array or a view, while others hold the one it had."""
+    checker = _Checker(fn, facts, False)
+    checker.run()
+    return checker.reachable
+
+
 class _Checker:
     """Follows buffers: a parameter's, or of an allocation, its newest and its earlier instances."""
 
@@ -203,6 +210,7 @@ class _Checker:
         self.live = Liveness(fn.body, _given(fn))
         self.unsure: set[str] = set()
         self.shared: dict[int, set[str]] = {}
+        self.reachable: set[int] = set()
 
     def run(self) -> None:
         state: State = {
@@ -249,11 +257,19 @@ class _Checker:
 
     def _assign(self, stmt: Assign, target: Var, value: Expr, state: State) -> State:
         base = view_base(value)
+        self._rebound(stmt, target.name, base, state)
         if base is not None:
             if not is_sure_view(value):
                 self.unsure.add(target.name)
             return {**state, target.name: state.get(base.name, frozenset())}
         return self._fresh(target.name, id(stmt), state)
+
+    def _rebound(self, stmt: Assign, name: str, base: Var | None, state: State) -> None:
+        had = state.get(name, frozenset())
+        later = self.live.after.get(id(stmt), frozenset())
+        holders = {n for n, objects in state.items() if n != name and n in later and objects & had}
+        if holders or (base is not None and state.get(base.name, frozenset()) & had):
+            self.reachable.add(id(stmt))
 
     def _fresh(self, name: str, site: int, state: State) -> State:
         """A new instance of an allocation: what the site made before is now an earlier one."""

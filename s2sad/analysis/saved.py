@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from s2sad.analysis.alias import Alias, shared_at_writes
+from s2sad.analysis.alias import Alias, reachable_when_rebound, shared_at_writes
 from s2sad.analysis.bounds import lower_bounds
-from s2sad.analysis.facts import Facts
+from s2sad.analysis.facts import Facts, written_by
 from s2sad.analysis.layout import TOP, Block, Layout
 from s2sad.analysis.loops import affine, changes_length, filled_by, is_whole, popped_from, taken_back
 from s2sad.analysis.sharing import Groups
@@ -77,6 +77,8 @@ class Plan:
     """By block: bindings executed again at the start of its reverse."""
     undone: dict[int, Stmt] = field(default_factory=dict[int, Stmt])
     """By statement: what takes it back (`k -= 1` for `k += 1`), so that nothing is saved."""
+    reachable: set[int] = field(default_factory=set[int])
+    """Statements that bind a name anew while another may still write into the array that it meant."""
     undefined: dict[Block, list[Var]] = field(default_factory=dict[Block, list[Var]])
     """By block: names that must exist before the block, because a save may come before a definition."""
 
@@ -101,7 +103,7 @@ class SavedValues:
         self.flags, self.results = flags, results
         self.kept: Needs = {name: frozenset({Need(None)}) for name in kept}
         self.fn, self.aliases, self.facts, self.layout = fn, aliases, facts, layout
-        self.names = primal_names
+        self.names, self.codes = primal_names, needs
         self.reading = {key: self._read_places(code) for key, code in needs.items()}
         self.changing = {key for key, code in needs.items() if any(changes_length(s) for s in code)}
         """Statements whose adjoint brings a list of the primal back to its length."""
@@ -111,7 +113,7 @@ class SavedValues:
         self.groups = Groups(fn.body, facts)
         self.sharing = shared_at_writes(fn, facts)
         self.least = lower_bounds(fn)
-        self.plan = Plan()
+        self.plan = Plan(reachable=reachable_when_rebound(fn, facts))
         self.recording = False
 
     def run(self) -> Plan:
@@ -190,9 +192,9 @@ class SavedValues:
             return self._pop(stmt, items, needs, reading)
         if isinstance(stmt, Assign) and id(stmt) in self.results:
             return self._made(stmt, needs, reading)
-        needs = _union(needs, reading)
         if id(stmt) in self.left_out:
-            return needs
+            return _union(self._clobbered(stmt, needs), reading)
+        needs = _union(needs, reading)
         match stmt:
             case If(_, body, orelse):
                 then = self._block(body, (id(stmt), 0), needs)
@@ -225,6 +227,16 @@ class SavedValues:
                 return renamed
             case _:
                 return needs
+
+    def _clobbered(self, stmt: Stmt, needs: Needs) -> Needs:
+        """A call that the forward sweep leaves out: its adjoint may write what it would have written."""
+        if isinstance(stmt, CallStmt):
+            written = {name for code in self.codes.get(id(stmt), ()) for name in written_by(code, self.facts)}
+            for position in self.facts.writes(stmt.callee) if written else ():
+                root = root_of(stmt.args[position])
+                if root is not None and root.name in written:
+                    needs = self._overwrite(stmt, stmt.args[position], needs)
+        return needs
 
     def _library(self, stmt: CallStmt, needs: Needs, reading: Needs) -> Needs:
         """The adjoint of a library function with several results reads them as they are after it."""
@@ -446,8 +458,6 @@ class SavedValues:
 
     def _changes(self, stmt: Stmt, names: set[str], rebinding: bool = True) -> bool:
         """Say whether the statement changes the value of one of the names."""
-        from s2sad.analysis.facts import written_by
-
         if rebinding and names & set(bound(stmt)):
             return True
         return bool(self.groups.of(names) & self.groups.of(set(written_by(stmt, self.facts))))

@@ -217,6 +217,7 @@ class _Adjoint(Statements):
         for stmt in body:
             if id(stmt) in self.left_out:
                 result.extend(self.agreement.checks(stmt) if block == TOP else ())
+                result.extend(s for slot in self.slots.get(id(stmt), ()) for s in slot.save)
                 continue
             if isinstance(stmt, Break):
                 result.extend((*own, *ends, stmt))
@@ -372,7 +373,8 @@ class _Adjoint(Statements):
                 name = Var(self.namer.fresh("earlier"), value.type)
                 fixed.append(Assign(name, value, stmt.span))
                 put = replace(put, value=name)  # type: ignore[type-var]
-            fixed.append(put)
+            if id(stmt) not in self.left_out:
+                fixed.append(put)
             again.append(put)
         return [*fixed, *code, *again]
 

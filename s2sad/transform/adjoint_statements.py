@@ -499,7 +499,8 @@ class Statements:
             block = self.layout.block_of[key]
             for place in places:
                 rebinds = isinstance(stmt, Assign | CallStmt) and isinstance(place, Var) and place.name in bound(stmt)
-                slots.setdefault(key, []).append(self.tapes.slot(place, stmt, block, rebinds))
+                reachable = key in self.plan.reachable
+                slots.setdefault(key, []).append(self.tapes.slot(place, stmt, block, rebinds, reachable))
         for block, targets in self.plan.taped.items():
             for target in targets:
                 slots.setdefault(("end", block), []).append(

@@ -38,27 +38,32 @@ class Tapes:
         """Tapes of one function; `device`: an array is made only where its lengths are constants."""
         self.layout, self.prepared, self.namer, self.device = layout, prepared, namer, device
 
-    def slot(self, place: Expr, stmt: Stmt, block: Any, rebinds: bool) -> Slot:
-        """Return the slot of `place`, saved at `stmt` in `block`; `rebinds`: the name gets a new array."""
+    def slot(self, place: Expr, stmt: Stmt, block: Any, rebinds: bool, reachable: bool = False) -> Slot:
+        """Return the slot of `place`, saved at `stmt` in `block`.
+
+        `rebinds`: the name gets a new array; `reachable`: what it held may still be written by another name.
+        """
         loops = self.layout.loops(block)
         hint = noun(place)
         if not loops:
-            return self._variable(place, hint, rebinds)
+            return self._variable(place, hint, rebinds, reachable)
         if all(isinstance(loop, For) and id(loop) not in self.prepared.counts for loop in loops):
             indexed = self._indexed(place, [s for s in loops if isinstance(s, For)], hint, rebinds)
             if indexed is not None:
                 return indexed
-        return self._list(place, loops[0], hint, rebinds)
+        return self._list(place, loops[0], hint, rebinds, reachable)
 
-    def _variable(self, place: Expr, hint: str, rebinds: bool) -> Slot:
+    def _variable(self, place: Expr, hint: str, rebinds: bool, reachable: bool) -> Slot:
         saved = Var(self.namer.fresh(f"{hint}_saved"), _fresh_type(place.type))
-        value = place if rebinds or isinstance(place.type, Scalar) else build(np.copy, place)
+        kept = (rebinds and not reachable) or isinstance(place.type, Scalar)
+        value = place if kept else build(np.copy, place)
         return Slot((), None, (Assign(saved, value),), (_put_back(place, saved, rebinds),))
 
-    def _list(self, place: Expr, loop: Any, hint: str, rebinds: bool) -> Slot:
+    def _list(self, place: Expr, loop: Any, hint: str, rebinds: bool, reachable: bool) -> Slot:
         kind = _fresh_type(place.type)
         tape = Var(self.namer.fresh(f"{hint}_tape"), ListOf(kind))
-        value = place if rebinds or not isinstance(place.type, Array) else build(np.copy, place)
+        kept = (rebinds and not reachable) or not isinstance(place.type, Array)
+        value = place if kept else build(np.copy, place)
         create = Assign(tape, Apply(ops.new_list, (), tape.type))
         popped = Apply(ops.pop, (tape,), kind)
         return Slot((create,), loop, (Append(tape, value),), (_put_back(place, popped, rebinds),))
