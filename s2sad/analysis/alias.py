@@ -145,7 +145,8 @@ def _same_item(
     indices = [part.index[0] for part in subexpressions(value) if isinstance(part, Index) and _is_list(part.base)]
     if not indices:
         return True
-    changing = [s for s in statements(rest) if any(found[n].root == root if n in found else n == root for n in _lists(s))]
+    roots = {name: alias.root for name, alias in found.items()}
+    changing = [s for s in statements(rest) if root in {roots.get(name, name) for name in _lists(s)}]
     if not all(isinstance(s, Append) for s in changing):
         return False
     return not changing or all(_is_from_the_start(index, least) for index in indices)

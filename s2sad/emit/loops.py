@@ -85,7 +85,8 @@ class _Loops:
                 del items[before:]
                 items.append(map_blocks(stmt, lambda inner: self.block(inner, agreed)))
             if isinstance(stmt, Assign) and isinstance(stmt.value, Index) and _is_plain_view(stmt.value):
-                self.views[stmt.target.name] = stmt.value
+                if stmt.target.name not in reads(stmt.value):
+                    self.views[stmt.target.name] = stmt.value
         self.views = outer
         return fused(items, self.apart, agreed)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import gast
@@ -126,6 +127,7 @@ def _unrolled(lw: Lowerer, node: Any, items: list[Value], iterable: Value | None
     from s2sad.frontend.statements import lower_block
 
     assigned, body = _assigns(node), without_continue(node.body)
+    items = _kept_apart(lw, items, node)
     watched = [(c, c.cell.writes) for c in _containers(iterable) if c.cell is not None] if iterable is not None else []
     for place, first in enumerate(items):
         item = _live_item(lw, iterable, watched, place, first, node) if watched else first
@@ -142,6 +144,26 @@ def _unrolled(lw: Lowerer, node: Any, items: list[Value], iterable: Value | None
         if jumps:
             return True
     return lower_block(lw, node.orelse)
+
+
+def _kept_apart(lw: Lowerer, items: list[Value], node: Any) -> list[Value]:
+    """Hold the parts of the items that the body binds anew: `for e in (a, b): a, b = b, a`."""
+    names = [n for s in node.body for n in gast.walk(s) if isinstance(n, gast.Name)]
+    values = [lw.env[n.id] for n in names if isinstance(n.ctx, gast.Store) and n.id in lw.env]
+    written = {leaf.name for value in values for leaf in leaves_of(value) if isinstance(leaf, Var)}
+
+    def held(value: Value) -> Value:
+        match value:
+            case StructV(_, _, parts) if any(isinstance(e, Var) and e.name in written for e in leaves_of(value)):
+                return replace(value, items=tuple(held(part) for part in parts))
+            case V(Var(name, kind) as var) if name in written:
+                kept = Var(lw.fresh(name), kind)
+                lw.emit(Assign(kept, var, lw.span(node)))
+                return V(kept)
+            case _:
+                return value
+
+    return [held(item) for item in items] if len(items) > 1 and written else items
 
 
 def _live_item(

@@ -121,6 +121,8 @@ class Mark:
     names: set[str]
     sizes: tuple[int, int, int]
     depth: int
+    known: frozenset[Any]
+    """The helpers that had been begun."""
 
 
 @dataclass(slots=True)
@@ -179,13 +181,17 @@ class Lowerer:
     def mark(self) -> Mark:
         """Return the state of the lowering, to come back to if what follows is lowered in another way."""
         sizes = len(self.block), len(self.results), len(self.loops)
-        return Mark(dict(self.env), self.block, set(self.names), sizes, self.depth)
+        known = frozenset(self.ctx.instances)
+        return Mark(dict(self.env), self.block, set(self.names), sizes, self.depth, known)
 
     def back_to(self, mark: Mark) -> None:
         """Forget what was lowered since `mark`."""
         self.env, self.block, self.names, self.depth = dict(mark.env), mark.block, set(mark.names), mark.depth
         for items, size in zip((self.block, self.results, self.loops), mark.sizes, strict=True):
             del items[size:]
+        half = [key for key, one in self.ctx.instances.items() if one.function is None and key not in mark.known]
+        for key in half:  # a helper that was refused on the way is not one that calls itself
+            del self.ctx.instances[key]
 
     def fresh(self, hint: str) -> str:
         """Return a new IR name built on a noun; clashes take `_2`."""

@@ -183,6 +183,125 @@ def filled_in_two_steps(x):
     return filled_in_steps(x, 2)
 
 
+def read_after_the_loop_that_binds_it(x):
+    for _ in range(3):
+        y = np.tanh(x)
+        x = x - 0.5 * y * y
+    return np.sum(y)
+
+
+def mean_of_two_means(x):
+    a, b = abs(x[0]), abs(x[1])
+    for _ in range(4):
+        g = np.sqrt(a * b)
+        a = 0.5 * (a + b)
+        b = g
+    return a + g
+
+
+def last_of_a_growing_list(x):
+    states = [x[:2]]
+    for _ in range(2):
+        a, b = states[-1]
+        states.append(np.array([a * b, b]))
+    return states[-1][0]
+
+
+def before_a_pop(x):
+    rows = [x, 2.0 * x, 3.0 * x]
+    s = 0.0
+    for _ in range(2):
+        row = rows[-1]
+        s += row[0] * row[1]
+        rows.pop()
+    return s
+
+
+def called_like_its_function(x):
+    median = np.median(x)
+    return x[0] * np.sum((x - median) ** 3)
+
+
+def bound_anew_while_looped_over(x):
+    u = x * 1.0
+    s = 0.0
+    for e in u:
+        s += e * e
+        u = x * x
+    return s + np.sum(u)
+
+
+def exchanged_while_looped_over(x):
+    u, v = [x[0], x[1]], [x[2], x[3]]
+    s = 0.0
+    for e in u:
+        s += e**3
+        u, v = v, u
+    return s
+
+
+def counter_after_a_descending_loop(x):
+    y = x * 1.0
+    for i in range(2, -1, -1):
+        y[i] += x[i + 1] ** 2
+    return y[i] ** 2
+
+
+def set_two(rows):
+    rows[0] = 0.3
+    rows[1] *= rows[0]
+
+
+def helper_writes_a_view(x):
+    y = x * 1.0
+    z = np.sin(y)
+    set_two(y[::-1])
+    return np.sum(z)
+
+
+def name_of_its_own_view(x):
+    u = x * 1.0
+    s = np.sin(u[1] * x[0])
+    for _ in range(2):
+        u = u[1:]
+        u *= 3.0
+    return s + np.sum(u)
+
+
+def older_array_written(x):
+    u = x * 1.0
+    s = 0.0
+    for _ in range(2):
+        s += np.sin(u[1])
+        z = u
+        u = 2.0 * u
+        z[1] = 3.0
+        s += np.sum(z * z)
+    return s + np.sum(u * u)
+
+
+def weighed(x, w, i):
+    v = x * w[i]
+    s = 0.0
+    for i in range(1, 3):
+        s -= v[i]
+    return s
+
+
+def parameter_as_counter(x):
+    return weighed(x, x, 3)
+
+
+def counter_of_a_loop_that_does_nothing(x):
+    n = 4
+    u = x
+    for i in range(n):
+        u = u
+    y = x * 1.0
+    y[i] = 0.5
+    return np.sum(np.sin(y * u))
+
+
 def decided_by_a_constant(x):
     s = 0.3
     if s > 0.5:
@@ -203,6 +322,10 @@ def decided_by_a_constant(x):
         (recurrent, V[:2].copy()), (covariance, W + 1.0), (around_the_ring, V[:4].copy()),
         (from_before_the_first, V[:4].copy()), (two_loops_of_one_variable, V[:4].copy()), (decided_by_a_constant, V),
         (filled_in_no_step, V), (filled_in_two_steps, V),
+        (read_after_the_loop_that_binds_it, V), (mean_of_two_means, V), (last_of_a_growing_list, V), (before_a_pop, V),
+        (called_like_its_function, V[:5].copy()), (bound_anew_while_looped_over, V), (exchanged_while_looped_over, V),
+        (counter_after_a_descending_loop, V), (helper_writes_a_view, V), (name_of_its_own_view, V),
+        (older_array_written, V), (parameter_as_counter, V), (counter_of_a_loop_that_does_nothing, V),
     ],
 )  # fmt: skip
 def test_value_tangent_and_gradient(fun, x, target):
@@ -218,3 +341,41 @@ def test_value_tangent_and_gradient(fun, x, target):
     np.testing.assert_allclose(out, fun(x), rtol=1e-12)
     np.testing.assert_allclose(out_dot, bar.sum(), rtol=1e-6)
     np.testing.assert_allclose(s2sad.differentiate(fun, target=target)(x), fun(x), rtol=1e-12)
+
+
+def first_positive(a, b):
+    chosen = a if a[0] > 0 else b
+    chosen[0] = 1.0
+
+
+def written_by_a_helper_through_either_name(x):
+    u, v = x * 1.0, x * x
+    first_positive(u, v)
+    return np.sum(np.sin(u) * v)
+
+
+def not_unpackable(c):
+    if c < 0.5:
+        _, c = 0.0
+    return c
+
+
+def looped_over_what_is_refused(x):
+    u = x * 1.0
+    for _ in range(2):
+        for e in x:
+            not_unpackable(e)
+            u *= x
+    return np.sum(u)
+
+
+@pytest.mark.parametrize(
+    ("fun", "error", "words"),
+    [
+        (written_by_a_helper_through_either_name, s2sad.AliasError, "may share its memory"),
+        (looped_over_what_is_refused, s2sad.UnsupportedSyntaxError, "cannot be unpacked"),
+    ],
+)
+def test_is_refused(fun, error, words):
+    with pytest.raises(error, match=words):
+        s2sad.grad(fun, target="python")(V)
