@@ -199,11 +199,25 @@ def _bin_op(lw: Lowerer, node: Any) -> Value:
         case StaticV(x), StaticV(y) if not isinstance(x, type):
             return StaticV(fn(x, y))
         case StaticV(x), _ if isinstance(x, str) and fn is operator.mod:
-            return StaticV(x)
+            return _formatted(x, right)
+        case (StaticV() | StructV("fstring")), (StaticV() | StructV("fstring")) if fn is operator.add:
+            parts = [p for side in (left, right) for p in (side.items if isinstance(side, StructV) else (side,))]
+            return StructV("fstring", tuple(range(len(parts))), tuple(parts))
         case _:
             left, right = operands(lw, left, right, node)
             args = (as_expr(lw, left, node.left), as_expr(lw, right, node.right))
             return apply(lw, fn, args, {}, node)
+
+
+def _formatted(text: str, value: Value) -> Value:
+    """`"W%d" % i`: a text where the value is known, else the bare form of one."""
+    from s2sad.frontend.arguments import UNKNOWN, known_value
+
+    known = known_value(value)
+    try:
+        return StaticV(text if known is UNKNOWN else text % known)
+    except (TypeError, ValueError):
+        return StaticV(text)
 
 
 def _with_zero(lw: Lowerer, fn: Any, left: Value, right: Value, node: Any) -> Value:
@@ -541,13 +555,22 @@ def _lambda(lw: Lowerer, node: Any) -> Value:
 
 
 def _joined_str(lw: Lowerer, node: Any) -> Value:
-    """An f-string matters only to `print` and to messages: its text is not a number."""
+    """An f-string is a text where its parts are known, as a key must be; else it matters to messages only."""
+    from s2sad.frontend.arguments import UNKNOWN, known_value
+
     parts: list[Value] = []
+    known: list[Any] = []
     for part in node.values:
         if isinstance(part, gast.FormattedValue):
             parts.append(lower_expr(lw, part.value))
+            value = known_value(parts[-1])
+            plain = part.conversion == -1 and part.format_spec is None and isinstance(value, str | int)
+            known.append(str(value) if plain else UNKNOWN)
         else:
             parts.append(StaticV(part.value))
+            known.append(part.value)
+    if UNKNOWN not in known:
+        return StaticV("".join(known))
     return StructV("fstring", tuple(range(len(parts))), tuple(parts))
 
 

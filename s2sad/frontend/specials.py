@@ -188,6 +188,13 @@ def _extreme(scalar: Any, whole: Any) -> Any:
     return lower
 
 
+def _str(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    """A number or text known beforehand as a text, which may be a key; of any other only a message is made."""
+    if len(args) == 1 and not kwargs and isinstance(known := known_value(args[0]), str | int):
+        return StaticV(str(known))
+    return StructV("fstring", tuple(range(len(args))), tuple(args))
+
+
 def _hasattr(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
     """A module, class or other object known beforehand has an attribute or has not."""
     match args:
@@ -464,6 +471,7 @@ SPECIAL: dict[Any, Any] = {
     builtins.min: _extreme(builtins.min, np.min),
     builtins.isinstance: _isinstance,
     builtins.hasattr: _hasattr,
+    builtins.str: _str,
     builtins.tuple: _container("tuple"),
     builtins.list: _container("list"),
     builtins.dict: _container("dict"),
