@@ -188,18 +188,15 @@ def check(fn: Function, facts: Facts, only_unsure: bool = False) -> None:
     _Checker(fn, facts, only_unsure).run()
 
 
-def shared_at_writes(fn: Function, facts: Facts) -> dict[int, set[str]]:
-    """Return, for each statement that writes, the other names that may share the memory then."""
+def shared_at_writes(fn: Function, facts: Facts) -> tuple[dict[int, set[str]], set[int]]:
+    """Return what shares memory where, by statement.
+
+    First, for each statement that writes, the other names that may share the memory then. Second, the
+    statements that bind a name anew, to an array or a view, while others hold the one that it had.
+    """
     checker = _Checker(fn, facts, False)
     checker.run()
-    return checker.shared
-
-
-def reachable_when_rebound(fn: Function, facts: Facts) -> set[int]:
-    """Return the statements that bind a name anew, to an array or a view, while others hold the one it had."""
-    checker = _Checker(fn, facts, False)
-    checker.run()
-    return checker.reachable
+    return checker.shared, checker.reachable
 
 
 class _Checker:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from s2sad.analysis.alias import Alias, reachable_when_rebound, shared_at_writes
+from s2sad.analysis.alias import Alias, shared_at_writes
 from s2sad.analysis.bounds import lower_bounds
 from s2sad.analysis.facts import Facts, written_by
 from s2sad.analysis.layout import TOP, Block, Layout
@@ -111,9 +111,9 @@ class SavedValues:
         self.left_out, self.split = left_out, split
         self.opening = {block: self._read_places(code) for block, code in openings.items()}
         self.groups = Groups(fn.body, facts)
-        self.sharing = shared_at_writes(fn, facts)
+        self.sharing, reachable = shared_at_writes(fn, facts)
         self.least = lower_bounds(fn)
-        self.plan = Plan(reachable=reachable_when_rebound(fn, facts))
+        self.plan = Plan(reachable=reachable)
         self.recording = False
 
     def run(self) -> Plan:

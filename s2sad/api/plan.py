@@ -112,7 +112,8 @@ def entry(request: Request, mode: str, trees: Sequence[Tree], wrt: Sequence[Tree
         return made, backends.load(made.module, request.target)
 
     with DERIVING:
-        asked = mode, types, indices, request.target, request.options
+        keys = tuple(tree.key for tree in trees)  # objects that compare equal may still differ
+        asked = mode, types, keys, indices, request.target, request.options
         derivative, loaded = derived_once(request.fun, asked, derived)
     call = loaded.entry
     if request.options.debug is True:

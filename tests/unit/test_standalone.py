@@ -342,7 +342,7 @@ def test_helpers_are_inlined_bare():
     from s2sad.runtime import mean_axis
 
     texts, modules, _ = inlined({"mean_axis_2": mean_axis})
-    assert list(texts) == ["inner_size", "without", "mean_axis_2"]
+    assert list(texts) == ["inner_size", "shape_without", "mean_axis_2"]
     assert texts["mean_axis_2"].startswith("def mean_axis_2(a, axis):")
     assert modules == {"import numpy as np"}
 
