@@ -39,35 +39,32 @@ class _Lower(_lowering.Lower):
         vector_math.tell(self.module)
 
     def lower_assign(self, ty: Any, inst: Any) -> Any:
-        if inst.target.name not in self.unordered:
-            return super().lower_assign(ty, inst)
-        block = self.builder.block
-        before = len(block.instructions)
-        made = super().lower_assign(ty, inst)
-        for instruction in block.instructions[before:]:
+        made, written = self._written(super().lower_assign, ty, inst)
+        for instruction in written if inst.target.name in self.unordered else ():
             if instruction.opname in ("fadd", "fsub") and "reassoc" not in instruction.flags:
                 instruction.flags.append("reassoc")
         return made
 
     def lower_getitem(self, resty: Any, expr: Any, value: Any, index: Any, signature: Any) -> Any:
         asked = self._unsigned(value, index, signature)
-        if not _is_one_item(self.typeof(value.name), asked.args[1]):
-            return super().lower_getitem(resty, expr, value, index, asked)
-        block = self.builder.block
-        before = len(block.instructions)
-        made = super().lower_getitem(resty, expr, value, index, asked)
-        self.scopes.tell(value, block.instructions[before:])
+        made, written = self._written(super().lower_getitem, resty, expr, value, index, asked)
+        if _is_one_item(self.typeof(value.name), asked.args[1]):
+            self.scopes.tell(value, written)
         return made
 
     def lower_setitem(self, target_var: Any, index_var: Any, value_var: Any, signature: Any) -> Any:
         asked = self._unsigned(target_var, index_var, signature)
-        if not _is_one_item(self.typeof(target_var.name), asked.args[1]):
-            return super().lower_setitem(target_var, index_var, value_var, asked)
+        made, written = self._written(super().lower_setitem, target_var, index_var, value_var, asked)
+        if _is_one_item(self.typeof(target_var.name), asked.args[1]):
+            self.scopes.tell(target_var, written)
+        return made
+
+    def _written(self, lower: Any, *args: Any) -> tuple[Any, list[Any]]:
+        """Return what `lower` returns, and the instructions that it wrote into the block where it began."""
         block = self.builder.block
         before = len(block.instructions)
-        made = super().lower_setitem(target_var, index_var, value_var, asked)
-        self.scopes.tell(target_var, block.instructions[before:])
-        return made
+        made = lower(*args)
+        return made, block.instructions[before:]
 
     def _unsigned(self, base: Any, index: Any, signature: Any) -> Any:
         """Return the signature of an array's item with the indices unsigned that are not negative."""

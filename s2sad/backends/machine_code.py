@@ -53,12 +53,12 @@ class MachineCode:
         path.unlink(missing_ok=True)
         return None
 
-    def save_overload(self, sig: Any, data: Any) -> None:
+    def save_overload(self, sig: Any, compiled: Any) -> None:
         """Write the compile result of `sig`, where Numba allows it to outlive the process."""
-        if data.library.has_dynamic_globals or any(not one.can_cache for one in data.lifted):
+        if compiled.library.has_dynamic_globals or any(not one.can_cache for one in compiled.lifted):
             return
-        key = self._key(sig, data.codegen)
-        body = _serialize.dumps((key, data._reduce()))
+        key = self._key(sig, compiled.codegen)
+        body = _serialize.dumps((key, compiled._reduce()))
         try:
             store.replace(self._path(key), store.with_checksum(body))
         except CacheError:

@@ -9,7 +9,7 @@ from typing import Any
 import gast
 import numpy as np
 
-from s2sad.frontend import growing, optional, records, rows, texts
+from s2sad.frontend import formatted, growing, optional, records, rows, texts
 from s2sad.frontend.containers import OUTSIDE, identified
 from s2sad.frontend.displays import operands
 from s2sad.frontend.indexing import lower_index, lower_index_items, lower_slice, lower_subscript
@@ -199,25 +199,13 @@ def _bin_op(lw: Lowerer, node: Any) -> Value:
         case StaticV(x), StaticV(y) if not isinstance(x, type):
             return StaticV(fn(x, y))
         case StaticV(x), _ if isinstance(x, str) and fn is operator.mod:
-            return _formatted(x, right)
+            return formatted.percent(lw, x, right, node)
         case (StaticV() | StructV("fstring")), (StaticV() | StructV("fstring")) if fn is operator.add:
-            parts = [p for side in (left, right) for p in (side.items if isinstance(side, StructV) else (side,))]
-            return StructV("fstring", tuple(range(len(parts))), tuple(parts))
+            return formatted.joined(left, right)
         case _:
             left, right = operands(lw, left, right, node)
             args = (as_expr(lw, left, node.left), as_expr(lw, right, node.right))
             return apply(lw, fn, args, {}, node)
-
-
-def _formatted(text: str, value: Value) -> Value:
-    """`"W%d" % i`: a text where the value is known, else the bare form of one."""
-    from s2sad.frontend.arguments import UNKNOWN, known_value
-
-    known = known_value(value)
-    try:
-        return StaticV(text if known is UNKNOWN else text % known)
-    except (TypeError, ValueError):
-        return StaticV(text)
 
 
 def _with_zero(lw: Lowerer, fn: Any, left: Value, right: Value, node: Any) -> Value:
@@ -554,26 +542,6 @@ def _lambda(lw: Lowerer, node: Any) -> Value:
                  owner=None if lw.comprehending else lw)
 
 
-def _joined_str(lw: Lowerer, node: Any) -> Value:
-    """An f-string is a text where its parts are known, as a key must be; else it matters to messages only."""
-    from s2sad.frontend.arguments import UNKNOWN, known_value
-
-    parts: list[Value] = []
-    known: list[Any] = []
-    for part in node.values:
-        if isinstance(part, gast.FormattedValue):
-            parts.append(lower_expr(lw, part.value))
-            value = known_value(parts[-1])
-            plain = part.conversion == -1 and part.format_spec is None and isinstance(value, str | int)
-            known.append(str(value) if plain else UNKNOWN)
-        else:
-            parts.append(StaticV(part.value))
-            known.append(part.value)
-    if UNKNOWN not in known:
-        return StaticV("".join(known))
-    return StructV("fstring", tuple(range(len(parts))), tuple(parts))
-
-
 def _attribute(lw: Lowerer, node: Any) -> Value:
     from s2sad.frontend.methods import attribute
 
@@ -601,7 +569,7 @@ def _comprehension(lw: Lowerer, node: Any) -> Value:
 _EXPRESSIONS: dict[str, Any] = {
     "Constant": _constant, "Name": _name, "BinOp": _bin_op, "UnaryOp": _unary_op,
     "BoolOp": _bool_op, "Compare": _compare, "IfExp": _if_exp, "Tuple": _tuple, "List": _tuple,
-    "Dict": _dict, "Set": _set, "NamedExpr": _named_expr, "Lambda": _lambda, "JoinedStr": _joined_str,
+    "Dict": _dict, "Set": _set, "NamedExpr": _named_expr, "Lambda": _lambda, "JoinedStr": formatted.f_string,
     "Attribute": _attribute, "Call": _call, "Subscript": lower_subscript, "Slice": lower_slice,
     "ListComp": _comprehension, "GeneratorExp": _comprehension, "DictComp": _comprehension,
 }  # fmt: skip

@@ -67,6 +67,7 @@ def _range_item(lw: Lowerer, base: RangeV, index: Value, node: Any) -> Value:
 
 
 def _struct_item(lw: Lowerer, base: StructV, node: Any) -> Value:
+    from s2sad.frontend import formatted
     from s2sad.frontend.arguments import known_value
     from s2sad.frontend.expressions import as_expr, lower_expr
     from s2sad.frontend.iteration import UnrollNeeded
@@ -93,19 +94,13 @@ def _struct_item(lw: Lowerer, base: StructV, node: Any) -> Value:
             if isinstance(known, int) and known in base.keys:
                 return base.items[base.keys.index(known)]
             return _dynamic_item(lw, base, expr, node)
-        case StructV("fstring") | StaticV(str()) if _may_be_unrolled(lw, key):
-            raise UnrollNeeded(node)
-        case StructV("fstring"):
+        case _ if formatted.is_unknown(key) and any(scope.loop is not None for scope in lw.loops):
+            raise UnrollNeeded(node)  # `params[f"W{i}"]`
+        case _ if formatted.is_unknown(key):
             return lw.fail(node, f"the key of this {base.kind} is a text that is not known when it is read",
                            "Loop over the items themselves: `for w in params.values()`.")  # fmt: skip
         case _:
             return lw.fail(node, f"the key is not in this {base.kind}")
-
-
-def _may_be_unrolled(lw: Lowerer, key: Value) -> bool:
-    """Say whether a text may be made of the counter of a loop around: `params[f"W{i}"]`."""
-    made = isinstance(key, StructV) or (isinstance(key, StaticV) and isinstance(key.value, str) and "%" in key.value)
-    return made and any(scope.loop is not None for scope in lw.loops)
 
 
 def _dynamic_item(lw: Lowerer, base: StructV, index: Expr, node: Any) -> Value:

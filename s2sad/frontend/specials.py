@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from s2sad.frontend import rows
+from s2sad.frontend import formatted, rows
 from s2sad.frontend.arguments import known_value
 from s2sad.frontend.calls import call_function, library_call
 from s2sad.frontend.comparisons import set_of
@@ -188,13 +188,6 @@ def _extreme(scalar: Any, whole: Any) -> Any:
     return lower
 
 
-def _str(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
-    """A number or text known beforehand as a text, which may be a key; of any other only a message is made."""
-    if len(args) == 1 and not kwargs and isinstance(known := known_value(args[0]), str | int):
-        return StaticV(str(known))
-    return StructV("fstring", tuple(range(len(args))), tuple(args))
-
-
 def _hasattr(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
     """A module, class or other object known beforehand has an attribute or has not."""
     match args:
@@ -354,7 +347,7 @@ def _message(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any
 def _print(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
     flat: list[Value] = []
     for arg in args:
-        flat.extend(arg.items if isinstance(arg, StructV) and arg.kind == "fstring" else [arg])
+        flat.extend(arg.items if isinstance(arg, StructV) and formatted.is_unknown(arg) else [arg])
     exprs = tuple(as_expr(lw, a, node) for a in flat)
     return V(Apply(print, exprs, Static(None)))
 
@@ -471,7 +464,7 @@ SPECIAL: dict[Any, Any] = {
     builtins.min: _extreme(builtins.min, np.min),
     builtins.isinstance: _isinstance,
     builtins.hasattr: _hasattr,
-    builtins.str: _str,
+    builtins.str: formatted.string,
     builtins.tuple: _container("tuple"),
     builtins.list: _container("list"),
     builtins.dict: _container("dict"),

@@ -1,0 +1,71 @@
+"""Texts made of values: f-strings, `"W%d" % i`, `"W" + str(i)`.
+
+One whose parts are known is a text, and may be a key. Any other is kept as its parts: it matters to
+`print` and to messages, and asks a loop to be unrolled where it is a key.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gast
+
+from s2sad.frontend.lowerer import Lowerer
+from s2sad.frontend.values import StaticV, StructV, Value
+
+_KIND = "fstring"
+
+
+def is_unknown(value: Value) -> bool:
+    """Say whether a value is a text that is not known before the function runs."""
+    return isinstance(value, StructV) and value.kind == _KIND
+
+
+def of_parts(parts: list[Value]) -> Value:
+    """Return the text that the parts make one after the other, where all are whole numbers or texts."""
+    from s2sad.frontend.arguments import known_value
+
+    known = [known_value(part) for part in parts]
+    if all(isinstance(part, str | int) for part in known):
+        return StaticV("".join(map(str, known)))
+    return StructV(_KIND, tuple(range(len(parts))), tuple(parts))
+
+
+def f_string(lw: Lowerer, node: Any) -> Value:
+    """Lower `f"W{i}"`."""
+    from s2sad.frontend.expressions import lower_expr
+
+    plain, parts = True, list[Value]()
+    for part in node.values:
+        if isinstance(part, gast.FormattedValue):
+            plain = plain and part.conversion == -1 and part.format_spec is None
+            parts.append(lower_expr(lw, part.value))
+        else:
+            parts.append(StaticV(part.value))
+    return of_parts(parts) if plain else StructV(_KIND, tuple(range(len(parts))), tuple(parts))
+
+
+def percent(lw: Lowerer, text: str, value: Value, node: Any) -> Value:
+    """Lower `text % value`."""
+    from s2sad.frontend.arguments import UNKNOWN, known_value
+
+    known = known_value(value)
+    if known is UNKNOWN:
+        parts = value.items if isinstance(value, StructV) and value.kind == "tuple" else (value,)
+        return StructV(_KIND, tuple(range(len(parts) + 1)), (StaticV(text), *parts))
+    try:
+        return StaticV(text % known)
+    except (TypeError, ValueError) as error:
+        return lw.fail(node, f"this text cannot be formatted: {error}")
+
+
+def joined(left: Value, right: Value) -> Value:
+    """Return `left + right`, one of which is not known."""
+    return of_parts([part for side in (left, right) for part in (side.items if isinstance(side, StructV) else (side,))])
+
+
+def string(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    """Lower `str(value)`."""
+    if kwargs or len(args) > 1:
+        return lw.fail(node, "`str` is taken with one value only")
+    return of_parts(args)
