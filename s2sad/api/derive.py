@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from s2sad.analysis.bounds import lower_bounds
@@ -27,6 +27,7 @@ from s2sad.frontend.source import has_source, unwrap
 from s2sad.ir.nodes import Function
 from s2sad.ir.types import Array, Type
 from s2sad.ir.walk import names_in
+from s2sad.transform.called_once import Before, put_together
 from s2sad.transform.pipeline import Derived, derive_program
 
 
@@ -61,17 +62,20 @@ def derive(
     Raises:
         S2SADError: the function, or something it calls, cannot be differentiated.
     """
+    ctx = context(target)
     try:
-        derived = derive_program(entered(fun), mode, types, wrt, getattr(options, "aux", False), context(target))
+        derived = derive_program(entered(fun), mode, types, wrt, getattr(options, "aux", False), ctx)
     except InferenceError as error:
         raise UnsupportedSyntaxError(
             "the derivative of this function cannot be written", _head(fun), f"NumPy says: {error}."
         ) from error
+    functions, before = put_together(derived, ctx.parts)
+    derived = replace(derived, functions=functions)
     names = Names(_aliases(fun))
     looped = _looped(derived, target, options)
     facts = Facts(looped)
     functions = {name: legalised(fn, target, facts) for name, fn in looped.items()}
-    hints = {name: _hints(fn, derived.prepared.get(name)) for name, fn in functions.items()}
+    hints = {name: _hints(fn, before.get(name)) for name, fn in functions.items()}
     functions, hints = _each_once(functions, hints, derived.entry)
     for better in (unnumbered, unlike_variables):
         other = better(functions, derived.entry)
@@ -137,12 +141,9 @@ def _each_once(
     )
 
 
-def _hints(fn: Function, primal: Function | None) -> Hints:
-    """Say what holds of a function's names, given the one that it is the derivative of."""
-    if primal is None:
-        return Hints()
-    own = frozenset(names_in(primal.body) | {p.name for p in primal.params})
-    return Hints(lower_bounds(fn, lower_bounds(primal)), accumulators(fn, own))
+def _hints(fn: Function, before: Before | None) -> Hints:
+    """Say what holds of a function's names, given those of the one that it is the derivative of."""
+    return Hints() if before is None else Hints(lower_bounds(fn, before.least), accumulators(fn, before.names))
 
 
 def _head(fun: Any) -> Span | None:

@@ -29,6 +29,7 @@ from s2sad.errors import ArgumentError, NotDifferentiableError, Span
 from s2sad.frontend.functions import instantiate
 from s2sad.frontend.generic import canonical, restored
 from s2sad.frontend.lowerer import Context, Instance
+from s2sad.ir.nodes import Function
 from s2sad.ir.types import Array, Dim, ListOf, Scalar, Sym, Type, is_inexact
 
 
@@ -114,6 +115,7 @@ class _Writer:
         fun = defined(name, text, {self.label: flat, "np": np})
         made = instantiate(self.ctx, fun, tuple(leaf.type for leaf, _ in self.leaves), self.span)
         assert made.result is not None
+        self.ctx.parts[made.name] = Function(made.name, (), (), ())
         return made, filled(inner.result, iter(leaf_types(made.result)))
 
     def _outputs(self, tree: Tree) -> list[tuple[Tree, int | None]]:

@@ -100,6 +100,8 @@ def instance_of(ctx: Context, fun: Any, types: tuple[Type, ...], span: Span) -> 
         require_scalar(tree_of(made.instance.result, "output"), inner, fun.options)
     adopt(ctx, made)
     entry = made.functions[made.entry]
+    if fun.kind != "primal":
+        ctx.parts[made.entry] = made.prepared.get(made.entry, entry)
     assert made.instance.result is not None
     result = made.instance.result
     if fun.kind != "primal":

@@ -165,6 +165,7 @@ class Half:
             if self.mode in _AFTER:
                 fn = _reusable(fn, Facts(made.functions) if self.mode == "bwd" else None)
             made.functions[fn.name] = fn
+            ctx.parts[fn.name] = made.prepared.get(fn.name, fn)
             for known in [k for k, i in ctx.instances.items() if i.name == fn.name]:
                 del ctx.instances[known]
             ctx.instances[key] = Instance(fn.name, made, (), fn, None, made.instance.captured)

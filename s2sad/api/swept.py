@@ -157,6 +157,7 @@ class _Writer:
             self.ctx, defined(name, text, self.scope), tuple(leaf.type for leaf in self.leaves), self.span
         )
         assert made.result is not None
+        self.ctx.parts[made.name] = Function(made.name, (), (), ())
         return made
 
     def _result(self, main: Tree, aux: Tree | None, made: Instance) -> Type:

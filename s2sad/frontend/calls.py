@@ -331,7 +331,7 @@ def call_user(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value],
     """Call a Python function: one more function of the program, specialised on the arguments."""
     from s2sad.frontend.captures import pass_captured
     from s2sad.frontend.functions import bind_arguments, instantiate, parameter_names
-    from s2sad.frontend.generic import canonical, restored, shares_memory
+    from s2sad.frontend.generic import canonical, learn, restored, shares_memory
     from s2sad.frontend.inline import inline_call, inline_expression, returns_a_function
 
     inlined = inline_expression(lw, fn, args, kwargs, node)
@@ -359,7 +359,10 @@ def call_user(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value],
                            "On a device it is written into its caller: give it one `return`, at its end.")  # fmt: skip
     span = lw.span(node)
     leaves = [argument(lw, leaf, span) for value in bound for leaf in leaves_of(value)]
-    leaves += pass_captured(lw, instance.captured)
+    passed = pass_captured(lw, instance.captured)
+    leaves += passed
+    for own, given in zip(instance.captured, passed, strict=True):
+        learn(own.var.type, given.type, back)
     results: list[Expr] = []
     result = restored(instance.result, back)
     for kind in _flat(result):

@@ -56,6 +56,14 @@ def canonical(types: tuple[Type, ...], recursive: bool) -> tuple[tuple[Type, ...
     return tuple(walk(kind) for kind in types), back
 
 
+def learn(own: Type, given: Type, back: dict[str, Dim]) -> None:
+    """Take the caller's lengths of an array for the callee's: both mean the one outside of them."""
+    if isinstance(own, Array) and isinstance(given, Array):
+        for mine, other in zip(own.dims, given.dims, strict=True):
+            if isinstance(mine, Sym) and not mine.minus:
+                back.setdefault(mine.name, other)
+
+
 def restored(kind: Type, back: dict[str, Dim]) -> Type:
     """Return a callee's result type in the caller's lengths; what only the callee knows is new."""
     match kind:

@@ -84,6 +84,8 @@ class Context:
     """Displays of such lists, inside other containers."""
     tables: set[int] = field(default_factory=set[int])
     """Places where an item is taken of a container of constants by an index that is not known."""
+    parts: dict[str, Function] = field(default_factory=dict[str, Function])
+    """Functions that derivatives are put together from, and what each is the derivative of."""
     reversed_names: set[str] = field(default_factory=set[str])
     """Functions of the program that are derivatives in reverse mode."""
     holds_none: bool = False

@@ -5,7 +5,8 @@
     total = np.sum(difference_bar)                 x_bar += total
     x_bar += total
 
-Needs: the array is the derivative's own, and the copy is not written before the array was last read.
+Needs: the array is the derivative's own, and the copy is not written before the array was last read;
+or nothing reads the array once it is copied.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from s2sad.frontend.infer import is_elementwise
 from s2sad.ir.nodes import Apply, Assign, Expr, Function, Stmt, Store, Var
 from s2sad.ir.types import Array
 from s2sad.ir.walk import bound, exprs_of, map_blocks, map_exprs, reads, root_of, statements, substitute
+
+_NEW = (np.zeros, np.empty, np.ones, np.full, np.zeros_like, np.empty_like, np.ones_like, np.full_like)
 
 
 def handed(fn: Function, facts: Facts, keep: frozenset[str]) -> Function:
@@ -40,6 +43,9 @@ class _Handing:
     def block(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         """Return a block, and those in it, without such copies."""
         for at, stmt in enumerate(body):
+            if isinstance(stmt, Assign) and _copies_new(stmt):
+                assert isinstance(stmt.value, Apply)
+                return self.block((*body[:at], replace(stmt, value=stmt.value.args[0]), *body[at + 1 :]))
             if isinstance(stmt, Assign) and (start := self._start(body, at, stmt)) is not None:
                 return self.block(_renamed(body, start, at))
         return tuple(map_blocks(stmt, self.block) for stmt in body)
@@ -57,6 +63,8 @@ class _Handing:
         if self.readers.count(old.name) != sum(old.name in _read(s) for s in statements(body)):
             return None
         start = next((k for k, s in enumerate(body[:at]) if isinstance(s, Assign) and s.target.name == old.name), None)
+        if start is not None and _is_new(body[start]) and not any(_reads(s, old.name) for s in body[at + 1 :]):
+            return None if any(_reads(s, new.name) for s in body[start:at]) else start
         if start is None or not _is_fresh(body[start]) or any(_reads(s, new.name) for s in body[start:at]):
             return None
         last, written = at, len(body)
@@ -82,8 +90,20 @@ def _alike(old: Var, new: Var) -> bool:
     return isinstance(a, Array) and isinstance(b, Array) and (a.dtype, a.dims) == (b.dtype, b.dims)
 
 
+def _copies_new(stmt: Assign) -> bool:
+    """Say whether `np.copy` is of what has no name and is laid out alike, so that nobody else has it."""
+    value = stmt.value
+    if not (isinstance(value, Apply) and value.fn is np.copy and isinstance(value.args[0], Apply)):
+        return False
+    return is_elementwise(value.args[0].fn) and value.args[0].type == value.type
+
+
 def _is_fresh(stmt: Stmt) -> bool:
     return isinstance(stmt, Assign) and isinstance(stmt.value, Apply) and is_elementwise(stmt.value.fn)
+
+
+def _is_new(stmt: Stmt) -> bool:
+    return isinstance(stmt, Assign) and isinstance(stmt.value, Apply) and stmt.value.fn in _NEW
 
 
 def _read(stmt: Stmt) -> set[str]:

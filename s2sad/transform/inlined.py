@@ -9,7 +9,9 @@ Recursive calls stay. Names and symbolic lengths of a callee are its own, and ge
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -31,9 +33,13 @@ from s2sad.ir.nodes import (
     Var,
 )
 from s2sad.ir.types import Array, Dim, ListOf, Scalar, Struct, Sym, Type
-from s2sad.ir.walk import map_blocks, map_exprs, names_in, statements
+from s2sad.ir.walk import bound, map_blocks, map_exprs, names_in, statements
 from s2sad.transform.naming import Namer
 from s2sad.transform.structure import structured
+
+_NONE: Mapping[str, int] = {}
+_MADE = re.compile(r"_(value|part)(_\d+)?$")
+"""How names end that results get where nobody names them."""
 
 
 def inlined(fn: Function, callee: Callable[[str], Function], namer: Namer) -> Function:
@@ -64,34 +70,142 @@ def _recursive(name: str, callee: Callable[[str], Function]) -> bool:
 def _call(stmt: CallStmt, callee: Callable[[str], Function], namer: Namer) -> list[Stmt]:
     fn = callee(stmt.callee)
     fn = structured(fn, Namer(names_in(fn.body) | {p.name for p in fn.params}))
-    local = _Renaming(fn, stmt, namer)
-    start: list[Stmt] = [
-        Assign(local.name(Var(p.name, p.type)), arg, stmt.span) for p, arg in zip(fn.params, stmt.args, strict=True)
-    ]
-    body = _block(tuple(local.stmt(s) for s in fn.body), callee, namer)
-    end: list[Stmt] = []
-    if body and isinstance(body[-1], Return):
-        end.extend(Assign(t, v, stmt.span) for t, v in zip(stmt.targets, body[-1].values, strict=True))
-        body = body[:-1]
-    return [*start, *body, *end]
+    return list(_block(tuple(Renaming(fn, stmt, namer).written_out()), callee, namer))
 
 
-class _Renaming:
-    """Gives the names and symbolic lengths of a callee new ones, lengths of parameters the caller's."""
+class Names:
+    """Gives names other names."""
 
-    def __init__(self, fn: Function, stmt: CallStmt, namer: Namer) -> None:
-        names = sorted(names_in(fn.body) | {p.name for p in fn.params})
-        self.names = {name: namer.fresh(name) for name in names}
-        self.dims: dict[str, tuple[Sym, Dim]] = {}
-        for param, arg in zip(fn.params, stmt.args, strict=True):
-            if isinstance(param.type, Array) and isinstance(arg.type, Array):
-                for own, given in zip(param.type.dims, arg.type.dims, strict=True):
-                    if isinstance(own, Sym):
-                        self.dims.setdefault(own.name, (own, given))
+    def __init__(self, names: Mapping[str, str]) -> None:
+        """Take the new names; others stay."""
+        self.names = dict(names)
 
     def name(self, var: Var) -> Var:
         """Return the variable under its new name."""
-        return Var(self.names[var.name], self.kind(var.type))
+        return Var(self.names.get(var.name, var.name), self.kind(var.type))
+
+    def kind(self, kind: Type) -> Type:
+        """Return a type as it stands under the new names."""
+        return kind
+
+    def expr(self, expr: Any) -> Any:
+        """Return the expression under the new names."""
+        match expr:
+            case Var():
+                return self.name(expr)
+            case Const(value, kind):
+                return Const(value, self.kind(kind))
+            case Apply(fn, args, kind, static):
+                return Apply(fn, tuple(self.expr(a) for a in args), self.kind(kind), static)
+            case Index(base, index, kind):
+                return Index(self.expr(base), tuple(self.expr(i) for i in index), self.kind(kind))
+            case Pack(container, items, kind):
+                return Pack(container, tuple(self.expr(i) for i in items), self.kind(kind))
+            case Slice(lower, upper, step):
+                return Slice(*(None if part is None else self.expr(part) for part in (lower, upper, step)))
+            case _:
+                return expr
+
+    def stmt(self, stmt: Stmt) -> Stmt:
+        """Return the statement under the new names."""
+        made: Stmt = map_exprs(stmt, self.expr)
+        match made:
+            case Assign(target):
+                made = replace(made, target=self.name(target))
+            case For(var):
+                made = replace(made, var=self.name(var))
+            case CallStmt(targets):
+                made = replace(made, targets=tuple(self.name(t) for t in targets))
+            case Append(items):
+                made = replace(made, list=self.name(items))
+            case Swap(first, second):
+                made = replace(made, first=self.name(first), second=self.name(second))
+            case _:
+                pass
+        return map_blocks(made, lambda body: tuple(self.stmt(s) for s in body))
+
+    def function(self, fn: Function) -> Function:
+        """Return a function with other names inside."""
+        params = tuple(replace(p, name=self.names.get(p.name, p.name)) for p in fn.params)
+        return replace(fn, params=params, body=tuple(self.stmt(s) for s in fn.body))
+
+
+class Renaming(Names):
+    """Gives the names and symbolic lengths of a callee new ones, lengths of parameters the caller's."""
+
+    def __init__(self, fn: Function, stmt: CallStmt, namer: Namer, bound_by_caller: Mapping[str, int] = _NONE) -> None:
+        """Choose the names; a return stands last in `fn`, if anywhere.
+
+        `bound_by_caller`: how often the caller binds its names. Where both keep one meaning, a
+        parameter goes by the name of what is passed, and a result by that of what it is bound to.
+        """
+        self.fn, self.call = fn, stmt
+        self.changed = Counter(name for s in statements(fn.body) for name in bound(s))
+        self.once = {name for name, count in bound_by_caller.items() if count == 1}
+        self.dims: dict[str, tuple[Sym, Dim]] = {}
+        self.results = self._last().values
+        for own, given in (*zip(fn.params, stmt.args, strict=True), *zip(self.results, stmt.targets, strict=False)):
+            self._learn(own.type, given.type)
+        self.names = {**self._passed(), **self._returned()}
+        for name in sorted(names_in(fn.body) | {p.name for p in fn.params}):
+            if name not in self.names:
+                self.names[name] = namer.fresh(name)
+
+    def _last(self) -> Return:
+        last = self.fn.body[-1] if self.fn.body else None
+        return last if isinstance(last, Return) else Return(())
+
+    def _learn(self, own: Type, given: Type) -> None:
+        """Take the caller's lengths for the callee's."""
+        if isinstance(own, Array) and isinstance(given, Array):
+            for mine, other in zip(own.dims, given.dims, strict=True):
+                if isinstance(mine, Sym):
+                    self.dims.setdefault(mine.name, (mine, other))
+
+    def _passed(self) -> dict[str, str]:
+        """Return the parameters that never mean anything but a name that is passed."""
+        return {
+            p.name: arg.name
+            for p, arg in zip(self.fn.params, self.call.args, strict=True)
+            if isinstance(arg, Var) and arg.name in self.once and not self.changed[p.name]
+        }
+
+    def _returned(self) -> dict[str, str]:
+        """Return the locals that are the value of one name of the caller's."""
+        params = {p.name for p in self.fn.params}
+        found = [v.name for v in self.results if isinstance(v, Var)]
+        return {
+            value.name: target.name
+            for value, target in zip(self.results, self.call.targets, strict=bool(self.results))
+            if isinstance(value, Var) and value.name not in params and found.count(value.name) == 1
+            and target.name in self.once and self.kind(value.type) == target.type
+        }  # fmt: skip
+
+    def written_out(self) -> list[Stmt]:
+        """Return what stands in the place of the call."""
+        span = self.call.span
+        passed, returned = self._passed(), self._returned()
+        start: list[Stmt] = [
+            Assign(self.name(Var(p.name, p.type)), arg, span)
+            for p, arg in zip(self.fn.params, self.call.args, strict=True)
+            if p.name not in passed
+        ]
+        body = [self.stmt(s) for s in self.fn.body]
+        if body and isinstance(body[-1], Return):
+            body.pop()
+        end = [
+            Assign(target, self.expr(value), span)
+            for target, value in zip(self.call.targets, self.results, strict=False)
+            if not (isinstance(value, Var) and value.name in returned)
+        ]
+        return [*start, *body, *end]
+
+    @property
+    def wanted(self) -> dict[str, str]:
+        """The names that were taken, and names of results that say little, with what they would better be."""
+        made = {name: new for name, new in self.names.items() if name != new and name not in self._passed()}
+        returned = self._returned()
+        return {new: name for name, new in made.items() if name not in returned or _MADE.search(new)}
 
     def kind(self, kind: Type) -> Type:
         """Return the type with the caller's lengths."""
@@ -118,39 +232,3 @@ class _Renaming:
         if isinstance(given, int):
             return max(given - less, 0)
         return Sym(given.name, given.minus + less, given.nonone and less <= 0)
-
-    def expr(self, expr: Any) -> Any:
-        """Return the expression in the caller's names and lengths."""
-        match expr:
-            case Var():
-                return self.name(expr)
-            case Const(value, kind):
-                return Const(value, self.kind(kind))
-            case Apply(fn, args, kind, static):
-                return Apply(fn, tuple(self.expr(a) for a in args), self.kind(kind), static)
-            case Index(base, index, kind):
-                return Index(self.expr(base), tuple(self.expr(i) for i in index), self.kind(kind))
-            case Pack(container, items, kind):
-                return Pack(container, tuple(self.expr(i) for i in items), self.kind(kind))
-            case Slice(lower, upper, step):
-                return Slice(*(None if part is None else self.expr(part) for part in (lower, upper, step)))
-            case _:
-                return expr
-
-    def stmt(self, stmt: Stmt) -> Stmt:
-        """Return the statement in the caller's names and lengths."""
-        made: Stmt = map_exprs(stmt, self.expr)
-        match made:
-            case Assign(target):
-                made = replace(made, target=self.name(target))
-            case For(var):
-                made = replace(made, var=self.name(var))
-            case CallStmt(targets):
-                made = replace(made, targets=tuple(self.name(t) for t in targets))
-            case Append(items):
-                made = replace(made, list=self.name(items))
-            case Swap(first, second):
-                made = replace(made, first=self.name(first), second=self.name(second))
-            case _:
-                pass
-        return map_blocks(made, lambda body: tuple(self.stmt(s) for s in body))

@@ -316,6 +316,8 @@ class Deriver:
     def _cut(
         self, instance: Instance, whole: Function, mode: str, results: int, dots: int, kept: frozenset[str]
     ) -> Derived:
+        alone = not any(isinstance(s, CallStmt) and s.fn is None for s in statements(whole.body))
+        before = self._main(instance) if alone else whole
         whole = inlined(whole, self.functions.__getitem__, Namer(set(_names_of(whole))))
         halves = split(tidy(whole, self.facts, kept), results, dots, self.facts)
         half = halves.forward if mode in ("lin", "hoist") else halves.push
@@ -329,6 +331,7 @@ class Deriver:
         }[mode]
         half = replace(half, name=name, doc=doc, body=(*_private_copies(half, self.facts), *half.body))
         self.finished.clear()
+        self.prepared[name] = before
         return self._done(name, tidy(half, self.facts, kept), instance, len(halves.residuals))
 
     # ---- primal ----

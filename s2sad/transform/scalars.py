@@ -4,6 +4,7 @@
     scale_bar = error_bar[0] * p       becomes    scale_bar = error_bar_0 * p
     error_bar[0] = 0.0                            error_bar_0 = 0.0
 
+A counter chooses among a very few: `unit[i] = 1.0` is `unit_0 = 1.0 if i == 0 else unit_0` and so on.
 What is asked for is memory that is fetched and given back at every call; the user's arrays stay.
 """
 
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import itertools
 import operator
+from collections import Counter
 from dataclasses import replace
 from math import prod
 from typing import Any
@@ -18,12 +20,14 @@ from typing import Any
 import numpy as np
 
 from s2sad.frontend.values import literal
+from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Assign, CallStmt, Const, Expr, For, Function, Index, Slice, Stmt, Store, Swap, Var
 from s2sad.ir.types import Array, Scalar
-from s2sad.ir.walk import children, exprs_of, map_blocks, map_children, map_exprs, names_in, statements
+from s2sad.ir.walk import bound, children, exprs_of, map_blocks, map_children, map_exprs, names_in, statements
 from s2sad.transform.naming import Namer
 
 _MOST = 8
+_MOST_CHOSEN = 4
 _ZERO = (np.zeros, np.empty, np.zeros_like, np.empty_like)
 _OPS = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv}
 
@@ -49,18 +53,45 @@ def _candidates(fn: Function, keep: frozenset[str]) -> dict[str, Array]:
     """Return the arrays that qualify, and their types."""
     made: dict[str, Array] = {}
     out = {p.name for p in fn.params} | keep
+    counters = _counters(fn)
     for stmt in statements(fn.body):
         for target in _targets(stmt):
             if target.name in made or not _is_small(target, stmt):
                 out.add(target.name)
             elif isinstance(target.type, Array):
                 made[target.name] = target.type
-        for expr in exprs_of(stmt):
-            out |= _used_whole(expr, made)
+        place = _counted(stmt)
+        if place is not None and place[1].name in counters:
+            assert isinstance(stmt, Store)
+            out |= _used_whole(stmt.value, made)
+        else:
+            out |= {name for expr in exprs_of(stmt) for name in _used_whole(expr, made)}
         if isinstance(stmt, Store) and isinstance(stmt.place, Index) and isinstance(stmt.place.base, Var):
             if stmt.op not in ("", *_OPS) or not _is_double(stmt.value):
                 out.add(stmt.place.base.name)
     return {name: kind for name, kind in made.items() if name not in out}
+
+
+def _counters(fn: Function) -> set[str]:
+    """Return the names of loops that count from zero or above: as an index, none counts from the end."""
+    every = list(statements(fn.body))
+    names = Counter(name for stmt in every for name in bound(stmt))
+    return {
+        s.var.name for s in every
+        if isinstance(s, For) and names[s.var.name] == 1
+        and all(isinstance(e, Const) and e.value >= least for e, least in ((s.start, 0), (s.step, 1)))
+    }  # fmt: skip
+
+
+def _counted(stmt: Stmt) -> tuple[Var, Var] | None:
+    """Return array and index of what is stored in a place such as `unit[i]` of a very small array."""
+    if not (isinstance(stmt, Store) and not stmt.op and isinstance(stmt.place, Index)):
+        return None
+    match stmt.place:
+        case Index(Var(_, Array(_, (int(size),))) as base, (Var() as at,)) if size <= _MOST_CHOSEN:
+            return base, at
+        case _:
+            return None
 
 
 def _targets(stmt: Stmt) -> tuple[Var, ...]:
@@ -122,7 +153,19 @@ def _is_double(value: Expr) -> bool:
 
 
 def _block(body: tuple[Stmt, ...], items: dict[str, Items]) -> tuple[Stmt, ...]:
-    return tuple(made for stmt in body for made in _stmt(stmt, items))
+    made: list[Stmt] = []
+    for at, stmt in enumerate(body):
+        if (place := _counted(stmt)) is not None and place[0].name in items:
+            made += _chosen(stmt, *place, items, body[at - 1] if at else None)
+        elif not _is_chosen_next(body, at, items):
+            made += _stmt(stmt, items)
+    return tuple(made)
+
+
+def _is_chosen_next(body: tuple[Stmt, ...], at: int, items: dict[str, Items]) -> bool:
+    """Say whether the statement makes an array that the next one writes an item of."""
+    stmt, place = body[at], _counted(body[at + 1]) if at + 1 < len(body) else None
+    return isinstance(stmt, Assign) and stmt.target.name in items and place is not None and place[0] == stmt.target
 
 
 def _stmt(stmt: Stmt, items: dict[str, Items]) -> list[Stmt]:
@@ -133,6 +176,17 @@ def _stmt(stmt: Stmt, items: dict[str, Items]) -> list[Stmt]:
         return [Assign(var, Apply(_OPS[stmt.op], (var, value), var.type) if stmt.op else value, stmt.span)]
     stmt = map_exprs(stmt, lambda expr: _expr(expr, items))
     return [map_blocks(stmt, lambda body: _block(body, items))]
+
+
+def _chosen(stmt: Any, array: Var, at: Var, items: dict[str, Items], before: Stmt | None) -> list[Stmt]:
+    """Write `unit[i] = 1.0` as the item that `i` says; another stays as it was made just `before`, or as it is."""
+    value, new = _expr(stmt.value, items), isinstance(before, Assign) and before.target == array
+    made: list[Stmt] = []
+    for index, var in items[array.name].items():
+        old = _start(before.value, index, items) if isinstance(before, Assign) and new else var
+        test = Apply(operator.eq, (at, literal(index[0])), Scalar("bool"))
+        made.append(Assign(var, Apply(ops.ifexp, (test, value, old), var.type), stmt.span))
+    return made
 
 
 def _start(value: Any, at: tuple[int, ...], items: dict[str, Items]) -> Expr:

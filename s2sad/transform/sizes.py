@@ -6,16 +6,18 @@ Nor is a function called of whose result only the shape is used, where an argume
 from __future__ import annotations
 
 from dataclasses import replace
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from s2sad.analysis.saved import is_pure
 from s2sad.frontend.infer import is_elementwise
+from s2sad.frontend.operators import build
 from s2sad.frontend.values import literal, pack
 from s2sad.ir import ops
-from s2sad.ir.nodes import Apply, Assign, CallStmt, Expr, Function, Slice, Stmt, Var
-from s2sad.ir.types import Array
+from s2sad.ir.nodes import Apply, Assign, CallStmt, Const, Expr, Function, Slice, Stmt, Var
+from s2sad.ir.types import Array, Dim, Sym
 from s2sad.ir.walk import bound, children, exprs_of, map_blocks, map_children, map_exprs, statements
 
 _MADE_LIKE = {np.zeros_like: np.zeros, np.empty_like: np.empty}
@@ -23,7 +25,8 @@ _MADE_LIKE = {np.zeros_like: np.zeros, np.empty_like: np.empty}
 
 def sized(fn: Function, keep: frozenset[str]) -> Function:
     """Ask the operands of elementwise arithmetic for its sizes; the user's lines stay."""
-    fn = replace(fn, body=tuple(_stmt(s, keep) for s in fn.body))
+    asking = _Asking(fn, keep)
+    fn = replace(fn, body=tuple(asking.stmt(s) for s in fn.body))
     known = _only_shapes(fn)
     if not known:
         return fn
@@ -79,19 +82,50 @@ def _made_like(expr: Any, known: dict[str, Expr]) -> Any:
     return map_children(expr, lambda child: _made_like(child, known))
 
 
-def _stmt(stmt: Stmt, keep: frozenset[str]) -> Stmt:
-    if not (isinstance(stmt, Assign) and stmt.target.name in keep):
-        stmt = map_exprs(stmt, _expr)
-    return map_blocks(stmt, lambda body: tuple(_stmt(s, keep) for s in body))
+class _Asking:
+    """Asks for sizes what is at hand anyway: known numbers, the arguments, what a result is computed of."""
 
+    def __init__(self, fn: Function, keep: frozenset[str]) -> None:
+        self.keep = keep | {p.name for p in fn.params}
+        names = {name for stmt in statements(fn.body) for name in bound(stmt)}
+        self.lengths: dict[Dim, Expr] = {}
+        for param in fn.params:
+            if isinstance(param.type, Array) and param.name not in names:
+                for axis, dim in enumerate(param.type.dims):
+                    if isinstance(dim, Sym):
+                        length = build(ops.dim, Var(param.name, param.type), literal(axis))
+                        self.lengths.setdefault(dim, length)
 
-def _expr(expr: Any) -> Any:
-    expr = map_children(expr, _expr)
-    if isinstance(expr, Apply) and expr.fn in (ops.size, ops.dim) and isinstance(expr.args[0], Apply):
-        name = _alike(expr.args[0])
-        if name is not None and is_pure(expr.args[0]):
-            return replace(expr, args=(name, *expr.args[1:]))
-    return expr
+    def stmt(self, stmt: Stmt) -> Stmt:
+        """Return a statement that asks so, but for the user's own."""
+        if not (isinstance(stmt, Assign) and stmt.target.name in self.keep):
+            stmt = map_exprs(stmt, self.expr)
+        return map_blocks(stmt, lambda body: tuple(self.stmt(s) for s in body))
+
+    def expr(self, expr: Any) -> Any:
+        """Return an expression that asks so."""
+        expr = map_children(expr, self.expr)
+        if not (isinstance(expr, Apply) and expr.fn in (ops.size, ops.dim)):
+            return expr
+        if (length := self._known(expr)) is not None:
+            return length
+        if isinstance(expr.args[0], Apply):
+            name = _alike(expr.args[0])
+            if name is not None and is_pure(expr.args[0]):
+                return replace(expr, args=(name, *expr.args[1:]))
+        return expr
+
+    def _known(self, asked: Apply) -> Expr | None:
+        """Return a length of an array of the derivative's own that is a number or an argument's."""
+        value, axis = asked.args[0], asked.args[-1]
+        if not isinstance(value, Var) or value.name in self.keep or not isinstance(value.type, Array):
+            return None
+        dims = value.type.dims
+        chosen = dims if asked.fn is ops.size else (dims[axis.value],) if isinstance(axis, Const) else ()
+        known = [dim for dim in chosen if isinstance(dim, int)]
+        if chosen and len(known) == len(chosen):
+            return literal(prod(known))
+        return self.lengths.get(chosen[0]) if len(chosen) == 1 else None
 
 
 def _alike(value: Apply) -> Var | None:

@@ -83,16 +83,15 @@ def test_hessian_of_a_vector_and_of_a_scalar():
     assert hessian(cubes, target="python")(W.astype(np.float32)).dtype == np.float32
 
 
-def test_the_primal_runs_once():
-    for make, call, step in ((jacfwd, "layer_lin(", "layer_push("), (jacrev, "layer_fwd(", "layer_pull(")):
-        jac = make(layer, target="python")
-        jac(W)
-        text = jac.store.known()[0][1].entry.derivative.text
-        body = text[text.index(f"def {jac.__name__}_jac") :]
-        before, after = body.split("for i in range")
-        assert call in before
-        assert "tanh" not in body
-        assert step in after
+@pytest.mark.parametrize("make", [jacfwd, jacrev])
+def test_the_primal_runs_once(make):
+    jac = make(layer, target="python")
+    jac(W)
+    text = jac.store.known()[0][1].entry.derivative.text
+    lines = [line for line in text.split("\n") if not line.strip().startswith("#")]
+    before, after = "\n".join(lines).split("for i in range")
+    assert before.count("np.tanh(") == 1
+    assert "np.tanh(" not in after
 
 
 def heat(x):
