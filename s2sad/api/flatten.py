@@ -148,7 +148,7 @@ def _match_container(
     elif kind.kind in ("tuple", "list"):
         writer.line(f"if len({local}) != {len(kind.keys)}: return None")
     elif kind.kind == "dict":
-        writer.line(f"if tuple({local}) != {writer.constant(tree.order)}: return None")
+        writer.line(f"if tuple({local}) != {writer.constant(kind.keys)}: return None")
     for position, (key, child) in enumerate(zip(kind.keys, tree.children, strict=True)):
         item = writer.local()
         writer.line(f"{item} = {_access(writer, tree, kind, parts, position, key)}")
@@ -284,6 +284,6 @@ def _build(writer: _Writer, tree: Tree, flat: list[str], result: Result) -> str:
         return f"[{', '.join(parts)}]"
     if tree.cls is dict:
         named = dict(zip(tree.type.keys, parts, strict=True))
-        return "{" + ", ".join(f"{writer.constant(key)}: {named[key]}" for key in tree.order) + "}"
+        return "{" + ", ".join(f"{writer.constant(key)}: {named[key]}" for key in tree.type.keys) + "}"
     items = f"({', '.join(parts)}{',' * (len(parts) == 1)})"
     return f"{writer.constant(rebuild)}({writer.constant(tree)}, {items})"

@@ -20,6 +20,7 @@ import numpy as np
 
 from s2sad.analysis.facts import Facts
 from s2sad.api.axes import Axes, frozen, in_range, spread
+from s2sad.api.nested import writes_of
 from s2sad.api.pieces import Flat, filled, leaf_types, part, structured_instance
 from s2sad.api.signature import Binder, label
 from s2sad.api.structure import Tree, tree_of
@@ -152,8 +153,7 @@ class _Writer:
 
     def _keep_apart(self, inner: Instance) -> None:
         """What the function writes into is a copy for each element: the arrays are the caller's."""
-        opaque = frozenset(i.name for i in self.ctx.instances.values() if i.rule is not None)
-        for at in Facts(self.ctx.functions(), opaque).writes(inner.name):
+        for at in writes_of(self.ctx, inner):
             if at < len(self.leaves) and isinstance(self.leaves[at][0].type, Array):
                 self.texts[at] = f"np.copy({self.texts[at]})"
 

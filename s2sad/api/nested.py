@@ -25,7 +25,7 @@ from s2sad.transform.pipeline import Derived, derive_instance, derive_program
 def context(target: str = "cpu") -> Context:
     """Return a context in which transformed functions are derived where they are called."""
     as_is = effective(target) == "python"
-    return Context(derive=instance_of, derivative=derivative_of, rule_of=_user_rule, as_is=as_is)
+    return Context(derive=instance_of, derivative=derivative_of, writes=writes_of, rule_of=_user_rule, as_is=as_is)
 
 
 def derivative_of(
@@ -49,6 +49,12 @@ def derivative_of(
         )
     adopt(ctx, made)
     return made.functions[made.entry]
+
+
+def writes_of(ctx: Context, instance: Instance) -> frozenset[int]:
+    """Return the positions of the parameters that a function of the program writes into."""
+    opaque = frozenset(known.name for known in ctx.instances.values() if known.rule is not None)
+    return Facts(ctx.functions(), opaque).writes(instance.name)
 
 
 def adopt(ctx: Context, made: Derived) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from s2sad.analysis.facts import Facts
+from s2sad.api.nested import adopt
 from s2sad.api.signature import label
 from s2sad.api.texts import identifier
 from s2sad.errors import Span
@@ -185,14 +186,6 @@ class Half:
         captured = ctx.instances["half", self.fun, self.mode, self.types, self.wrt, self.aux].captured
         inner = Instance(fn.name, self, types, fn, result, [] if self.mode in _AFTER else captured)
         return part(ctx, ("half", fn.name, types, repr(result)), inner, types, result)
-
-
-def adopt(ctx: Context, made: Derived) -> None:
-    """Add the functions of a derived program to the program under construction."""
-    names = {known.name for known in ctx.instances.values()}
-    for name, function in made.functions.items():
-        if name not in names:
-            ctx.instances["derived", name] = Instance(name, None, (), function)
 
 
 def _reusable(fn: Function, facts: Facts | None) -> Function:

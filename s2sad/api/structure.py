@@ -28,8 +28,8 @@ class Tree:
         cls: the exact class, which a gradient of this structure gets back.
         path: what the user would write to reach the value: `params['W']`.
         key: equal for two values exactly when one specialisation serves both.
-        children: the parts of a container, in the order of the keys of its `Struct`.
-        order: the keys of a dictionary as they were inserted; else empty.
+        children: the parts of a container, in the order of the keys of its `Struct`; those of a dictionary as
+            they were inserted.
         value: a static value, or what an optree container needs to be rebuilt.
     """
 
@@ -38,7 +38,6 @@ class Tree:
     path: str
     key: Hashable
     children: tuple[Tree, ...] = ()
-    order: tuple[Any, ...] = ()
     value: Any = None
 
     @property
@@ -80,14 +79,14 @@ def describe(value: Any, name: str, path: str = "") -> Tree:
     if parts is None:
         _refuse_unknown_container(value, path)
         return Tree(Static(value), cls, path, ("static", static_key(value)), value=value)
-    struct_kind, keys, items, order, extra = parts
+    struct_kind, keys, items, extra = parts
     children = tuple(
         describe(item, f"{name}_{key}", path + _suffix(struct_kind, key))
         for key, item in zip(keys, items, strict=True)
     )
     struct = Struct(struct_kind, keys, tuple(child.type for child in children))
-    key = (cls, order or keys, tuple(child.key for child in children), static_key(extra))
-    return Tree(struct, cls, path, key, children, order, extra)
+    key = (cls, keys, tuple(child.key for child in children), static_key(extra))
+    return Tree(struct, cls, path, key, children, extra)
 
 
 def _describe_array(value: np.ndarray[Any, Any], name: str, path: str) -> Tree:
@@ -110,26 +109,26 @@ def _describe_array(value: np.ndarray[Any, Any], name: str, path: str) -> Tree:
     )
 
 
-_Parts = tuple[Any, tuple[Any, ...], tuple[Any, ...], tuple[Any, ...], Any]
+_Parts = tuple[Any, tuple[Any, ...], tuple[Any, ...], Any]
 
 
 def _parts(value: Any) -> _Parts | None:
-    """Split a container into (kind, keys, items, insertion order, extra); None for others."""
+    """Split a container into (kind, keys, items, extra); None for others."""
     cls = type(value)
     custom = _custom_parts(value, cls)
     if custom is not None:
         return custom
     if isinstance(value, tuple) and hasattr(cls, "_fields"):
-        return cls, tuple(cls._fields), tuple(value), (), None  # type: ignore[attr-defined]
+        return cls, tuple(cls._fields), tuple(value), None  # type: ignore[attr-defined]
     if cls is tuple or cls is list:
-        return cls.__name__, tuple(range(len(value))), tuple(value), (), None
+        return cls.__name__, tuple(range(len(value))), tuple(value), None
     if isinstance(value, dict):
-        keys = _sorted_keys(value)
+        keys = tuple(value)
         extra = value.default_factory if isinstance(value, defaultdict) else None
-        return "dict", keys, tuple(value[key] for key in keys), tuple(value), extra
+        return "dict", keys, tuple(value.values()), extra
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         keys = tuple(field.name for field in dataclasses.fields(value))
-        return cls, keys, tuple(getattr(value, key) for key in keys), (), None
+        return cls, keys, tuple(getattr(value, key) for key in keys), None
     return None
 
 
@@ -145,7 +144,7 @@ def _custom_parts(value: Any, cls: type) -> _Parts | None:
         value, none_is_leaf=True, namespace=NAMESPACE
     )
     keys = _attribute_names(metadata, rebuild, len(children)) or tuple(entries)
-    return cls, keys, tuple(children), (), Custom(metadata, rebuild)
+    return cls, keys, tuple(children), Custom(metadata, rebuild)
 
 
 def _attribute_names(metadata: Any, rebuild: Callable[[Any, Sequence[Any]], Any], count: int) -> tuple[Any, ...]:
@@ -169,13 +168,6 @@ class Custom:
 
     metadata: Any
     rebuild: Callable[[Any, Sequence[Any]], Any]
-
-
-def _sorted_keys(mapping: Mapping[Any, Any]) -> tuple[Any, ...]:
-    try:
-        return tuple(sorted(mapping))
-    except TypeError:
-        return tuple(mapping)
 
 
 def _suffix(kind: Any, key: Any) -> str:
@@ -259,8 +251,7 @@ def tree_of(kind: Type, path: str) -> Tree:
             )
             named: dict[Any, Any] = {"tuple": tuple, "list": list, "dict": dict}
             cls = named.get(struct_kind, struct_kind)
-            order = keys if struct_kind == "dict" else ()
-            return Tree(kind, cls, path, (), children, order)
+            return Tree(kind, cls, path, (), children)
         case ListOf():
             return Tree(kind, list, path, ())
         case Static(value):
@@ -271,9 +262,7 @@ def rebuild(tree: Tree, children: Sequence[Any]) -> Any:
     """Put the children of one container node together again, as an instance of its class."""
     match tree.type:
         case Struct("dict", keys, _):
-            filled = dict(zip(keys, children, strict=True))
-            ordered = {key: filled[key] for key in tree.order}
-            return _rebuild_dict(tree, ordered)
+            return _rebuild_dict(tree, dict(zip(keys, children, strict=True)))
         case Struct(_, keys, _):
             pass
         case _:
@@ -290,12 +279,12 @@ def rebuild(tree: Tree, children: Sequence[Any]) -> Any:
     return made
 
 
-def _rebuild_dict(tree: Tree, ordered: dict[Any, Any]) -> Any:
+def _rebuild_dict(tree: Tree, filled: dict[Any, Any]) -> Any:
     if tree.cls is dict:
-        return ordered
+        return filled
     if issubclass(tree.cls, defaultdict):
-        return tree.cls(tree.value, ordered)
-    return tree.cls(ordered)
+        return tree.cls(tree.value, filled)
+    return tree.cls(filled)
 
 
 def unflatten(tree: Tree, leaves: Mapping[Tree, Any], static: bool = True) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 
 from s2sad.api.structure import Tree, child_values, kind_text
 from s2sad.errors import ArgumentError
-from s2sad.ir.types import Array, Scalar, Static, is_complex, is_inexact
+from s2sad.ir.types import Array, Scalar, Static, Struct, is_complex, is_inexact
 
 
 def flatten_like(
@@ -109,8 +109,8 @@ def _text(value: Any) -> str:
 
 
 def _structure(tree: Tree) -> str:
-    if issubclass(tree.cls, dict):
-        return f"a dict with keys {', '.join(map(repr, tree.order))}"
+    if isinstance(tree.type, Struct) and issubclass(tree.cls, dict):
+        return f"a dict with keys {', '.join(map(repr, tree.type.keys))}"
     if tree.cls in (tuple, list):
         return f"a {tree.cls.__name__} of {len(tree.children)} items"
     return f"a {tree.cls.__name__}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, TypeVar
 
@@ -299,14 +300,14 @@ def _gradient_of(
 
 
 def stop_gradient(x: T) -> T:
-    """Return `x`; inside a differentiated function its derivative is zero.
+    """Return `x`, arrays copied; inside a differentiated function its derivative is zero.
 
     Example:
         >>> import s2sad
         >>> s2sad.stop_gradient(2.0)
         2.0
     """
-    return x
+    return copy.deepcopy(x) if isinstance(x, np.ndarray | tuple | list | dict) else x
 
 
 stop_gradient.s2sad_stop_gradient = True  # type: ignore[attr-defined]

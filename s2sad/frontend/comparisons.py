@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from s2sad.frontend import optional, texts
+from s2sad.frontend import formatted, optional, texts
 from s2sad.frontend.arguments import UNKNOWN, known_value
 from s2sad.frontend.displays import array_of, operands
 from s2sad.frontend.expressions import as_expr, plain_value
@@ -111,7 +111,9 @@ def _compare_structs(lw: Lowerer, op: str, left: StructV, right: StructV, node: 
 
 def _membership(lw: Lowerer, op: str, left: Value, right: Value, node: Any) -> Expr | bool:
     if isinstance(right, StructV) and right.kind == "dict":
-        return (getattr(left, "value", None) in right.keys) == (op == "In")
+        if formatted.is_unknown(left):
+            return formatted.unrolled(lw, node)
+        right = StructV("tuple", (), tuple(plain_value(lw, key, "key", node) for key in right.keys))
     if isinstance(right, StaticV) and isinstance(left, StaticV):
         return (left.value in right.value) == (op == "In")
     if isinstance(right, RangeV) and getattr(right.step.type, "value", None) == 1:

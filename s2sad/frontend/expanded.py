@@ -79,7 +79,7 @@ def _batched(lw: Lowerer, derivation: Derivation, fun: Value, args: list[Value],
     head = [f"count = {batch.lengths[0]}"]
     for other in batch.lengths[1:]:
         head += [f"if {other} != count:", "    raise ValueError('vmap needs batches of one length')"]
-    call = f"function({', '.join(text for text, _ in parts)})"
+    call = f"function({', '.join(_apart(lw, closed, parts, node))})"
     results = _Results(lw, node, batch)
     shown = results.add("out", closed.instance.result, out_axes, "value")
     lines = [*head, *results.start, "for i in range(count):", f"    value = {call}",
@@ -87,6 +87,20 @@ def _batched(lw: Lowerer, derivation: Derivation, fun: Value, args: list[Value],
     body = textwrap.indent("\n".join(lines), "    ")
     text = f"def {_name(fun)}_vmap({', '.join(names)}):\n{body}"
     return _written(lw, text, {"function": fun, **batch.scope}, node)
+
+
+def _apart(lw: Lowerer, closed: Closed, parts: list[tuple[str, Type]], node: Any) -> list[str]:
+    """Return what each call gets: a copy of what the function writes into, as the arrays are the caller's."""
+    written = lw.ctx.writes(lw.ctx, closed.instance) if lw.ctx.writes is not None else frozenset[int]()
+    texts = [text for text, _ in parts]
+    for at, (name, kind, places) in enumerate(closed.parameters[: len(parts)]):
+        if written.isdisjoint(places):
+            continue
+        if not isinstance(kind, Array):
+            lw.fail(node, f"the function writes into `{name}`, of which vmap gives every call its own",
+                    f"Copy in the function what it writes: `{name} = ...`.")  # fmt: skip
+        texts[at] = f"np.copy({texts[at]})"
+    return texts
 
 
 def _stand_in(kind: Type, name: str) -> Value:

@@ -31,6 +31,16 @@ def of_parts(parts: list[Value]) -> Value:
     return StructV(_KIND, tuple(range(len(parts))), tuple(parts))
 
 
+def unrolled(lw: Lowerer, node: Any) -> Any:
+    """Ask for the loop around a text to be written out, or refuse one that is not known as a key."""
+    from s2sad.frontend.iteration import UnrollNeeded
+
+    if any(scope.loop is not None for scope in lw.loops):
+        raise UnrollNeeded(node)  # `params[f"W{i}"]`
+    return lw.fail(node, "this key is a text that is not known before the function runs",
+                   "Loop over the items themselves: `for w in params.values()`.")  # fmt: skip
+
+
 def f_string(lw: Lowerer, node: Any) -> Value:
     """Lower `f"W{i}"`."""
     from s2sad.frontend.expressions import lower_expr

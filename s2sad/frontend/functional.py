@@ -101,10 +101,11 @@ def lower_reduce(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node:
 
 
 def lower_sorted(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
-    """`sorted(items)` of numbers: an array in order."""
+    """`sorted(items)`: of numbers an array in order; of texts, and of tuples that begin with what is known, a list."""
     from s2sad.frontend.arguments import known_value
     from s2sad.frontend.calls import call_function
     from s2sad.frontend.displays import array_of
+    from s2sad.frontend.expressions import plain_value
 
     backwards = known_value(kwargs.get("reverse", const(False)))
     if len(args) != 1 or kwargs.keys() - {"reverse", "key"} or not isinstance(backwards, bool):
@@ -112,10 +113,32 @@ def lower_sorted(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node:
     key = kwargs.get("key", StaticV(None))
     if key != StaticV(None) or isinstance(args[0], RowsV):
         return _sorted_by(lw, args[0], key, backwards, node)
+    if isinstance(args[0], StructV) and args[0].kind == "dict":
+        keys = tuple(plain_value(lw, key, "key", node) for key in args[0].keys)
+        return _sorted_now(lw, StructV("list", tuple(range(len(keys))), keys), backwards, node)
+    if isinstance(args[0], StructV) and any(isinstance(item, StructV | StaticV) for item in args[0].items):
+        return _sorted_now(lw, args[0], backwards, node)
     ordered = call_function(lw, np.sort, [array_of(lw, args[0], node)], {}, node)
     if not backwards:
         return ordered
     return call_function(lw, np.flip, [ordered], {}, node)
+
+
+def _sorted_now(lw: Lowerer, items: StructV, backwards: bool, node: Any) -> Value:
+    """Texts, or tuples whose first items tell their order: it is known before the function runs."""
+    from s2sad.frontend.arguments import UNKNOWN, known_value
+
+    first = [known_value(i.items[0] if isinstance(i, StructV) and i.items else i) for i in items.items]
+    whole = [known_value(item) for item in items.items]
+    keys = whole if UNKNOWN not in whole else first
+    if UNKNOWN in keys or (keys is first and len(set(first)) < len(first)):
+        return lw.fail(node, "the order of these items is not known before the function runs",
+                       "Give `sorted` a key that is a number: `key=lambda item: item[0]`.")  # fmt: skip
+    try:
+        order = sorted(range(len(keys)), key=lambda at: keys[at], reverse=backwards)
+    except TypeError as error:
+        return lw.fail(node, f"these items cannot be sorted: {error}")
+    return StructV("list", tuple(range(len(order))), tuple(items.items[at] for at in order))
 
 
 def _sorted_by(lw: Lowerer, items: Value, key: Value, backwards: bool, node: Any) -> Value:

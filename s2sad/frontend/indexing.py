@@ -11,11 +11,13 @@ import numpy as np
 from s2sad.frontend import growing, rows
 from s2sad.frontend.infer import broadcast_dims, fresh_dim
 from s2sad.frontend.lowerer import Lowerer
-from s2sad.frontend.operators import apply, build
+from s2sad.frontend.operators import BOOL, apply, build
 from s2sad.frontend.values import RangeV, RowsV, SliceV, StaticV, StructV, V, Value, ZeroV, literal, pack
 from s2sad.ir import ops
-from s2sad.ir.nodes import Apply, Const, Expr, Index, Slice
+from s2sad.ir.nodes import Apply, Const, Expr, If, Index, Raise, Slice, Stmt
 from s2sad.ir.types import Array, Dim, ListOf, Scalar, Static, Sym, not_one
+
+_LARGEST_TABLE = 1000
 
 
 def lower_subscript(lw: Lowerer, node: Any) -> Value:
@@ -70,7 +72,6 @@ def _struct_item(lw: Lowerer, base: StructV, node: Any) -> Value:
     from s2sad.frontend import formatted
     from s2sad.frontend.arguments import known_value
     from s2sad.frontend.expressions import as_expr, lower_expr
-    from s2sad.frontend.iteration import UnrollNeeded
 
     key = lower_expr(lw, node.slice)
     match key:
@@ -93,14 +94,45 @@ def _struct_item(lw: Lowerer, base: StructV, node: Any) -> Value:
                 return base.items[known]
             if isinstance(known, int) and known in base.keys:
                 return base.items[base.keys.index(known)]
-            return _dynamic_item(lw, base, expr, node)
-        case _ if formatted.is_unknown(key) and any(scope.loop is not None for scope in lw.loops):
-            raise UnrollNeeded(node)  # `params[f"W{i}"]`
+            return _keyed_item(lw, base, expr, node) if base.kind == "dict" else _dynamic_item(lw, base, expr, node)
         case _ if formatted.is_unknown(key):
-            return lw.fail(node, f"the key of this {base.kind} is a text that is not known when it is read",
-                           "Loop over the items themselves: `for w in params.values()`.")  # fmt: skip
+            return formatted.unrolled(lw, node)
         case _:
             return lw.fail(node, f"the key is not in this {base.kind}")
+
+
+def _keyed_item(lw: Lowerer, base: StructV, key: Expr, node: Any) -> Value:
+    """`table[k]` of a dict with whole numbers as keys, k known only at run time: the item at the place of the key."""
+    whole = all(isinstance(known, int) for known in base.keys) and getattr(key.type, "dtype", "") == "int64"
+    if not base.keys or not whole:
+        return lw.fail(node, "which item of this dict is meant is not known before the function runs",
+                       "Let the keys be whole numbers, or loop over the items.")  # fmt: skip
+    low, high = min(base.keys), max(base.keys)
+    if high - low > _LARGEST_TABLE:
+        return lw.fail(node, "the keys of this dict lie too far apart to be looked up",
+                       "Put the items into an array, and their places into another one.")  # fmt: skip
+    key = lw.atom(key, "key", lw.span(node))
+    order = sorted(base.keys)
+    known = [Apply(ops.both, (build(operator.le, literal(low), key), build(operator.le, key, literal(high))), BOOL)]
+    at = build(operator.sub, key, literal(low)) if low else key
+    if len(order) <= high - low:
+        places = _constants(lw, [order.index(k) if k in base.keys else -1 for k in range(low, high + 1)], node)
+        assert places is not None
+        lw.emit(_unless(lw, known[0], node))
+        place = lower_index(lw, places, [at], node)
+        assert isinstance(place, V)
+        at = lw.atom(place.expr, "place", lw.span(node))
+        known = [build(operator.le, literal(0), at)]
+    lw.emit(_unless(lw, known[0], node))
+    items = tuple(base.items[base.keys.index(k)] for k in order)
+    return _dynamic_item(lw, StructV("tuple", tuple(range(len(items))), items), at, node)
+
+
+def _unless(lw: Lowerer, known: Expr, node: Any) -> Stmt:
+    """Raise what Python raises for a key that is not there."""
+    text = "the key is not in this dict"
+    stop = Raise(KeyError, (Const(text, Static(text)),), lw.span(node))
+    return If(Apply(operator.not_, (known,), BOOL), (stop,), (), lw.span(node))
 
 
 def _dynamic_item(lw: Lowerer, base: StructV, index: Expr, node: Any) -> Value:

@@ -62,6 +62,8 @@ class Context:
     """Gives the IR of a transformed function (`grad(f)`) met inside user code."""
     derivative: Callable[..., Function] | None = None
     """Gives a derivative of a function of the program, as one more function of it."""
+    writes: Callable[[Context, Instance], frozenset[int]] | None = None
+    """Says into which parameters a function of the program writes."""
     rule_of: Callable[[Any], Any] | None = None
     """Gives the user's own rule of a callable, or None."""
     aliases: dict[str, str] = field(default_factory=dict[str, str])

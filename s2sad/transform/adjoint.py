@@ -346,11 +346,10 @@ class _Adjoint(Statements):
                 undone = self.plan.undone.get(id(stmt))
                 back = [undone] if undone else []
                 code = self.adjoint_code.get(id(stmt), [])
-                if popped_from(stmt) is not None:  # the item is put back before its name is
-                    return [*back, *code, *restore]
                 made = self.results_read.get(id(stmt))
-                if made is None and id(stmt) in self.results_read:  # what the statement made is read where it is
-                    return [*back, *code, *restore]
+                popped = popped_from(stmt) is not None  # the item is put back before its name is
+                if popped or (made is None and id(stmt) in self.results_read):  # what it made is read where it is
+                    return [*back, *_without_shapes(code, stmt), *restore, *_shapes(code, stmt)]
                 return [*([made] if made else []), *restore, *back, *code]
 
     def _reverse_call(self, stmt: CallStmt, restore: list[Stmt]) -> list[Stmt]:
@@ -442,6 +441,22 @@ def _folded(expr: Expr) -> Expr:
     from s2sad.transform.algebra import fold
 
     return fold(expr)
+
+
+def _shapes(code: list[Stmt], stmt: Stmt) -> list[Stmt]:
+    """Return what sets the adjoint of a name to zero in the shape of its older value, which must be back."""
+    if not isinstance(stmt, Assign):
+        return []
+    return [
+        s for s in code
+        if isinstance(s, Assign) and isinstance(s.value, Apply) and s.value.fn is np.zeros_like
+        and s.value.args == (stmt.target,)
+    ]  # fmt: skip
+
+
+def _without_shapes(code: list[Stmt], stmt: Stmt) -> list[Stmt]:
+    late = _shapes(code, stmt)
+    return [s for s in code if s not in late]
 
 
 def placeholder(kind: Type) -> Expr:

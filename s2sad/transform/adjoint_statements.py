@@ -16,6 +16,7 @@ from s2sad.analysis.facts import Facts, written_by
 from s2sad.analysis.layout import TOP, Layout
 from s2sad.analysis.loops import popped_from
 from s2sad.analysis.saved import Plan
+from s2sad.analysis.steep import is_steep
 from s2sad.errors import NotDifferentiableError, Span
 from s2sad.frontend.operators import BY_SYMBOL, build
 from s2sad.frontend.values import literal
@@ -32,6 +33,7 @@ from s2sad.ir.nodes import (
     For,
     Function,
     Index,
+    Pack,
     Return,
     Slice,
     Stmt,
@@ -148,6 +150,7 @@ class Statements:
 
     def _cotangents(self, span: Span) -> Cotangents:
         made = Cotangents(self.active, self.bar, self.namer, span)
+        made.steep = self.silent or is_steep(self.fn, self.facts.functions)
         made.shape_source = self._shape_source
         made.dim_source = self._dim_source
         return made
@@ -315,7 +318,9 @@ class Statements:
             param = next((p for p in self.fn.params if p.name == target.name), None)
             if param is not None and isinstance(param.type, Array):
                 kinds.add(param.type.dims)
-            changes = self.layout.may_change_length(target.name)
+            changes = self.layout.may_change_length(target.name) or any(
+                isinstance(s, Assign) and _is_empty(s.value) for s in self.layout.defs.get(target.name, ())
+            )
             source = like if len(kinds) == 1 and not changes else target
             return Assign(bar, build(np.zeros_like, source), span)
         return Assign(bar, zero(target.type), span)
@@ -554,3 +559,12 @@ def _reads_many(expr: Expr, active: set[str]) -> bool:
 
     found = [p for p in subexpressions(expr) if isinstance(p, Var) and p.name in active]
     return len(found) > 1
+
+
+def _is_empty(value: Expr) -> bool:
+    """Say whether an array has no items, whatever the lengths of its type: it stands for one that comes later."""
+    if not (isinstance(value, Apply) and value.fn is np.zeros):
+        return False
+    shape = value.args[0]
+    lengths = shape.items if isinstance(shape, Pack) else (shape,)
+    return any(isinstance(length, Const) and length.value == 0 for length in lengths)

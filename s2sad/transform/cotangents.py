@@ -52,6 +52,8 @@ class Cotangents:
         """`bar` gives the adjoint variable of a name."""
         self.active, self.bar, self.namer, self.span = active, bar, namer, span
         self.mask: Expr | None = None
+        self.steep = False
+        """Cotangents that have a name may be infinite."""
         self.code: list[Stmt] = []
         self.values: dict[int, Expr] = {}
 
@@ -276,7 +278,7 @@ class Cotangents:
         parts = partials(rule, expr, args, result, self.span, wanted)
         if len(wanted) > 1:
             g = self.name(g, f"{noun(expr)}_bar") if not _is_place(g) else g
-        if expr.fn in _EXTREMES and len(expr.args) == 2 and _may_be_infinite(g):
+        if expr.fn in _EXTREMES and len(expr.args) == 2 and self._may_be_infinite(g):
             self._push_extreme(expr, g, parts)
             return
         twins = _without_twin(expr, wanted)
@@ -290,6 +292,12 @@ class Cotangents:
                 contribution = self._shared(arg, contribution)
             self.push(arg, contribution)
             self.mask = outer
+
+    def _may_be_infinite(self, g: Expr) -> bool:
+        """Say whether a cotangent divides, `0.5 / sqrt(y)` where y is zero, or comes from where one may."""
+        parts = list(subexpressions(g))
+        divides = any(isinstance(part, Apply) and part.fn in _DIVISIONS for part in parts)
+        return divides or (self.steep and any(isinstance(part, Var) for part in parts))
 
     def _push_extreme(self, expr: Apply, g: Expr, parts: dict[int, Expr]) -> None:
         """Of `max` and `min` the side that lost takes exactly nothing, also of an infinite cotangent."""
@@ -518,11 +526,6 @@ def _simpler(a: Expr, b: Expr) -> bool:
 _LARGEST: frozenset[Any] = frozenset({max, np.maximum, np.fmax})
 _EXTREMES: frozenset[Any] = _LARGEST | {min, np.minimum, np.fmin}
 _DIVISIONS: frozenset[Any] = frozenset({operator.truediv, np.divide, operator.pow, np.power, pow})
-
-
-def _may_be_infinite(g: Expr) -> bool:
-    """Say whether a cotangent divides: `0.5 / sqrt(y)` where y is zero."""
-    return any(isinstance(part, Apply) and part.fn in _DIVISIONS for part in subexpressions(g))
 
 
 def _bar_value(arg: Expr, path: tuple[int, ...]) -> Any:

@@ -294,10 +294,17 @@ class _Split:
             case _:
                 return stmt
 
+    def _alternative(self, body: tuple[Stmt, ...], site: _Site) -> Any:
+        """Cut one side of a branch; the lengths that its loops are given in front of them are no other's."""
+        before = dict(self.lengths)
+        made = self._block(body, site.loops, site.outer)
+        self.lengths = self.lengths if site.loops else before
+        return made
+
     def _branch(self, stmt: If, site: _Site) -> None:
         if self.moves(stmt.test):
             raise NotSplitError("a branch depends on a tangent", stmt.span)
-        body, orelse = (self._block(b, site.loops, site.outer) for b in (stmt.body, stmt.orelse))
+        body, orelse = (self._alternative(b, site) for b in (stmt.body, stmt.orelse))
         made = replace(stmt, body=tuple(body.forward), orelse=tuple(orelse.forward))
         if body.push or orelse.push:
             test = self._rewritten(stmt.test, site)

@@ -106,6 +106,7 @@ class Deriver:
     def _ruled_adjoint(self, callee: str, name: str, on: tuple[bool, ...], results: tuple[bool, ...]) -> str:
         """A user's rule in reverse: `fwd` and `bwd`, or the transpose of the tangent rule."""
         instance = self.rules[callee]
+        self._require_no_writes(instance)
         linear = self.ctx.unique(f"{callee}_dot") if instance.rule.jvp is not None else ""
         if instance.rule.fwd is not None or instance.rule.makers is not None:
             made = ruled_adjoint(self.ctx, instance, name, on, results)
@@ -124,6 +125,16 @@ class Deriver:
         self.functions[name] = tidy(made, self.facts, frozenset(), shared)
         self.facts.forget(name)
         return name
+
+    def _require_no_writes(self, instance: Instance) -> None:
+        """A rule says what becomes of results; what a function writes into its arguments is no result."""
+        for at in sorted(self.facts.writes(instance.name)):
+            assert instance.function is not None
+            raise RuleError(
+                f"`{instance.name}` has a rule, which says nothing of what it writes into "
+                f"`{instance.function.params[at].name}`",
+                instance.function.span, "Let it copy the array first, and return what it has written.",
+            )  # fmt: skip
 
     def _require_linear(self, instance: Instance, adjoint: str, tangent_rule: Function, mask: tuple[bool, ...]) -> None:
         """A tangent rule is transposed: it must be linear in the tangents, and so not ask for their values."""
@@ -255,6 +266,7 @@ class Deriver:
                     self.tangents[key] = self.callee_tangent(half, on)
                     return self.tangents[key]
             if callee in self.rules:
+                self._require_no_writes(self.rules[callee])
                 made = ruled_tangent(self.ctx, self.rules[callee], name, on, False)
                 self._adopt()
                 self.functions[name] = tidy(made, self.facts)
