@@ -81,7 +81,10 @@ def _least(expr: Expr | Slice, bounds: Bounds, lengths: set[str]) -> int | None:
             found = _sum(_least(first, bounds, lengths), _least(second, bounds, lengths))
         case Apply(fn, (first, Const(int() as value))) if fn is operator.sub:
             found = _sum(_least(first, bounds, lengths), -value)
-        case Apply(fn, (first, second)) if fn in (operator.mul, operator.floordiv, operator.mod):
+        case Apply(fn, (_, second)) if fn is operator.mod:  # it has the sign of what divides
+            period = _least(second, bounds, lengths)
+            found = 0 if period is not None and period >= 0 else None
+        case Apply(fn, (first, second)) if fn in (operator.mul, operator.floordiv):
             both = _least(first, bounds, lengths), _least(second, bounds, lengths)
             found = 0 if all(part is not None and part >= 0 for part in both) else None
         case Apply(fn, args) if fn in _LENGTHS:

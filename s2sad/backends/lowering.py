@@ -11,7 +11,7 @@ import importlib
 import operator
 from typing import Any
 
-from s2sad.backends import lean, vector_math
+from s2sad.backends import lean, remainders, vector_math
 from s2sad.backends.aliasing import Scopes
 from s2sad.backends.base import Hints
 
@@ -59,6 +59,15 @@ class _Lower(_lowering.Lower):
             self.scopes.tell(target_var, written)
         return made
 
+    def lower_binop(self, resty: Any, expr: Any, op: Any) -> Any:
+        def usual() -> Any:
+            return super(_Lower, self).lower_binop(resty, expr, op)
+
+        signed = all(self.typeof(name) == _types.intp for name in (expr.lhs.name, expr.rhs.name))
+        if op is not operator.mod or not signed or resty != _types.intp:
+            return usual()
+        return remainders.lowered(self.builder, self.loadvar(expr.lhs.name), self.loadvar(expr.rhs.name), usual)
+
     def _written(self, lower: Any, *args: Any) -> tuple[Any, list[Any]]:
         """Return what `lower` returns, and the instructions that it wrote into the block where it began."""
         block = self.builder.block
@@ -105,8 +114,10 @@ class _Lower(_lowering.Lower):
             constant = _utils.guard(_utils.get_definition, self.func_ir, made.rhs)
             taken = _whole(constant)
             return None if taken is None else left - taken
+        if made.fn is operator.mod:  # it has the sign of what divides
+            return 0 if right is not None and right >= 0 else None
         both = left is not None and right is not None and min(left, right) >= 0
-        return 0 if both and made.fn in (operator.mul, operator.mod, operator.floordiv) else None
+        return 0 if both and made.fn in (operator.mul, operator.floordiv) else None
 
 
 def _is_one_item(base: Any, index: Any) -> bool:

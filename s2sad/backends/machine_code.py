@@ -7,6 +7,7 @@ signature of one function, named by a hash of both, checked before it is unpickl
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import importlib
 import pickle
@@ -78,11 +79,19 @@ class MachineCode:
     def _key(self, sig: Any, codegen: Any) -> str:
         args = getattr(sig, "args", sig)
         types = ", ".join(str(one) for one in args)
-        return f"{self._fingerprint} ({types}) {codegen.magic_tuple()} {store.versions()} {vector_math.available()}"
+        made_by = f"{store.versions()} {_writer()} {vector_math.available()}"
+        return f"{self._fingerprint} ({types}) {codegen.magic_tuple()} {made_by}"
 
     def _path(self, key: str) -> Path:
         short = hashlib.sha256(key.encode()).hexdigest()[:16]
         return store.directory() / f"{self._name}.{short}{store.MACHINE_SUFFIX}"
+
+
+@functools.cache
+def _writer() -> str:
+    """Describe what tells LLVM how to compile: this package's own text."""
+    texts = [path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py"))]
+    return hashlib.sha256(b"".join(texts)).hexdigest()[:16]
 
 
 def keep(dispatcher: Any, name: str, fingerprint: str) -> Callable[..., Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numba
 import numpy as np
 import pytest
 
@@ -36,7 +37,7 @@ def loops(x, start):
             down -= 1
             x[j] = at * down
     half = n // 2
-    turned = (n + 1) % n
+    turned = (start - 1) % n
     least = min(half, 4)
     most = max(start, 2)
     return x[0] + half + turned + least + most
@@ -113,3 +114,31 @@ def shifted(x):
 @pytest.mark.parametrize("fun", [behind, packed, backwards, shifted])
 def test_value_gradient_and_tangent(fun, target):
     assert_derivatives(fun, X, target)
+
+
+def in_a_ring(x):
+    total = 0.0
+    for i in range(x.size):
+        total += (x[(i + 1) % x.size] - x[(i - 2) % x.size]) * x[(i - 1) % x.size] + x[(7 * i) % x.size] ** 2
+    return total
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_a_ring(target):
+    assert_derivatives(in_a_ring, X, target)
+
+
+def remainder(a, b):
+    return a % b
+
+
+def test_remainders_are_pythons():
+    from s2sad.backends.lowering import Pipeline
+
+    compiled = numba.njit(pipeline_class=Pipeline)(remainder)
+    numbers = [*range(-9, 10), 2**62, 2**63 - 1, -(2**63)]
+    for a in numbers:
+        for b in [n for n in numbers if n]:
+            assert compiled(a, b) == a % b
+    with pytest.raises(ZeroDivisionError):
+        compiled(1, 0)
