@@ -63,9 +63,15 @@ class Threads:
                 self.views[name] = value
         used = {p.fn for s in statements(fn.body) for e in exprs_of(s) for p in subexpressions(e)
                 if isinstance(p, Apply) and isinstance(p.fn, Intrinsic)}  # fmt: skip
-        self.axes = {device.axis_of(i) for i in used if i.path.split(".")[0] in ("threadIdx", "blockIdx", "grid")}
-        self.axes |= set(coordinates.values())
+        self.asked = frozenset(part for fn in used for part in device.parts_of(fn))
+        """The parts of a thread's place that the kernel asks for; along the others a launch has one thread or block."""
+        self.axes = {device.axis_of(part) for part in self.asked} | set(coordinates.values())
         self.axes = set(range(max(self.axes) + 1)) if self.axes else set()
+
+    def launched_as(self, primal: Threads) -> Threads:
+        """Look at the launch of the kernel whose derivative this is, which may ask for less."""
+        self.axes, self.asked = primal.axes, primal.asked
+        return self
 
     # ---- linear forms ----
 
@@ -184,13 +190,20 @@ class Threads:
         if not tuples or not self.axes:
             return not tuples
         told = self._told(tuples)
-        return all(_told_apart(axis, told, block) for axis in self.axes)
+        return all(self._told_apart(axis, told, block) for axis in self.axes)
 
     def stay_in_block(self, places: Iterable[tuple[Any, ...]]) -> bool:
         """Say whether threads of different blocks never meet: each block has a part of the array to itself."""
         tuples = list(places)
         told = self._told(tuples) if tuples else set[Any]()
-        return bool(self.axes) and all(device.BLOCK[axis] in told or ("grid", axis) in told for axis in self.axes)
+        return bool(self.axes) and all(self._is_told(device.BLOCK[axis], axis, told) for axis in self.axes)
+
+    def _told_apart(self, axis: int, told: set[Any], block: bool) -> bool:
+        threads = self._is_told(device.THREAD[axis], axis, told)
+        return threads and (block or self._is_told(device.BLOCK[axis], axis, told))
+
+    def _is_told(self, part: Intrinsic, axis: int, told: set[Any]) -> bool:
+        return part in told or ("grid", axis) in told or part not in self.asked
 
     def _told(self, tuples: list[tuple[Any, ...]]) -> set[Any]:
         """Return the coordinates that all these index tuples have at one position, alike."""
@@ -203,12 +216,6 @@ class Threads:
                 continue
             told.add(first.which)
         return told
-
-
-def _told_apart(axis: int, told: set[Any], block: bool) -> bool:
-    if ("grid", axis) in told:
-        return True
-    return device.THREAD[axis] in told and (block or device.BLOCK[axis] in told)
 
 
 def _same_cell(a: Step, b: Step) -> bool:

@@ -21,7 +21,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from s2sad.api.launch import Launch, arguments_of, differentiated, require_axes, require_shadows, type_of_argument
+from s2sad.api.launch import (
+    Launch,
+    arguments_of,
+    differentiated,
+    require_apart,
+    require_axes,
+    require_shadows,
+    type_of_argument,
+)
 from s2sad.api.nested import context
 from s2sad.api.notation import annotated, parse, write
 from s2sad.api.plan import DERIVING
@@ -189,7 +197,8 @@ class Launcher:
         made = kernel.derive(self.mode, types, wrt)
         program = made.program
         main = program.functions[program.kernels[0]]
-        require_axes(configuration, program.axes, name)
+        require_axes(configuration, program.axes, program.asked, name)
+        require_apart(configuration, program.alike)
         require_shadows(values, shadows, kernel.names, program.written, self.mode)
         flat: list[Any] = []
         for i, value in enumerate(values):

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from s2sad.analysis.telling import Alike
 from s2sad.errors import AliasError, ArgumentError
 from s2sad.ir.typeof import layout_of
 from s2sad.ir.types import Array, Scalar, Sym, Type, is_inexact
@@ -112,11 +113,13 @@ def differentiated(shadows: dict[int, Any]) -> tuple[int, ...]:
     return tuple(i for i, shadow in shadows.items() if shadow is not None)
 
 
-def require_axes(configuration: Any, axes: int, label: str) -> None:
+def require_axes(configuration: Any, axes: int, asked: frozenset[str], label: str) -> None:
     """Check that threads of one launch differ in what the kernel looks at.
 
+    `asked`: what it reads of a thread's place, `threadIdx.x` … `blockIdx.z`.
+
     Raises:
-        ArgumentError: several threads along an axis that the kernel never asks for.
+        ArgumentError: several threads along an axis, or several blocks, that the kernel never asks for.
     """
     for word, dims in zip(("grid", "block"), configuration, strict=False):
         shape = tuple(dims) if isinstance(dims, tuple | list) else (dims,)
@@ -126,6 +129,31 @@ def require_axes(configuration: Any, axes: int, label: str) -> None:
                 f"is {shape}",
                 why="Threads that do the same work twice would add twice. Launch one thread along the other axes.",
             )
+        for axis, count in zip("xyz", shape, strict=False):
+            part = f"{'blockIdx' if word == 'grid' else 'threadIdx'}.{axis}"
+            if part not in asked and int(count) != 1:
+                what = "blocks" if word == "grid" else "threads of a block"
+                raise ArgumentError(
+                    f"`{label}` never asks for `cuda.{part}`, but its {word} is {shape}",
+                    why=f"The {what} would all do the same work, and add it more than once. Launch one.",
+                )
+
+
+def require_apart(configuration: Any, alike: Sequence[Alike]) -> None:
+    """Check that no two threads of a launch write one element.
+
+    Raises:
+        AliasError: threads, or blocks, along an axis that the write does not look at.
+    """
+    for write in alike:
+        word, _, axis = write.part.partition(".")
+        dims = configuration[word == "threadIdx"]
+        shape = tuple(dims) if isinstance(dims, tuple | list) else (dims,)
+        if int((*shape, 1, 1)["xyz".index(axis)]) != 1:
+            raise AliasError(
+                f"threads that differ only in `cuda.{write.part}` all write this element of `{write.root}`", write.span,
+                f"Put it under a test such as `if cuda.{write.part} == 0`, or give each an element of its own.",
+            )  # fmt: skip
 
 
 def require_shadows(
@@ -192,6 +220,7 @@ def _extent(value: Any) -> tuple[int, int] | None:
 
 
 __all__ = [
-    "Launch", "arguments_of", "differentiated", "interface", "is_inexact", "require_axes", "require_shadows",
+    "Launch", "arguments_of", "differentiated", "interface", "is_inexact", "require_apart", "require_axes",
+    "require_shadows",
     "type_of_argument",
 ]  # fmt: skip

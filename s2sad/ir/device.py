@@ -75,6 +75,15 @@ def axis_of(fn: Intrinsic) -> int:
     return AXES.index(fn.path[-1])
 
 
+def parts_of(fn: Intrinsic) -> frozenset[Intrinsic]:
+    """Return the parts of a thread's place, of `threadIdx.x … blockIdx.z`, that an intrinsic tells."""
+    if fn.path == "grid":
+        return frozenset({THREAD[axis_of(fn)], BLOCK[axis_of(fn)]})
+    if fn.path == "laneid":
+        return frozenset(THREAD)
+    return frozenset({fn} & {*THREAD, *BLOCK})
+
+
 def is_barrier(expr: Any) -> bool:
     """Say whether an expression makes the threads of a block wait for each other."""
     return isinstance(getattr(expr, "fn", None), Intrinsic) and expr.fn.path == "syncthreads"

@@ -17,7 +17,7 @@ from s2sad.analysis.layout import TOP, Block
 from s2sad.analysis.loops import popped_from
 from s2sad.analysis.needed import unneeded
 from s2sad.analysis.saved import Plan, SavedValues
-from s2sad.errors import Span
+from s2sad.errors import Span, UnsupportedSyntaxError
 from s2sad.frontend.operators import build
 from s2sad.frontend.values import literal
 from s2sad.ir import ops
@@ -130,6 +130,7 @@ class _Adjoint(Statements):
         self._ensure_shapes()
         self.tapes = Tapes(self.layout, self.prepared, self.namer, self.device)
         self.slots = self._all_slots()
+        self._check_additions()
         asked = () if self.silent or self.device else self.fn.params
         self.agreement = Agreement(Var(p.name, p.type) for p in asked if p.name not in self.layout.defs)
         body = self.fn.body
@@ -146,6 +147,15 @@ class _Adjoint(Statements):
             self.plan, self.slots, self.reading, self.layout,
         )  # fmt: skip
         return Sweeps(self.fn, tuple(forward), tuple(reverse), values, self.seeds, bars, decisions)
+
+    def _check_additions(self) -> None:
+        """What threads add together cannot be brought back: each would have seen another older value."""
+        for stmt in statements(self.fn.body):
+            if self.device and isinstance(stmt, Store) and stmt.accumulate and self.slots.get(id(stmt)):
+                raise UnsupportedSyntaxError(
+                    "threads add to this element together, and its older value is needed by the adjoint", stmt.span,
+                    "Add into an array of its own, set to zero beforehand.",
+                )  # fmt: skip
 
     def _check_control(self) -> None:
         """Begin again if the reverse sweep follows control flow that was not prepared for it.

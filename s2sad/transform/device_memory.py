@@ -8,6 +8,7 @@ cuda.syncthreads()
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from s2sad.errors import Span
+from s2sad.frontend.operators import build
 from s2sad.frontend.values import literal
 from s2sad.ir.device import BARRIER, BLOCK_SIZE, LOCAL, SHARED, THREAD
 from s2sad.ir.nodes import Apply, Assign, Comment, Effect, Expr, For, Function, Index, Stmt, Store, Var
@@ -22,6 +24,7 @@ from s2sad.ir.types import Array, Scalar, Static
 from s2sad.ir.walk import map_blocks, names_in, statements
 from s2sad.transform.algebra import zero
 from s2sad.transform.naming import Namer
+from s2sad.transform.rewriting import guarded
 
 INT = Scalar("int64", weak=True)
 
@@ -71,7 +74,9 @@ class _Memory:
             if shared and axis in self.axes:
                 start, step = Apply(THREAD[axis], (), INT), Apply(BLOCK_SIZE[axis], (), INT)
             body = (For(names[axis], start, literal(size), step, body, span),)
-        return list(body)
+        idle = [build(operator.eq, Apply(THREAD[axis], (), INT), literal(0))
+                for axis in sorted(self.axes) if shared and axis >= len(names)]  # fmt: skip
+        return list(guarded(idle, body, span))
 
 
 def _zeros_of(stmt: Stmt, kinds: dict[str, Any]) -> Apply | None:

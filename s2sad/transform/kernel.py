@@ -16,6 +16,7 @@ from typing import Any
 from s2sad.analysis.facts import Facts
 from s2sad.analysis.on_device import checked, reachable
 from s2sad.analysis.races import check_kernel
+from s2sad.analysis.telling import Alike, written_alike
 from s2sad.analysis.threads import Threads
 from s2sad.errors import NotDifferentiableError, Span, UnsupportedSyntaxError
 from s2sad.frontend.functions import instantiate
@@ -66,6 +67,10 @@ class KernelProgram:
     written: tuple[str, ...] = ()
     """The arrays that the kernel writes into: no other argument may overlap them."""
     sources: dict[str, Function] = field(default_factory=dict[str, Function])
+    asked: frozenset[str] = frozenset()
+    """The parts of a thread's place that the kernel asks for: `threadIdx.x` … `blockIdx.z`."""
+    alike: tuple[Alike, ...] = ()
+    """Writes that allow for one thread, or one block, along an axis."""
 
 
 def adjoint_kernel(fun: Any, types: tuple[Type, ...], wrt: tuple[int, ...], ctx: Context) -> KernelProgram:
@@ -125,7 +130,8 @@ def adjoint_kernel(fun: Any, types: tuple[Type, ...], wrt: tuple[int, ...], ctx:
     functions = collected(deriver, (*names, *((tape.counter,) if tape else ())))
     return KernelProgram(
         tuple(names), functions, instance, (*gathered.plan, *plan), len(whole.axes), tape,
-        _written(fn, deriver.facts), dict(ctx.functions()),
+        _written(fn, deriver.facts), dict(ctx.functions()), asked=frozenset(part.path for part in whole.asked),
+        alike=written_alike(fn, whole),
     )  # fmt: skip
 
 
@@ -167,9 +173,7 @@ def _only_loops(fn: Function, name: str) -> bool:
 
 
 def _threads(fn: Function, coordinates: dict[str, int], whole: Threads) -> Threads:
-    threads = Threads(fn, coordinates)
-    threads.axes = whole.axes
-    return threads
+    return Threads(fn, coordinates).launched_as(whole)
 
 
 def _plain_reads(fn: Function, shadows: dict[str, Expr], facts: Facts) -> dict[str, str]:
@@ -200,8 +204,9 @@ def tangent_kernel(fun: Any, types: tuple[Type, ...], wrt: tuple[int, ...], ctx:
     deriver.functions[name] = done
     functions = collected(deriver, (name,))
     return KernelProgram(
-        (name,), functions, instance, (), len(whole.axes), None, _written(fn, deriver.facts), dict(ctx.functions())
-    )
+        (name,), functions, instance, (), len(whole.axes), None, _written(fn, deriver.facts), dict(ctx.functions()),
+        asked=frozenset(part.path for part in whole.asked), alike=written_alike(fn, whole),
+    )  # fmt: skip
 
 
 def _kernel(fun: Any, types: tuple[Type, ...], ctx: Context) -> tuple[Deriver, Instance, Function, Threads]:

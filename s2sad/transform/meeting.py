@@ -82,9 +82,7 @@ def met(meeting: Meeting, primal: Function) -> tuple[Function, tuple[PlanLine, .
 class _Met:
     def __init__(self, meeting: Meeting, primal: Function) -> None:
         self.meeting, self.fn, self.namer = meeting, meeting.fn, meeting.namer
-        self.threads = Threads(self.fn, meeting.coordinates)
-        if not self.threads.axes:
-            self.threads.axes = Threads(primal, meeting.coordinates).axes
+        self.threads = Threads(self.fn, meeting.coordinates).launched_as(Threads(primal, meeting.coordinates))
         self.shared = _shared_arrays(self.fn)
         self.met_in = self.shared | {p.name for p in self.fn.params if isinstance(p.type, Array)}
         self.found: dict[str, list[Access]] = {}

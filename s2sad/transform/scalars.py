@@ -21,9 +21,10 @@ import numpy as np
 
 from s2sad.frontend.values import literal
 from s2sad.ir import ops
+from s2sad.ir.device import SHARED
 from s2sad.ir.nodes import Apply, Assign, CallStmt, Const, Expr, For, Function, Index, Slice, Stmt, Store, Swap, Var
 from s2sad.ir.types import Array, Scalar
-from s2sad.ir.walk import bound, children, exprs_of, map_blocks, map_children, map_exprs, names_in, statements
+from s2sad.ir.walk import bound, children, exprs_of, map_blocks, map_children, map_exprs, names_in, reads, statements
 from s2sad.transform.naming import Namer
 
 _MOST = 8
@@ -54,9 +55,11 @@ def _candidates(fn: Function, keep: frozenset[str]) -> dict[str, Array]:
     made: dict[str, Array] = {}
     out = {p.name for p in fn.params} | keep
     counters = _counters(fn)
+    shared = {s.target.name for s in statements(fn.body)
+              if isinstance(s, Assign) and isinstance(s.value, Apply) and s.value.fn is SHARED}  # fmt: skip
     for stmt in statements(fn.body):
         for target in _targets(stmt):
-            if target.name in made or not _is_small(target, stmt):
+            if target.name in made or not _is_small(target, stmt) or _is_like_shared(stmt, shared):
                 out.add(target.name)
             elif isinstance(target.type, Array):
                 made[target.name] = target.type
@@ -92,6 +95,11 @@ def _counted(stmt: Stmt) -> tuple[Var, Var] | None:
             return base, at
         case _:
             return None
+
+
+def _is_like_shared(stmt: Stmt, shared: set[str]) -> bool:
+    """Say whether an array is made like one of a block's: its shadow, in which threads meet."""
+    return isinstance(stmt, Assign) and bool(reads(stmt.value) & shared)
 
 
 def _targets(stmt: Stmt) -> tuple[Var, ...]:

@@ -138,10 +138,12 @@ class Launch:
         return np.full(shape, np.nan if dtype.kind == "f" else 123456789, dtype)
 
     def _shared(self, shape: Any, dtype: Any) -> Any:
-        line = inspect.currentframe().f_back.f_lineno
-        if line not in self.of_block:
-            self.of_block[line] = self.tracked(f"shared, line {line}", self._fresh(shape, dtype), shared=True)
-        return self.of_block[line]
+        frame = inspect.currentframe().f_back
+        place = frame.f_code, frame.f_lasti  # two arrays may be made in one line
+        if place not in self.of_block:
+            name = f"shared, line {frame.f_lineno}"
+            self.of_block[place] = self.tracked(name, self._fresh(shape, dtype), shared=True)
+        return self.of_block[place]
 
     def grid(self, ndim: int) -> Any:
         found = tuple(getattr(self.blockIdx, a) * getattr(self.blockDim, a) + getattr(self.threadIdx, a)

@@ -1,4 +1,4 @@
-"""The adjoint of a kernel against finite differences of the kernel, both in the emulator."""
+"""The adjoint and the tangent of a kernel against finite differences of the kernel, all in the emulator."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def real(value: Any) -> bool:
     return isinstance(value, float | np.floating) or (isinstance(value, np.ndarray) and value.dtype.kind == "f")
 
 
-def primal(kernel: Any, grid: Any, block: Any, args: list[Any]) -> list[Any]:
+def primal(kernel: Any, grid: Any, block: Any, args: Any) -> list[Any]:
     """Return the arguments after a launch on copies of them."""
     fresh = [np.array(a) if isinstance(a, np.ndarray) else a for a in args]
     emulate(kernel.py_func, grid, block, *fresh)
@@ -29,7 +29,8 @@ def adjoint(kernel: Any, grid: Any, block: Any, args: list[Any], bars: list[Any]
     made = kernel.derive("adjoint", types, kernel.real(types))
     wrt = set(made.wrt)
     flat = [v for i, a in enumerate(args) for v in ((a, bars[i]) if i in wrt else (a,))]
-    launching.require_axes((grid, block), made.program.axes, "kernel")
+    launching.require_axes((grid, block), made.program.axes, made.program.asked, "kernel")
+    launching.require_apart((grid, block), made.program.alike)
     extra: list[Any] = []
     if made.program.tape is not None:
         needed, threads = np.zeros(1, np.int64), int(np.prod(grid) * np.prod(block))
@@ -43,6 +44,18 @@ def adjoint(kernel: Any, grid: Any, block: Any, args: list[Any], bars: list[Any]
     if extra:
         assert extra[2][0] == 0, "the tape was too short"
     return made
+
+
+def tangent(kernel: Any, grid: Any, block: Any, args: list[Any], dots: list[Any], seed: int = 0) -> None:
+    """Launch the tangent in the emulator; arguments and tangents of arrays are changed in place."""
+    from s2sad.api import launch as launching
+
+    types = tuple(launching.type_of_argument(a, n) for a, n in zip(args, kernel.names, strict=True))
+    made = kernel.derive("tangent", types, kernel.real(types))
+    wrt = set(made.wrt)
+    flat = [v for i, a in enumerate(args) for v in ((a, dots[i]) if i in wrt else (a,))]
+    name, = made.program.kernels
+    emulate(made.loaded.plain[name], grid, block, *flat, seed=seed, text=made.loaded.text)
 
 
 def check(kernel: Any, grid: Any, block: Any, *args: Any, rtol: float = 1e-6, step: float = 1e-6) -> Any:
@@ -71,6 +84,14 @@ def check(kernel: Any, grid: Any, block: Any, *args: Any, rtol: float = 1e-6, st
         want = sum(float(np.sum((moved[0][i] - moved[1][i]) / (2 * step) * after[i])) for i in arrays)
         got = sum(float(np.sum(bars[i] * d[i])) for i in wrt)
         np.testing.assert_allclose(got, want, rtol=rtol, atol=rtol)
+        given = [np.array(a) if isinstance(a, np.ndarray) else a for a in args]
+        dots: dict[int, Any] = {i: d[i].copy() if i in arrays else float(d[i][0]) for i in wrt}
+        tangent(kernel, grid, block, given, [dots.get(i) for i in range(len(args))])
+        launched = primal(kernel, grid, block, args)
+        for i in arrays:
+            np.testing.assert_allclose(given[i], launched[i], rtol=1e-12, err_msg="the tangent is another kernel")
+            slope = (moved[0][i] - moved[1][i]) / (2 * step)
+            np.testing.assert_allclose(dots[i], slope, rtol=rtol, atol=rtol, err_msg="the tangent")
     return made
 
 

@@ -96,6 +96,21 @@ def right(x, out):
     cuda.atomic.add(out, 0, s[3 - t])
 
 
+def two_in_one_line(x, out):
+    a = cuda.shared.array(4, np.float64); b = cuda.shared.array(4, np.float64)  # noqa: E702
+    t = cuda.threadIdx.x
+    a[t] = x[t]
+    b[t] = 0.0
+    cuda.syncthreads()
+    out[t] = a[3 - t]
+
+
+def test_shared_arrays_made_in_one_line_are_two() -> None:
+    out = np.zeros(4)
+    emulate(two_in_one_line, 1, 4, np.arange(4.0), out)
+    np.testing.assert_array_equal(out, [3.0, 2.0, 1.0, 0.0])
+
+
 def test_a_right_kernel_passes() -> None:
     out = np.zeros(1)
     emulate(right, 2, 4, np.arange(8.0), out)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from s2sad.backends import cuda as backend
-from tests.cuda import warp
+from tests.cuda import blocks, warp
 from tests.cuda.harness import adjoint
 from tests.cuda.kernels import CASES
 
@@ -24,7 +24,7 @@ def _missing() -> str:
     return "" if backend.front_end().is_available() else "no GPU and driver are found"
 
 
-@pytest.mark.parametrize("name", sorted({*CASES, *warp.NAMES}))
+@pytest.mark.parametrize("name", sorted({*CASES, *warp.NAMES, *blocks.NAMES}))
 def test_on_a_gpu(name: str) -> None:
     if reason := _missing():
         pytest.skip(reason)

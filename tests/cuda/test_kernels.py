@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.cuda import warp
+from tests.cuda import blocks, warp
 from tests.cuda.harness import adjoint, check
 from tests.cuda.kernels import CASES
 
@@ -54,6 +54,24 @@ def test_running_product() -> None:
     whole = np.prod(x, axis=1)
     np.testing.assert_allclose(out_bar, whole, rtol=1e-13)
     np.testing.assert_allclose(x_bar, (out * whole)[:, None] / x, rtol=1e-13)
+
+
+def test_a_leaders_adjoint_is_the_sum_over_its_block() -> None:
+    (x, _), (x_bar, _) = bars_of("leader", np.zeros(8), np.ones(8))
+    first = np.repeat(x[::4], 4)
+    want = first**2
+    want[::4] += 2.0 * x[::4] * x.reshape(2, 4).sum(axis=1)
+    np.testing.assert_allclose(x_bar, want, rtol=1e-14)
+
+
+def test_a_product_of_tiles() -> None:
+    (a, b, _), (a_bar, b_bar, _) = bars_of("tiled_product", np.zeros((4, 4)), np.zeros((4, 4)), np.ones((4, 4)))
+    np.testing.assert_allclose(a_bar, 2.0 * (a @ b) @ b.T, rtol=1e-13)
+    np.testing.assert_allclose(b_bar, a.T @ (2.0 * (a @ b)), rtol=1e-13)
+
+
+def test_kernels_of_blocks_are_all_there() -> None:
+    assert set(blocks.NAMES) <= set(CASES)
 
 
 def test_the_ten_programs_are_all_there() -> None:

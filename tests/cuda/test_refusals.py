@@ -7,7 +7,7 @@ import pytest
 from numba import cuda
 
 import s2sad
-from s2sad.errors import AliasError, NotDifferentiableError, S2SADError, UnsupportedSyntaxError
+from s2sad.errors import AliasError, ArgumentError, NotDifferentiableError, S2SADError, UnsupportedSyntaxError
 
 
 def reads_neighbour_in_place(u):
@@ -108,6 +108,19 @@ def whole_rows(u, out):
     out[i] = u[i]  # here
 
 
+def adds_to_what_was_read(u, out):
+    s = cuda.shared.array(1, np.float64)
+    i = cuda.grid(1)
+    if cuda.threadIdx.x == 0:
+        s[0] = u[i]
+    cuda.syncthreads()
+    before = s[0] * s[0]
+    cuda.syncthreads()
+    cuda.atomic.add(s, 0, u[i])  # here
+    cuda.syncthreads()
+    out[i] = s[0] * before
+
+
 VECTOR, MATRIX = "float64[::1]", "float64[:, ::1]"
 
 
@@ -126,6 +139,7 @@ VECTOR, MATRIX = "float64[::1]", "float64[:, ::1]"
     (sums_an_array, f"{MATRIX}, {VECTOR}", UnsupportedSyntaxError, "of an array"),
     (unknown_intrinsic, f"{VECTOR}, {VECTOR}", UnsupportedSyntaxError, "atomic.max"),
     (dynamic_shared, f"{VECTOR}, {VECTOR}", UnsupportedSyntaxError, "constant"),
+    (adds_to_what_was_read, f"{VECTOR}, {VECTOR}", UnsupportedSyntaxError, "its older value is needed"),
     (whole_rows, f"{MATRIX}, {MATRIX}", UnsupportedSyntaxError, "whole array"),
 ])  # fmt: skip
 def test_refused_at_the_users_line(function, types, error, message) -> None:
@@ -135,6 +149,81 @@ def test_refused_at_the_users_line(function, types, error, message) -> None:
     assert caught.value.span is not None
     assert "# here" in caught.value.span.text(), str(caught.value)
     assert caught.value.why
+
+
+def all_do_all(x, out):
+    if cuda.grid(1) < x.size:
+        for k in range(x.size):
+            out[k] = x[k] ** 2  # here
+
+
+def block_without_leader(x, out):
+    s = cuda.shared.array(4, np.float64)
+    s[cuda.threadIdx.x] = x[cuda.grid(1)]
+    cuda.syncthreads()
+    out[cuda.blockIdx.x] = s[0] * s[1]  # here
+
+
+def shared_by_all(x, out):
+    s = cuda.shared.array(1, np.float64)
+    s[0] = x[cuda.blockIdx.x] ** 2  # here
+    cuda.syncthreads()
+    out[cuda.grid(1)] = s[0]
+
+
+def second_axis_unused(x, out):
+    i, j = cuda.grid(2)
+    if i < x.size and j < x.size:
+        out[i] = x[i] ** 2  # here
+
+
+def leader_by_return(x, out):
+    s = cuda.shared.array(4, np.float64)
+    s[cuda.threadIdx.x] = x[cuda.grid(1)] ** 2
+    cuda.syncthreads()
+    if cuda.threadIdx.x > 0:
+        return
+    out[cuda.blockIdx.x] = s[0] * s[1]
+
+
+@pytest.mark.parametrize(("function", "grid", "block", "part"), [
+    (all_do_all, 1, 4, "threadIdx.x"), (all_do_all, 4, 1, "blockIdx.x"), (block_without_leader, 1, 4, "threadIdx.x"),
+    (shared_by_all, 1, 4, "threadIdx.x"), (second_axis_unused, (1, 1), (4, 2), "threadIdx.y"),
+    (second_axis_unused, (1, 2), (4, 1), "blockIdx.y"),
+])  # fmt: skip
+def test_threads_that_write_one_element_alike_are_refused_at_launch(function, grid, block, part) -> None:
+    arrays = [np.ones(4) for _ in range(4)]
+    for mode in ("adjoint", "tangent"):
+        with pytest.raises(AliasError, match=f"`cuda.{part}` all write") as caught:
+            getattr(s2sad.cuda.kernel(function), mode)[grid, block](*arrays)
+        assert caught.value.span is not None
+        assert "# here" in caught.value.span.text()
+
+
+@pytest.mark.parametrize(("function", "grid", "block"), [
+    (all_do_all, 1, 1), (second_axis_unused, 1, 4), (leader_by_return, 1, 4), (shared_by_all, 4, 1),
+])  # fmt: skip
+def test_a_launch_in_which_no_two_threads_write_alike_is_run(function, grid, block) -> None:
+    x_bar = np.zeros(4)
+    s2sad.cuda.kernel(function).adjoint[grid, block](np.full(4, 2.0), x_bar, np.ones(4), np.ones(4))
+    assert x_bar[:2].all()
+
+
+def test_blocks_that_do_the_same_work_are_refused() -> None:
+    def own_thread(x):
+        x[cuda.threadIdx.x] *= x[cuda.threadIdx.x]
+
+    def own_block(x):
+        x[cuda.blockIdx.x] *= x[cuda.blockIdx.x]
+
+    with pytest.raises(ArgumentError, match=r"never asks for `cuda.blockIdx.x`, but its grid is \(2,\)"):
+        s2sad.cuda.kernel(own_thread).adjoint[2, 4](np.ones(4), np.ones(4))
+    with pytest.raises(ArgumentError, match=r"never asks for `cuda.threadIdx.x`, but its block is \(2,\)"):
+        s2sad.cuda.kernel(own_block).adjoint[4, 2](np.ones(4), np.ones(4))
+    for function, grid, block in ((own_thread, 1, 4), (own_block, 4, 1)):
+        x_bar = np.ones(4)
+        s2sad.cuda.kernel(function).adjoint[grid, block](np.full(4, 3.0), x_bar)
+        np.testing.assert_array_equal(x_bar, np.full(4, 6.0))
 
 
 def test_a_kernel_returns_nothing() -> None:
