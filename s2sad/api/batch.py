@@ -18,6 +18,7 @@ import numpy as np
 from s2sad.api.cuda import positions
 from s2sad.api.launch import interface, type_of_argument
 from s2sad.api.nested import context
+from s2sad.api.notation import write
 from s2sad.api.plan import DERIVING
 from s2sad.api.printed import printed
 from s2sad.api.signature import label
@@ -94,13 +95,26 @@ class DeviceBatched:
 
     def source(self, *args: Any) -> str:
         """Return the text of the kernel for arguments like these."""
+        return self._known(args)[1].text
+
+    def ptx(self, *args: Any, cc: tuple[int, int] = (8, 0)) -> str:
+        """Return the kernel for arguments like these as PTX; needs neither GPU nor driver.
+
+        Raises:
+            CompileError: NVVM is not installed, or the simulator is on.
+        """
+        program, loaded = self._known(args)
+        signature = ", ".join(write(p.type) for p in program.functions[program.entry].params)
+        return backend.ptx(loaded.plain[program.entry], signature, cc)
+
+    def _known(self, args: tuple[Any, ...]) -> tuple[DeviceProgram, backend.LoadedCuda]:
         axes = self._axes()
         values = [_batch_first(a, axis, n) for a, axis, n in zip(args, axes, self.names, strict=True)]
         kinds = tuple(
             _element(type_of_argument(v, n)) if axis is not None else type_of_argument(v, n)
             for v, axis, n in zip(values, axes, self.names, strict=True)
         )
-        return self._derive(kinds, self._wrt(kinds), tuple(axis is not None for axis in axes))[1].text
+        return self._derive(kinds, self._wrt(kinds), tuple(axis is not None for axis in axes))
 
     def _axes(self) -> tuple[int | None, ...]:
         axes = self.in_axes if isinstance(self.in_axes, tuple | list) else (self.in_axes,) * len(self.names)
@@ -203,7 +217,7 @@ def _batch_first(value: Any, axis: int | None, name: str) -> Any:
     if isinstance(value, np.ndarray):
         return np.moveaxis(value, axis, 0)
     order = [axis % len(value.shape), *(a for a in range(len(value.shape)) if a != axis % len(value.shape))]
-    return backend.front_end().as_cuda_array(value).transpose(order)
+    return backend.as_device_array(value).transpose(order)
 
 
 def _element(kind: Type) -> Type:
@@ -215,6 +229,8 @@ def _zeros(shape: tuple[int, ...], dtype: np.dtype[Any], like: Any) -> Any:
     if isinstance(like, np.ndarray):
         return np.zeros(shape, dtype)
     cuda = backend.front_end()
+    if len(shape) == 1:
+        return cuda.device_array(shape, dtype)  # numbers: each element is written, none is added to
     return cuda.to_device(np.zeros(shape, dtype))
 
 

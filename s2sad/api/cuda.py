@@ -229,7 +229,8 @@ def kernel(
     Args:
         fun: the kernel: a plain function, or one under `@cuda.jit`.
         argnums: which arguments have shadows, by position or name; every real one by default.
-        fastmath: Numba's option of that name, for the kernel and its derivatives.
+        fastmath: Numba's option of that name, for the kernel and its derivatives; that of a kernel under
+            `@cuda.jit(fastmath=True)` is kept.
         max_steps: how many iterations of a loop of unknown length one thread may save; counted
             before the launch when it is not given.
 
@@ -253,7 +254,7 @@ def kernel(
     """
 
     def decorate(function: Any) -> Kernel:
-        return Kernel(unwrap(function), argnums, fastmath, max_steps)
+        return Kernel(unwrap(function), argnums, fastmath or backend.fastmath_of(function), max_steps)
 
     return decorate if fun is None else decorate(fun)
 

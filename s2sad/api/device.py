@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from s2sad.api.decorator import Differentiable
@@ -25,7 +26,8 @@ class DeviceDifferentiable(Differentiable[Any, Any]):
 
     def __init__(self, py_func: Callable[..., Any], argnums: Argnums, options: Options) -> None:
         """Hold the function; nothing is compiled before it is asked for."""
-        super().__init__(unwrap(py_func), argnums, "cpu", options)
+        fastmath = options.fastmath or backend.fastmath_of(py_func)
+        super().__init__(unwrap(py_func), argnums, "cpu", replace(options, fastmath=fastmath))
         self._device: DeviceFunctions | None = None
 
     @property

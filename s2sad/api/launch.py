@@ -28,6 +28,8 @@ class Launch:
 def interface(value: Any) -> dict[str, Any] | None:
     """Return the CUDA array interface of an array that lives on a device, or None."""
     found = getattr(value, "__cuda_array_interface__", None)
+    if found is None and getattr(type(value), "__cuda_ndarray__", False):
+        found = value.__array_interface__  # the simulator's device arrays lie on the host
     return found if isinstance(found, dict) else None  # type: ignore[return-value]
 
 

@@ -63,7 +63,7 @@ def _copy(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.copy()
     cuda = backend.front_end()
-    source = cuda.as_cuda_array(value) if interface(value) is not None else value
+    source = backend.as_device_array(value) if interface(value) is not None else value
     made = cuda.device_array_like(source)
     made.copy_to_device(source)
     return made
@@ -73,5 +73,5 @@ def _spoil(bar: Any) -> None:
     if isinstance(bar, np.ndarray):
         bar[...] = np.nan
         return
-    array = backend.front_end().as_cuda_array(bar)
+    array = backend.as_device_array(bar)
     array.copy_to_device(np.full(array.shape, np.nan, array.dtype))

@@ -89,6 +89,11 @@ def is_simulated() -> bool:
     return bool(getattr(numba.config, "ENABLE_CUDASIM", False))
 
 
+def as_device_array(value: Any) -> Any:
+    """Return what has a CUDA array interface as the front end's own kind of array, sharing its memory."""
+    return value if getattr(type(value), "__cuda_ndarray__", False) else front_end().as_cuda_array(value)
+
+
 def load(module: Module, kernels: Sequence[str], function: Any = None) -> LoadedCuda:
     """Load the text of `module`; its functions `kernels` can be launched, the others be called by them.
 
@@ -120,6 +125,13 @@ def compiled(function: Any, device: bool = True, fastmath: bool = False) -> Any:
     """Return a Python function compiled for the device: a device function, or a kernel."""
     options: dict[str, Any] = {"fastmath": True} if fastmath else {}
     return front_end(function).jit(device=device, **options)(function)
+
+
+def fastmath_of(function: Any) -> bool:
+    """Say whether a function under `cuda.jit` was given `fastmath=True`."""
+    options = getattr(function, "targetoptions", None)
+    own = options.get("fastmath", False) if isinstance(options, dict) else getattr(function, "_fastmath", False)
+    return bool(own)
 
 
 def ptx(function: Any, signature: str, cc: tuple[int, int] = (8, 0), device: bool = False) -> str:
@@ -169,4 +181,7 @@ def _nothing() -> None:
     return None
 
 
-__all__ = ["LoadedCuda", "compiled", "front_end", "is_simulated", "load", "module_name", "ptx"]
+__all__ = [
+    "LoadedCuda", "as_device_array", "compiled", "fastmath_of", "front_end", "is_simulated", "load", "module_name",
+    "ptx",
+]  # fmt: skip

@@ -102,9 +102,11 @@ def lower_call(lw: Lowerer, node: Any) -> Value:
 
 def call_value(lw: Lowerer, target: Value, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
     """Call a value of any kind."""
-    from s2sad.frontend.device import DeviceName, call_device
+    from s2sad.frontend.device import DeviceName, call_device, numba_number
     from s2sad.frontend.methods import call_method
 
+    if isinstance(target, StaticV) and (cast := numba_number(target.value)) is not None:
+        target = StaticV(cast)
     match target:
         case StaticV(DeviceName() as name):
             return call_device(lw, name, args, kwargs, node)

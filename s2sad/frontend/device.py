@@ -100,6 +100,14 @@ def numpy_dtype(given: Any) -> np.dtype[Any] | None:
         return None
 
 
+def numba_number(obj: Any) -> Any:
+    """Return NumPy's class for a type of Numba's that is called as a cast, `numba.float32(x)`, or None."""
+    if not type(obj).__module__.startswith(("numba.", "numba_cuda_mlir.")) or not hasattr(obj, "bitwidth"):
+        return None
+    dtype = numpy_dtype(obj)
+    return None if dtype is None else dtype.type
+
+
 def _atomic_add(lw: Lowerer, path: str, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
     """`cuda.atomic.add(out, i, v)` is a `+=` that threads may do together; its adjoint is a read."""
     from s2sad.frontend.expressions import as_expr
@@ -130,4 +138,5 @@ _CALLS: dict[str, Any] = {
     "shared.array": _memory, "local.array": _memory, "atomic.add": _atomic_add, "atomic.sub": _atomic_sub,
 }  # fmt: skip
 
-__all__ = ["DeviceName", "call_device", "device_attribute", "is_cuda_module", "literal", "numpy_dtype"]
+__all__ = ["DeviceName", "call_device", "device_attribute", "is_cuda_module", "literal", "numba_number",
+           "numpy_dtype"]  # fmt: skip

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numba
 import numpy as np
 from numba import cuda
 
@@ -350,6 +351,14 @@ def same_name_twice(x, out):  # the grid-stride loop's name is bound again, to s
         row = i
         for i in range(3):
             out[row, i] = x[row, i] * x[0, i]
+
+
+@case(1, 4, lambda: (numbers(4), numbers(4, seed=1)))
+def casts(x, out):  # Numba's types, called
+    i = cuda.grid(1)
+    if i < x.size:
+        half = numba.float64(0.5)
+        out[i] = numba.float64(x[i]) * half * numba.int32(3) * np.float64(x[i])
 
 
 @case(1, 1, lambda: (numbers(3), numbers(1)))

@@ -6,67 +6,36 @@ Run as a program of its own: the simulator, which the other tests use, cannot be
 from __future__ import annotations
 
 import json
-import re
-import shutil
-import subprocess
-import sys
-import tempfile
-from pathlib import Path
+from dataclasses import asdict
 from typing import Any
+
+from tools.bench.cuda.static import compared, cost
 
 ARCHITECTURES = ((7, 5), (8, 0), (9, 0))
 SINGLE, GRID = "float32[::1], float32[::1]", "float32[:, ::1], float32[:, ::1]"
 KERNELS = {
     "scale": f"{SINGLE}, float32", "diffuse": SINGLE, "flux": f"{GRID}, float32", "bodies": SINGLE,
     "newton": SINGLE, "strided": f"{SINGLE}, {SINGLE}", "helper_call": SINGLE, "kicked": SINGLE,
-    "block_sum": SINGLE,
+    "block_sum": SINGLE, "tiled_product": f"{GRID}, {GRID[:17]}", "leader": SINGLE,
 }  # fmt: skip
 
 
-def instructions(ptx: str) -> list[str]:
-    lines = [line.strip() for line in ptx.splitlines()]
-    return [line for line in lines if line.endswith(";") and not line.startswith((".", "//"))]
-
-
-def resources(ptx: str, cc: tuple[int, int]) -> dict[str, int] | None:
-    """Return registers, stack and spills by `ptxas -v`, or None where there is no ptxas."""
-    ptxas = shutil.which("ptxas") or next(
-        (str(p) for base in sys.path for p in Path(base).glob("nvidia/*/bin/ptxas")), None)
-    if ptxas is None:
-        return None
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "kernel.ptx"
-        file.write_text(ptx)
-        done = subprocess.run([ptxas, "-v", f"-arch=sm_{cc[0]}{cc[1]}", str(file), "-o", f"{folder}/kernel.cubin"],
-                              capture_output=True, text=True, check=True)
-    said = done.stderr
-    return {
-        "registers": max(map(int, re.findall(r"Used (\d+) registers", said)), default=0),
-        "stack": max(map(int, re.findall(r"(\d+) bytes stack frame", said)), default=0),
-        "spills": sum(map(int, re.findall(r"(\d+) bytes spill", said))),
-    }
-
-
 def report() -> dict[str, Any]:
-    from tests.cuda import warp
+    from tests.cuda import blocks, warp
     from tests.cuda.kernels import CASES
-
-    assert warp.NAMES
-    found: dict[str, Any] = {}
-    for name, types in KERNELS.items():
-        for cc in ARCHITECTURES if name in ("scale", "diffuse") else ((8, 0),):
-            kernel = CASES[name].kernel
-            texts = [kernel.ptx("adjoint", types, cc, each) for each in kernel.kernels("adjoint", types)]
-            lines = [line for text in texts for line in instructions(text)]
-            found[f"{name} sm_{cc[0]}{cc[1]}"] = {
-                "instructions": len(lines),
-                "atomics": sum(line.startswith(("atom.", "red.")) or " atom." in line for line in lines),
-                "double": sum(".f64" in line for line in lines),
-                "resources": [resources(text, cc) for text in texts],
-            }
     from tests.cuda.test_device import energy
 
-    found["device function"] = {"instructions": len(instructions(energy.device.ptx())), "atomics": 0, "double": 1}
+    assert warp.NAMES
+    assert blocks.NAMES
+    found: dict[str, Any] = {}
+    for name, types in KERNELS.items():
+        for cc in ARCHITECTURES:
+            kernel = CASES[name].kernel
+            texts = [kernel.ptx("adjoint", types, cc, each) for each in kernel.kernels("adjoint", types)]
+            found[f"{name} sm_{cc[0]}{cc[1]}"] = asdict(cost(texts, cc))
+    found["device function"] = asdict(cost([energy.device.ptx()], (8, 0)))
+    for name, costs in compared((8, 0)).items():
+        found[name] = costs if isinstance(costs, str) else [asdict(each) for each in costs]
     return found
 
 

@@ -9,6 +9,7 @@ import pytest
 from numba import cuda
 
 import s2sad
+from s2sad.backends import cuda as backend
 from s2sad.errors import AliasError, ArgumentError, TapeLimitError
 from tests.cuda import warp  # registers its cases
 from tests.cuda.kernels import CASES, numbers
@@ -90,6 +91,27 @@ class OnDevice:
         held = self.values
         return {"data": (held.ctypes.data, False), "typestr": held.dtype.str, "shape": held.shape,
                 "strides": held.strides, "version": 3}
+
+
+@pytest.mark.skipif(not backend.is_simulated(), reason="tests/cuda/test_gpu.py has device arrays of a GPU")
+def test_device_arrays_of_the_simulator() -> None:
+    for name in ("diffuse", "newton", "running_product"):  # with a gather, with a tape, with a copy for the counting
+        case = CASES[name]
+        here = [np.array(a) for a in case.args()]
+        bars = [np.ones_like(a) for a in here]
+        there = [cuda.to_device(a) for a in here]
+        there_bars = [cuda.to_device(b) for b in bars]
+        case.kernel.adjoint[case.grid, case.block](*(v for pair in zip(here, bars, strict=True) for v in pair))
+        case.kernel.adjoint[case.grid, case.block](*(v for pair in zip(there, there_bars, strict=True) for v in pair))
+        for got, want in zip(there_bars, bars, strict=True):
+            np.testing.assert_array_equal(got.copy_to_host(), want)
+
+
+def test_fastmath_is_that_of_the_users_jit() -> None:
+    plain = CASES["diffuse"].kernel.py_func
+    assert s2sad.cuda.kernel(cuda.jit(fastmath=True)(plain)).fastmath
+    assert not s2sad.cuda.kernel(cuda.jit(plain)).fastmath
+    assert s2sad.cuda.kernel(fastmath=True)(plain).fastmath
 
 
 def test_types_of_device_arrays() -> None:

@@ -19,6 +19,7 @@ NAMES = [peer.name for peer in PEERS]
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("target", default="cpu", type=click.Choice(["cpu", "cuda"]))
 @click.option("--kernels", default="", help="Parts of names, with commas between; all if left out.")
 @click.option("--peers", default=",".join(NAMES), help='Peers, with commas between; "" for none.', show_default=True)
 @click.option("--quick", is_flag=True, help="Few rounds; no first calls, memory or scaling.")
@@ -35,10 +36,18 @@ NAMES = [peer.name for peer in PEERS]
 @click.option("--plot", type=click.Path(path_type=Path, file_okay=False), help="Write the charts into this folder.")
 @click.option("--docs", type=click.Path(path_type=Path, file_okay=False), help="Write performance.md and charts there.")
 @click.option("--list", "listing", is_flag=True, help="Name the kernels and leave.")
-def bench(kernels: str, peers: str, quick: bool, rounds: int, budget: float, timeout: float, threads: int, pin: bool,
-          size: str, scaling: bool | None, json_path: Path | None, source: Path | None, plot: Path | None,
+def bench(target: str, kernels: str, peers: str, quick: bool, rounds: int, budget: float, timeout: float, threads: int,
+          pin: bool, size: str, scaling: bool | None, json_path: Path | None, source: Path | None, plot: Path | None,
           docs: Path | None, listing: bool) -> None:
-    """Measure s2sad's derivatives against their primals, adjoints by hand, and other tools."""
+    """Measure s2sad's derivatives against their primals, adjoints by hand, and other tools.
+
+    TARGET cuda: instructions and registers of the examples' kernels beside those by hand; times where there is a GPU.
+    """
+    if target == "cuda":
+        from tools.bench.cuda.command import run as run_cuda
+
+        run_cuda(Console(), size, 3 if quick else rounds, json_path)
+        return
     # Libraries read these when they are first imported, here and in the workers.
     for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
         os.environ[variable] = str(threads)
