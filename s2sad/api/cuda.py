@@ -34,14 +34,14 @@ from s2sad.api.nested import context
 from s2sad.api.notation import annotated, parse, write
 from s2sad.api.plan import DERIVING
 from s2sad.api.printed import printed
-from s2sad.api.tape import Tape, own_copies
+from s2sad.api.tape import Tape, own_copies, run_again
 from s2sad.backends import cuda as backend
 from s2sad.errors import ArgumentError
 from s2sad.frontend.source import unwrap
 from s2sad.ir.types import Array, Scalar, Type, is_inexact
 from s2sad.transform.kernel import KernelProgram, adjoint_kernel, tangent_kernel
 
-_MODES = {"adjoint": adjoint_kernel, "tangent": tangent_kernel}
+_MODES = ("adjoint", "tangent")
 
 
 @dataclass(frozen=True)
@@ -61,9 +61,12 @@ class Kernel:
         argnums: the arguments that have shadows; None for every real one.
     """
 
-    def __init__(self, py_func: Callable[..., Any], argnums: Any, fastmath: bool, max_steps: int | None) -> None:
+    def __init__(
+        self, py_func: Callable[..., Any], argnums: Any, fastmath: bool, max_steps: int | None,
+        recompute: int | None = None,
+    ) -> None:  # fmt: skip
         """Hold the kernel; nothing is compiled before the first launch."""
-        self.py_func = py_func
+        self.py_func, self.recompute = py_func, recompute
         self.argnums, self.fastmath, self.max_steps = argnums, fastmath, max_steps
         functools.update_wrapper(cast(Any, self), py_func, updated=())
         self.names = tuple(inspect.signature(py_func).parameters)
@@ -104,7 +107,10 @@ class Kernel:
             if key not in self._derived:
                 ctx = context()
                 ctx.device = True
-                program = _MODES[mode](self.py_func, types, wrt, ctx)
+                if mode == "adjoint":
+                    program = adjoint_kernel(self.py_func, types, wrt, ctx, self.recompute)
+                else:
+                    program = tangent_kernel(self.py_func, types, wrt, ctx)
                 module = printed(program.functions, program.kernels[0], self.py_func, fastmath=self.fastmath)
                 launched = (*program.kernels, *((program.tape.counter,) if program.tape else ()))
                 self._derived[key] = Derived(program, backend.load(module, launched, self.py_func), wrt)
@@ -205,6 +211,10 @@ class Launcher:
             flat.append(value)
             if i in wrt:
                 flat.append(shadows[i])
+        bars = [s for s in shadows.values() if s is not None]
+        if program.recomputes:
+            run_again(made.loaded.functions, program.kernels, configuration, flat, bars, name, main.span)
+            return
         if program.tape is None:
             for each in program.kernels:
                 made.loaded.functions[each][configuration](*flat)
@@ -212,7 +222,6 @@ class Launcher:
         tape = Tape(program.tape, made.loaded.functions, configuration)
         steps = kernel.max_steps or tape.counted(own_copies(values, kernel.names, program.written))
         assert len(flat) + 3 == len(main.params)
-        bars = [s for s in shadows.values() if s is not None]
         tape.run(program.kernels, flat, steps, bars, name, main.span)
 
 
@@ -223,6 +232,7 @@ def kernel(
     argnums: Any = None,
     fastmath: bool = False,
     max_steps: int | None = None,
+    recompute: int | None = None,
 ) -> Any:
     """Make a CUDA kernel that has an adjoint and a tangent.
 
@@ -233,12 +243,14 @@ def kernel(
             `@cuda.jit(fastmath=True)` is kept.
         max_steps: how many iterations of a loop of unknown length one thread may save; counted
             before the launch when it is not given.
+        recompute: keep no tape; what a loop of unknown length overwrote is computed again, this many steps at a
+            time, which a thread holds in its own memory. A loop of n steps runs n / recompute times more.
 
     Returns:
         A `Kernel`: `step[grid, block](…)`, `.adjoint`, `.tangent`, `.plan`, `.source(mode)`, `.ptx(mode)`.
 
     Raises:
-        ArgumentError: `argnums` names no argument.
+        ArgumentError: `argnums` names no argument; `recompute` is no positive number, or given beside `max_steps`.
         CompileError: no CUDA front end is installed.
 
     Example:
@@ -252,9 +264,12 @@ def kernel(
         >>> "x_bar[i] += 2.0 * y_bar[i]" in scale.source("adjoint", "float64[::1], float64[::1]")
         True
     """
+    if recompute is not None and (recompute < 1 or max_steps is not None):
+        raise ArgumentError(f"recompute={recompute} and max_steps={max_steps} do not fit together",
+                            why="Give one of them, as a positive number: `recompute` keeps no tape.")  # fmt: skip
 
     def decorate(function: Any) -> Kernel:
-        return Kernel(unwrap(function), argnums, fastmath or backend.fastmath_of(function), max_steps)
+        return Kernel(unwrap(function), argnums, fastmath or backend.fastmath_of(function), max_steps, recompute)
 
     return decorate if fun is None else decorate(fun)
 

@@ -54,6 +54,28 @@ class Tape:
             )  # fmt: skip
 
 
+def run_again(
+    functions: Mapping[str, Any], kernels: Sequence[str], configuration: Any, args: Sequence[Any], bars: Sequence[Any],
+    label: str, span: Span,
+) -> None:  # fmt: skip
+    """Launch kernels that compute again what their loops overwrote.
+
+    Raises:
+        TapeLimitError: a loop took another number of steps the second time; the shadows are NaN then.
+    """
+    needed = np.zeros(1, np.int64)
+    for name in kernels:
+        functions[name][configuration](*args, needed)
+    if needed[0]:
+        for bar in bars:
+            _spoil(bar)
+        raise TapeLimitError(
+            f"a loop in `{label}` took another number of steps when it was computed again", span,
+            "Its length hangs on the last bit of a number. Leave `recompute` out, so that a tape is kept. The shadows "
+            "now hold NaN.",
+        )  # fmt: skip
+
+
 def own_copies(values: Sequence[Any], names: Sequence[str], written: Sequence[str]) -> list[Any]:
     """Return the values, those copied that the kernel writes into."""
     return [_copy(v) if n in written else v for v, n in zip(values, names, strict=True)]

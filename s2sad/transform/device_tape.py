@@ -66,7 +66,7 @@ def taped(fn: Function, axes: int | None) -> tuple[Function, DeviceTape | None]:
 
     `axes`: how many axes of the launch number the threads; None for a function that is told its `slot`.
     """
-    if not _lists(fn):
+    if not lists_of(fn):
         return fn, None
     writer = _Writer(fn, axes)
     return writer.run(), writer.tape()
@@ -80,7 +80,8 @@ def counting(fn: Function, name: str, keep: int, bars: frozenset[str]) -> Functi
     return replace(made, name=name, params=params, doc=f"How long a tape `{fn.name}` needs.")
 
 
-def _lists(fn: Function) -> dict[str, ListOf]:
+def lists_of(fn: Function) -> dict[str, ListOf]:
+    """Return the lists that a derivative saves onto, with their types."""
     found: dict[str, ListOf] = {}
     for stmt in statements(fn.body):
         if isinstance(stmt, Append):
@@ -98,7 +99,7 @@ class _Writer:
     def __init__(self, fn: Function, axes: int | None, counts: bool = False) -> None:
         self.fn, self.axes, self.counts, self.told = fn, axes or 1, counts, axes is None
         namer = Namer(names_in(fn.body) | {p.name for p in fn.params})
-        self.lists = _lists(fn)
+        self.lists = lists_of(fn)
         self.count = {n: Var(namer.fresh(f"{n.removesuffix('_tape')}_count"), INT) for n in self.lists}
         reals = [n for n, kind in self.lists.items() if is_inexact(kind.item)]
         self.column = {n: reals.index(n) if n in reals else i for i, n in enumerate(self.lists)}
@@ -226,4 +227,4 @@ class _Writer:
         return map_children(expr, self._read)
 
 
-__all__ = ["DeviceTape", "counting", "taped"]
+__all__ = ["DeviceTape", "counting", "lists_of", "taped"]

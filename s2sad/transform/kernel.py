@@ -42,6 +42,7 @@ from s2sad.ir.types import Array, Scalar, Type
 from s2sad.ir.walk import bound, map_blocks, map_exprs, names_in, root_of, statements, substitute
 from s2sad.transform.adjoint import Sweeps, sweeps
 from s2sad.transform.algebra import zero
+from s2sad.transform.device_recompute import recomputed
 from s2sad.transform.device_tape import DeviceTape, counting, taped
 from s2sad.transform.meeting import Meeting, PlanLine, met
 from s2sad.transform.naming import Namer
@@ -69,12 +70,19 @@ class KernelProgram:
     sources: dict[str, Function] = field(default_factory=dict[str, Function])
     asked: frozenset[str] = frozenset()
     """The parts of a thread's place that the kernel asks for: `threadIdx.x` … `blockIdx.z`."""
+    recomputes: bool = False
+    """Whether it computes again what its loops overwrote; one more argument, `needed`, says if that came out alike."""
     alike: tuple[Alike, ...] = ()
     """Writes that allow for one thread, or one block, along an axis."""
 
 
-def adjoint_kernel(fun: Any, types: tuple[Type, ...], wrt: tuple[int, ...], ctx: Context) -> KernelProgram:
-    """Return the adjoint kernel of `fun` for these types and differentiated parameters."""
+def adjoint_kernel(
+    fun: Any, types: tuple[Type, ...], wrt: tuple[int, ...], ctx: Context, window: int | None = None
+) -> KernelProgram:
+    """Return the adjoint kernel of `fun` for these types and differentiated parameters.
+
+    `window`: what loops of unknown length overwrote is computed again, so many items at a time, and no tape is kept.
+    """
     deriver, instance, fn, whole = _kernel(fun, types, ctx)
     peeled = peel(fn, whole)
     made = sweeps(
@@ -117,7 +125,11 @@ def adjoint_kernel(fun: Any, types: tuple[Type, ...], wrt: tuple[int, ...], ctx:
     meeting = Meeting(result, coordinates, bars, tuple(t.out for t in sums), Namer(taken.taken | names_in(result.body)))
     done, plan = met(meeting, fn)
     done = replace(done, body=without_empty_sweeps(done.body))
-    tape = None
+    tape, replay = None, None
+    if window is not None:
+        done, replay = recomputed(done, ctx.unique(f"{instance.name}_again"), window, deriver.facts.writes)
+    if replay is not None:
+        deriver.functions[replay.name] = replay
     if not names or _does_something(done):
         deriver.functions[name], tape = taped(done, len(whole.axes))
         names.append(name)
@@ -131,7 +143,7 @@ def adjoint_kernel(fun: Any, types: tuple[Type, ...], wrt: tuple[int, ...], ctx:
     return KernelProgram(
         tuple(names), functions, instance, (*gathered.plan, *plan), len(whole.axes), tape,
         _written(fn, deriver.facts), dict(ctx.functions()), asked=frozenset(part.path for part in whole.asked),
-        alike=written_alike(fn, whole),
+        alike=written_alike(fn, whole), recomputes=replay is not None,
     )  # fmt: skip
 
 

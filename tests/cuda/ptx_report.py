@@ -9,6 +9,7 @@ import json
 from dataclasses import asdict
 from typing import Any
 
+import s2sad
 from tools.bench.cuda.static import compared, cost
 
 ARCHITECTURES = ((7, 5), (8, 0), (9, 0))
@@ -33,6 +34,8 @@ def report() -> dict[str, Any]:
             kernel = CASES[name].kernel
             texts = [kernel.ptx("adjoint", types, cc, each) for each in kernel.kernels("adjoint", types)]
             found[f"{name} sm_{cc[0]}{cc[1]}"] = asdict(cost(texts, cc))
+    again = s2sad.cuda.kernel(recompute=16)(CASES["newton"].kernel.py_func)
+    found["newton, no tape"] = asdict(cost([again.ptx("adjoint", SINGLE, (8, 0))], (8, 0)))
     found["device function"] = asdict(cost([energy.device.ptx()], (8, 0)))
     for name, costs in compared((8, 0)).items():
         found[name] = costs if isinstance(costs, str) else [asdict(each) for each in costs]

@@ -94,3 +94,8 @@ def test_examples_beside_what_a_person_wrote(report: dict[str, Any], name: str) 
 
 def test_device_functions_compile(report: dict[str, Any]) -> None:
     assert report["device function"]["instructions"] > 0
+
+
+def test_a_loop_computed_again_compiles(report: dict[str, Any]) -> None:
+    assert 0 < report["newton, no tape"]["instructions"]
+    assert report["newton, no tape"]["double"] == 0
