@@ -1,8 +1,8 @@
 """A user's function from its file without running the file: what is parsed, and what is executed.
 
 Executed are imports of NumPy, Numba and the standard mathematics, assignments of literals and of
-lambdas, and `def` statements without their decorators. Everything else at module level, which may
-do anything, is left out.
+lambdas, `def` statements without their decorators, and named tuples and dataclasses of plain fields.
+Everything else at module level, which may do anything, is left out.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ import __future__
 
 import ast
 import builtins
+import contextlib
 import linecache
+import sys
 import types
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -19,11 +21,12 @@ from typing import Any
 
 from s2sad.errors import SourceNotFoundError, Span, UnsupportedSyntaxError
 
-_IMPORTED = frozenset({"numpy", "math", "cmath", "numba", "typing", "__future__"})
+_IMPORTED = frozenset({"numpy", "math", "cmath", "numba", "typing", "dataclasses", "__future__"})
 _JIT = frozenset({"njit", "jit", "vectorize", "guvectorize"})
 _KEEPING = _JIT | {"differentiate", "lru_cache", "cache", "kernel"}
 """Decorators under which a function computes what its text says."""
 _RULES = frozenset({"defvjp", "defjvp", "rule"})
+_READ = "__s2sad_read__"  # the module's name while it is read
 _FLAGS = __future__.annotations.compiler_flag  # annotations stay text
 
 
@@ -129,13 +132,15 @@ def _executed(file: str, tree: ast.Module) -> dict[str, Any]:
                 "Pass --import to import the file.",
             )  # fmt: skip
     kept = [stmt for original in body for stmt in _harmless(original)]
-    scope: dict[str, Any] = {"__name__": "__s2sad_read__", "__builtins__": builtins}
-    for stmt in kept:
-        code = compile(ast.Module([stmt], []), file, "exec", _FLAGS, dont_inherit=True)
-        try:
-            exec(code, scope)
-        except (ImportError, NameError, AttributeError):  # a name that is missed when it is needed
-            continue
+    scope: dict[str, Any] = {"__name__": _READ, "__builtins__": builtins}
+    sys.modules[_READ] = types.ModuleType(_READ)  # dataclasses look their module up
+    try:
+        for stmt in kept:
+            code = compile(ast.Module([stmt], []), file, "exec", _FLAGS, dont_inherit=True)
+            with contextlib.suppress(ImportError, NameError, AttributeError):  # a name that is missed when it is needed
+                exec(code, scope)
+    finally:
+        del sys.modules[_READ]
     for stmt in body:
         if not any(True for _ in _harmless(stmt)):
             for name in _changed(stmt, scope):
@@ -196,8 +201,33 @@ def _harmless(stmt: ast.stmt) -> Iterable[ast.stmt]:
             plain = ast.FunctionDef(**{name: getattr(stmt, name) for name in stmt._fields})
             plain.decorator_list = []
             yield ast.copy_location(plain, stmt)
+        case ast.ClassDef() if _is_record(stmt):
+            yield stmt
         case _:
             return
+
+
+def _is_record(node: ast.ClassDef) -> bool:
+    """Say whether a class is a named tuple or a dataclass that only lists fields: making it runs no code of the file's.
+
+    Annotations stay text, so they are not run either.
+    """
+    bases = [_decorator_name(base) for base in node.bases]
+    marks = [_decorator_name(mark) for mark in node.decorator_list]
+    if node.keywords or (bases, marks) not in ((["NamedTuple"], []), ([], ["dataclass"])):
+        return False
+    flags = [word.value for mark in node.decorator_list if isinstance(mark, ast.Call) for word in mark.keywords]
+    return all(_is_literal(flag) for flag in flags) and all(map(_is_field, node.body))
+
+
+def _is_field(stmt: ast.stmt) -> bool:
+    match stmt:
+        case ast.AnnAssign(ast.Name(), _, value):
+            return value is None or _is_literal(value)
+        case ast.Expr(ast.Constant()) | ast.Pass():
+            return True
+        case _:
+            return False
 
 
 def _is_read_through(node: ast.FunctionDef) -> bool:
@@ -242,7 +272,6 @@ def _says_fastmath(node: ast.expr) -> bool:
 
 def _imported(file: str, name: str) -> Any:
     import importlib.util
-    import sys
 
     path = Path(file).resolve()
     sys.path.insert(0, str(path.parent))

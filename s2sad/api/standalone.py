@@ -6,15 +6,17 @@ import ast
 import re
 import shlex
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from s2sad.api.derive import Derivative
+from s2sad.api.guarded import EXPECT, guarded
 from s2sad.api.inlining import inlined
 from s2sad.api.reading import Read
-from s2sad.api.requested import Requested, requested
-from s2sad.emit.wrap import WIDTH
+from s2sad.api.requested import Arguments, Requested, requested
+from s2sad.emit.wrap import WIDTH, wrap
 from s2sad.errors import CompileError
 
 _WORDS = {
@@ -26,6 +28,8 @@ _WORDS = {
 }
 _ORIGIN = {
     "given": "",
+    "called": " (as in --args)",
+    "dtype": " (as annotated, its rank as it is used)",
     "annotated": " (as annotated)",
     "default": " (as its default)",
     "use": " (taken from its use)",
@@ -59,6 +63,8 @@ def standalone(
     runtime: bool = False,
     run: bool = False,
     output: str | None = None,
+    arguments: str | None = None,
+    evaluate: Callable[[str, Any], Sequence[Any]] | None = None,
 ) -> Standalone:
     """Return a module that computes the derivatives of functions in `file`.
 
@@ -71,6 +77,8 @@ def standalone(
         runtime: import the helpers from `s2sad.runtime` instead of writing them out.
         run: import the file, so that whatever it computes at module level is known.
         output: where the text will be kept; only named in the command that writes it again.
+        arguments: the arguments of a call, whose types are taken where `types` gives none.
+        evaluate: returns the values that `arguments` writes for a call of a function, one for each parameter.
 
     Returns:
         The module's text, the same bytes for the same request, and what it was made from.
@@ -79,8 +87,11 @@ def standalone(
         S2SADError: a function, or something it calls, cannot be differentiated.
     """
     names = (functions,) if isinstance(functions, str) else tuple(functions)
-    made = [requested(file, name, mode, wrt, types, run) for name in names]
-    command = _command(file, names, mode, wrt, made, runtime, run, output)
+    valued: Arguments | None = None
+    if arguments is not None and evaluate is not None and types is None:
+        valued = partial(evaluate, arguments)
+    made = [requested(file, name, mode, wrt, types, run, valued) for name in names]
+    command = _command(file, names, mode, wrt, made, runtime, run, output, arguments)
     return Standalone(_module(made, _header(made, file, mode, command), runtime), tuple(made))
 
 
@@ -93,13 +104,17 @@ def _command(
     runtime: bool,
     run: bool,
     output: str | None,
+    arguments: str | None,
 ) -> str:
     """Write the command line that makes the same text again."""
     words = ["s2sad", "emit", f"{file}:{','.join(functions)}", "--mode", mode]
     if wrt or len({one.names for one in made}) == 1:
         words += ["--wrt", ",".join(wrt if len(made) > 1 and wrt else made[0].names)]
-    if all(guess.origin == "given" for one in made for guess in one.found):
+    origins = {guess.origin for one in made for guess in one.found}
+    if origins == {"given"}:
         words += ["--types", ", ".join(guess.text() for guess in made[0].found)]
+    elif arguments is not None and "called" in origins:
+        words += ["--args", arguments]
     words += ["--runtime"] * runtime + ["--import"] * run
     words += [] if output is None else ["-o", output]
     return shlex.join(words)
@@ -134,35 +149,69 @@ def _laid(text: str, width: int = WIDTH - 3) -> list[str]:
 
 def _module(made: Sequence[Requested], header: str, runtime: bool) -> str:
     imports: set[str] = set()
-    functions: dict[str, str] = {}
-    helpers: dict[str, Any] = {}
-    for request in made:
-        jit = _decorator(request.read) if request.read.compiled else ""
-        for one in request.made:
-            _refuse_externals(one)
-            lines, parts = _split(one.text)
-            parts = {name: f"{jit}{text}" for name, text in parts.items()}
-            imports |= {line for line in lines if not line.startswith("from s2sad.")}
-            helpers |= one.module.runtime
-            clashes = {n: f"{n}_of_{one.module.entry}" for n, t in parts.items() if functions.get(n, t) != t}
-            for name, text in parts.items():
-                functions[clashes.get(name, name)] = _renamed(text, clashes)
-    compiled = [request.read for request in made if request.read.compiled]
-    if compiled:
-        imports.add("from numba import njit")
     constants: list[str] = []
-    texts: dict[str, str] = {}
-    if not runtime:
-        texts, modules, constants = inlined(helpers)
-        imports |= modules
-    elif helpers:
-        imports |= _runtime_imports(helpers, bool(compiled))
-        if compiled:
-            constants = [f"{name} = jitted({name})" for name in sorted(helpers)]
-    jit = _decorator(compiled[0]) if compiled else ""
-    blocks = [*(f"{jit}{text}" for text in texts.values()), *functions.values()]
+    helpers: dict[str, str] = {}
+    functions: dict[str, str] = {}
+    there: set[str] = set()
+    for jitted in (False, True):
+        these = [request for request in made if request.read.compiled == jitted]
+        used = {
+            name: helper for request in these for one in request.made for name, helper in one.module.runtime.items()
+        }
+        if not these:
+            continue
+        jit = _decorator(these[0].read) if jitted else ""
+        texts, more, read = _helpers(used, jitted, runtime)
+        names = {name: f"{name}_njit" for name in (texts or used) if name in there} if jitted else {}
+        there |= texts.keys() | used.keys()
+        helpers |= {names.get(name, name): f"{jit}{_renamed(text, names)}" for name, text in texts.items()}
+        imports |= more | ({"from numba import njit"} if jitted else set())
+        constants += [line for line in (_renamed(line, names) for line in read) if line not in constants]
+        for request in these:
+            for one in request.made:
+                _add(one, request, functions, imports, names)
+    if any("    _expect(" in text for text in functions.values()):
+        helpers = {"_expect": EXPECT, **helpers}
     top = "\n\n".join(part for part in (header, _sorted(imports), "\n".join(constants)) if part)
-    return "\n\n\n".join([top, *blocks]) + "\n"
+    return "\n\n\n".join([top, *helpers.values(), *_in_order(made, functions)]) + "\n"
+
+
+def _helpers(used: dict[str, Any], jitted: bool, runtime: bool) -> tuple[dict[str, str], set[str], list[str]]:
+    """Return the texts of helpers, or nothing but the lines that import them; the imports; the constants."""
+    if not runtime:
+        return inlined(used)
+    bound = [f"{name} = jitted({name})" for name in sorted(used)] if jitted else []
+    return {}, _runtime_imports(used, jitted) if used else set(), bound
+
+
+def _add(
+    one: Derivative, request: Requested, functions: dict[str, str], imports: set[str], names: dict[str, str]
+) -> None:
+    """Add the functions of a derivative; one that is there under its name with another text is renamed."""
+    _refuse_externals(one)
+    jit = _decorator(request.read) if request.read.compiled else ""
+    lines, parts = _split(one.text)
+    entry, derived = one.module.entry, one.derived
+    assert derived is not None
+    second = len(request.made) > 1 and one is request.made[1]  # its arguments come from the first
+    parts[entry], needed = guarded(parts[entry], derived.functions[derived.entry], request.read.compiled, not second)
+    imports |= needed | {line for line in lines if not line.startswith("from s2sad.")}
+    parts = {name: f"{jit}{_renamed(text, names)}" for name, text in parts.items()}
+    clashes = {n: f"{n}_of_{entry}" for n, t in parts.items() if functions.get(n, t) != t}
+    for name, text in parts.items():
+        functions[clashes.get(name, name)] = _renamed(text, clashes)
+
+
+def _in_order(made: Sequence[Requested], functions: dict[str, str]) -> list[str]:
+    """Return the functions' texts in the order in which they were asked for, helpers of each before it."""
+    entries = [one.module.entry for request in made for one in request.made]
+    groups: dict[str, list[str]] = {entry: [] for entry in entries}
+    waiting: list[str] = []
+    for name, text in functions.items():
+        waiting.append(text)
+        if name in groups:
+            groups[name], waiting = waiting, []
+    return [text for entry in entries for text in groups[entry]] + waiting
 
 
 def _refuse_externals(one: Derivative) -> None:
@@ -189,9 +238,23 @@ def _split(text: str) -> tuple[list[str], dict[str, str]]:
 
 
 def _renamed(text: str, clashes: dict[str, str]) -> str:
+    if not clashes:
+        return text
     for old, new in clashes.items():
         text = re.sub(rf"\b{old}\b", new, text)
-    return text
+    lines = [_within(line) for line in text.split("\n")]
+    return "\n".join(part for parts in lines for part in parts)
+
+
+def _within(line: str) -> list[str]:
+    """Break a line that a longer name has made too long; one inside a statement that is broken already stays."""
+    if len(line) <= WIDTH or line.lstrip().startswith("#"):
+        return [line]
+    try:
+        ast.parse(line.strip())
+    except SyntaxError:
+        return [line + "  # noqa: E501" * line.endswith(("(", "[", ","))]
+    return wrap(line.strip(), len(line) - len(line.lstrip()))
 
 
 def _decorator(read: Read) -> str:

@@ -9,7 +9,7 @@ import click
 
 from s2sad.cli.failing import Command
 from s2sad.cli.output import json_option, tell, working
-from s2sad.cli.target import Named, Target, comma_separated, evaluate, imported
+from s2sad.cli.target import Named, Target, call_of, comma_separated, imported
 
 _EXAMPLES = """\b
 Examples:
@@ -35,8 +35,9 @@ def bench(target: Named, arguments: str, wrt: str | None, where: str, plot: str 
 
     names = comma_separated("--wrt", wrt) or (0,)
     fun = imported(target.file, target.function)
-    values = evaluate(arguments, fun)
-    getattr(fun, "py_func", fun)(*evaluate(arguments, fun))  # what fails here is no fault of a derivative
+    plain, own = call_of(arguments, getattr(fun, "py_func", fun))
+    plain(*own)  # what fails here is no fault of a derivative
+    fun, values = call_of(arguments, fun)
     with working("compiling and measuring"):
         found = cost(fun, values, names, where)
     rows = {"function": found.primal, "tangent": found.tangent, "gradient": found.gradient}

@@ -8,7 +8,7 @@ import click
 
 from s2sad.cli.failing import WRONG, Command
 from s2sad.cli.output import json_option, tell, working
-from s2sad.cli.target import Named, Target, evaluate, imported
+from s2sad.cli.target import Named, Target, call_of, imported
 
 _EXAMPLES = """\b
 Examples:
@@ -36,8 +36,9 @@ def check(
     from s2sad.api.check import check_grads
 
     fun = imported(target.file, target.function)
-    values = evaluate(arguments, fun)
-    getattr(fun, "py_func", fun)(*evaluate(arguments, fun))  # what fails here is no fault of a derivative
+    plain, own = call_of(arguments, getattr(fun, "py_func", fun))
+    plain(*own)  # what fails here is no fault of a derivative
+    fun, values = call_of(arguments, fun)
     modes = ("fwd", "rev") if mode == "both" else (mode,)
     message = ""
     with working("differentiating, and comparing with finite differences"):

@@ -13,7 +13,7 @@ import click
 
 from s2sad.cli.failing import WRONG, Command
 from s2sad.cli.output import json_option, tell, working
-from s2sad.cli.target import Named, Target, comma_separated, evaluate
+from s2sad.cli.target import Named, Target, call_of, comma_separated, evaluate
 
 if TYPE_CHECKING:
     from s2sad.api.standalone import Standalone
@@ -50,12 +50,13 @@ class Order:
     runtime: bool
     run: bool
     output: str | None
+    arguments: str | None
 
     @staticmethod
     def of(params: Mapping[str, Any]) -> Order:
         """Take the order out of the options of the command."""
         wrt = comma_separated("--wrt", params["wrt"])
-        rest = (params[name] for name in ("types", "runtime", "run", "output"))
+        rest = (params[name] for name in ("types", "runtime", "run", "output", "arguments"))
         return Order(params["target"], params["mode"], wrt, *rest)
 
 
@@ -69,8 +70,9 @@ def _made(order: Order) -> Standalone:
 
     names = order.target.functions
     return standalone(
-        order.target.file, names, order.mode, order.wrt, order.types, order.runtime, order.run, order.output
-    )
+        order.target.file, names, order.mode, order.wrt, order.types, order.runtime, order.run, order.output,
+        order.arguments, evaluate,
+    )  # fmt: skip
 
 
 @click.command(cls=Command, epilog=_EXAMPLES)
@@ -90,24 +92,24 @@ def _made(order: Order) -> Standalone:
 @click.option("--diff", is_flag=True, help="Show how the output differs from the file there; write nothing.")
 @click.option("--verify", is_flag=True, help="Exit with status 1 if the file there is stale; write nothing.")
 @click.option("--check", is_flag=True, help="Run the output and compare with finite differences first.")
-@click.option("--args", "arguments", help="Arguments for --check.")
+@click.option("--args", "arguments", help="A call: its arguments have the types, and --check is made there.")
 @json_option
 @click.pass_context
 def emit(
-    ctx: click.Context, diff: bool, verify: bool, check: bool, arguments: str | None, as_json: bool, **params: Any
+    ctx: click.Context, diff: bool, verify: bool, check: bool, as_json: bool, **params: Any
 ) -> None:
     """Write the derivatives of functions of FILE.py as a Python module; FILE.py is parsed, not imported."""
     order = Order.of(params)
     if (diff or verify) and order.output is None:
         raise click.UsageError("--diff and --verify compare with a file: name it with -o.")
-    if check and arguments is None:
+    if check and order.arguments is None:
         raise click.UsageError("--check needs --args.")
     if order.output is not None and not (diff or verify):
         _refuse_to_overwrite(order.output)
     with working("differentiating"):
         made = _made(order)
-        if check and arguments is not None:
-            _check(made, order, arguments)
+        if check and order.arguments is not None:
+            _check(made, order, order.arguments)
     text = made.text
     facts = {"file": order.target.file, "functions": list(order.target.functions), "mode": order.mode}
     if diff or verify:
@@ -163,7 +165,8 @@ def _check(made: Standalone, order: Order, arguments: str) -> None:
 
     for request in made.requests:
         values = evaluate(arguments, request.read.fun)
-        request.read.fun(*evaluate(arguments, request.read.fun))  # what fails here is no fault of a derivative
+        plain, own = call_of(arguments, request.read.fun)
+        plain(*own)  # what fails here is no fault of a derivative
         try:
             trial(made.text, request, order.mode, values)
         except AssertionError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import click
 
 from s2sad.cli.failing import WRONG, Command
 from s2sad.cli.output import json_option, tell, working
-from s2sad.cli.target import Named, Target, comma_separated, evaluate, imported
+from s2sad.cli.target import Named, Target, call_of, comma_separated, evaluate, imported
 
 _EXAMPLES = """\b
 Examples:
@@ -55,7 +56,10 @@ def explain(
 
     names = comma_separated("--wrt", wrt)
     with working("differentiating"):
-        explained = explain_file(target.file, target.function, mode or "vjp", names, types, run or bool(arguments))
+        explained = explain_file(
+            target.file, target.function, mode or "vjp", names, types, run or arguments is not None,
+            None if arguments is None else partial(evaluate, arguments),
+        )  # fmt: skip
         checks = _checks(target, arguments, names) if arguments is not None else []
     if html is not None:
         from s2sad.report.page import page
@@ -80,9 +84,10 @@ def _checks(target: Named, arguments: str, names: tuple[str, ...] | None) -> lis
 
     fun = imported(target.file, target.function)
     fun = getattr(fun, "py_func", fun)
-    values = evaluate(arguments, fun)
-    fun(*evaluate(arguments, fun))  # what fails here is no fault of a derivative
+    plain, own = call_of(arguments, fun)
+    plain(*own)  # what fails here is no fault of a derivative
     parameters = list(inspect.signature(fun).parameters)
+    fun, values = call_of(arguments, fun)
     return compared(fun, values, names or parameters[:1])
 
 

@@ -8,6 +8,7 @@ import inspect
 import linecache
 import sys
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -103,10 +104,25 @@ def imported(file: str, function: str) -> Any:
 
 
 def evaluate(arguments: str, fun: Any) -> tuple[Any, ...]:
-    """Return the positional arguments that `arguments` writes for a call of `fun`.
+    """Return the arguments that `arguments` writes for a call of `fun`, one for each parameter.
 
     The names of the function's own module are known, and NumPy as `np`.
     """
+    bound = _bound(arguments, fun)
+    bound.apply_defaults()
+    return tuple(bound.arguments.values())
+
+
+def call_of(arguments: str, fun: Any) -> tuple[Any, tuple[Any, ...]]:
+    """Return a function and the positional arguments of the call that `arguments` writes.
+
+    The function is `fun`, with what is passed by keyword only filled in.
+    """
+    bound = _bound(arguments, fun)
+    return (partial(fun, **bound.kwargs) if bound.kwargs else fun), bound.args
+
+
+def _bound(arguments: str, fun: Any) -> inspect.BoundArguments:
     import numpy as np
 
     def call(*args: Any, **kwargs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -116,11 +132,7 @@ def evaluate(arguments: str, fun: Any) -> tuple[Any, ...]:
     scope = {"np": np, "numpy": np, **getattr(plain, "__globals__", {}), "call": call}
     try:
         args, kwargs = eval(f"call({arguments})", scope)
-        bound = inspect.signature(plain).bind(*args, **kwargs)
+        return inspect.signature(plain).bind(*args, **kwargs)
     except Exception as error:
         reason = error.msg if isinstance(error, SyntaxError) else error
         raise click.UsageError(f"--args {arguments!r}: {type(error).__name__}: {reason}.") from error
-    if not bound.kwargs:
-        return bound.args
-    listed = ", ".join(bound.kwargs)
-    raise click.UsageError(f"--args {arguments!r}: {listed} can be passed by keyword only; give it a default.")

@@ -16,6 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 from s2sad.cli import main, output
+from s2sad.cli.target import evaluate
 from s2sad.errors import Span, UnsupportedSyntaxError, VerifyError
 
 MODEL = "import numpy as np\n\n\ndef loss(x, k):\n    return np.sum(x**2) * k\n"
@@ -54,7 +55,7 @@ def made(monkeypatch):
 def test_emit_passes_its_options_on(run, made):
     result = run("emit", "model.py:loss", "--mode", "vjp", "--wrt", "x, k", "--types", "f8[:], f8")
     assert (result.exit_code, result.output) == (0, "text\n")
-    assert made == [("model.py", ("loss",), "vjp", ("x", "k"), "f8[:], f8", False, False, None)]
+    assert made == [("model.py", ("loss",), "vjp", ("x", "k"), "f8[:], f8", False, False, None, None, evaluate)]
 
 
 def test_emit_writes_a_file(run, made, tmp_path):

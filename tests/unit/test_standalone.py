@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
 import subprocess
 import sys
 import textwrap
 
 import numpy as np
 import pytest
+from numba.core.errors import TypingError
 
 import s2sad
 from s2sad.api.guess import guesses
 from s2sad.api.inlining import bare, inlined
 from s2sad.api.notation import write
 from s2sad.api.reading import read_function
-from s2sad.api.standalone import emit_text
+from s2sad.api.standalone import emit_text, standalone
+from s2sad.api.trial import trial
+from s2sad.cli.target import evaluate
 from s2sad.errors import ArgumentError, NotDifferentiableError, S2SADError, UnsupportedSyntaxError
 
 MODEL = """
@@ -174,7 +178,7 @@ def test_both_sweeps_in_one_module(model):
 
 def test_njit_is_kept(model):
     text = emit_text("model.py", "limit", "grad")
-    assert '@njit(fastmath=True, error_model="numpy")\ndef limit_grad(u0, k):' in text
+    assert '@njit(fastmath=True, error_model="numpy")\ndef limit_grad(u0: NDArray[np.float64], k: float) -> ' in text
     assert "njit" not in emit_text("model.py", "loss", "grad")
 
 
@@ -256,8 +260,8 @@ def other(x, k: print("run") = 2.0):
 def test_the_file_is_never_run(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "evil.py").write_text(EVIL)
-    assert "def good_grad(x):" in emit_text("evil.py", "good")
-    assert "def other_grad(x, k=2.0):" in emit_text("evil.py", "other")
+    assert "def good_grad(x: float) -> float:" in emit_text("evil.py", "good")
+    assert "def other_grad(x: float, k: float = 2.0) -> float:" in emit_text("evil.py", "other")
     with pytest.raises(UnsupportedSyntaxError, match=r"not defined(.|\n)*evil.py:\d+:16(.|\n)*--import"):
         emit_text("evil.py", "reads")
     with pytest.raises(UnsupportedSyntaxError, match=r"what `decorated` is(.|\n)*--import"):
@@ -273,7 +277,7 @@ def test_import_on_request(tmp_path, monkeypatch):
     (tmp_path / "table_model.py").write_text("import numpy as np\nN = len('abc')\n\n\ndef f(x):\n    return x**N\n")
     with pytest.raises(UnsupportedSyntaxError, match="--import"):
         emit_text("table_model.py", "f")
-    assert "def f_grad(x):" in emit_text("table_model.py", "f", run=True)
+    assert "def f_grad(x: float) -> float:" in emit_text("table_model.py", "f", run=True)
 
 
 @pytest.mark.parametrize(
@@ -322,13 +326,166 @@ def test_types_are_guessed_from_use(tmp_path):
         "c float64[:, :] use",
         "d float64[:] use",
         "e int64 use",
-        "g float32[:, :] annotated",
+        "g float32[:, :] dtype",
         "h int64[:, :] annotated",
         "i int64 annotated",
         "j float64 default",
         "k None default",
         "l int64 default",
     ]
+
+
+def guessed(tmp_path, text):
+    (tmp_path / "guessed.py").write_text(f"import numpy as np\n\n\n{textwrap.dedent(text)}")
+    found = guesses(read_function(str(tmp_path / "guessed.py"), "f"), None)
+    return {guess.name: write(guess.type) for guess in found}
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        ("def f(w, X, y):\n    return np.sum((X @ w - y) ** 2)", {"w": 1, "X": 2, "y": 0}),
+        ("def f(A, B):\n    return np.sum(np.dot(A, B))", {"A": 2, "B": 2}),
+        ("def f(a, b):\n    return a @ b", {"a": 1, "b": 1}),
+        ("def f(m, b):\n    return np.sum(np.linalg.solve(m, b))", {"m": 2, "b": 1}),
+        ("def f(x, k):\n    return np.sum(x**2) * k", {"x": 1, "k": 0}),
+        ("def f(k, x):\n    y = np.tanh(x)\n    z = 2 * y\n    return k * np.mean(-z)", {"k": 0, "x": 1}),
+        ("def f(x, mu, s):\n    return np.mean(((x - mu) / s) ** 2)", {"x": 1, "mu": 0, "s": 0}),
+        ("def f(x):\n    return (x * x).sum()", {"x": 1}),
+        ("def f(x, n):\n    return x * np.sum(np.arange(n))", {"x": 0, "n": 0}),
+        ("def f(x, k):\n    return np.sum(x[1:] * k)", {"x": 1, "k": 0}),
+        ("def f(x, k=2.0):\n    return np.sum(k * x)", {"x": 1, "k": 0}),
+    ],
+)
+def test_ranks_are_guessed_from_products_and_sums(tmp_path, text, kinds):
+    found = guessed(tmp_path, text)
+    assert {name: kind.count(":") for name, kind in found.items()} == kinds
+
+
+RECORDS = """
+import numpy as np
+from dataclasses import dataclass
+from typing import NamedTuple
+from numpy.typing import NDArray
+
+
+class Spring(NamedTuple):
+    \"\"\"Its constants.\"\"\"
+
+    mass: float
+    rates: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Point:
+    x: float
+    y: float = 2.0
+
+
+def energy(p: Spring, x):
+    return p.mass * np.sum(p.rates * x**2)
+
+
+def distance(point: "Point", k=1.0, *, squared=False):
+    r = point.x**2 + k * point.y**2
+    if squared:
+        return r
+    return np.sqrt(r)
+
+
+def unannotated(p, x):
+    return p.mass * x
+"""
+
+
+@pytest.mark.parametrize("mode", ["grad", "value_and_grad", "jvp", "vjp", "fwd-bwd"])
+def test_records_are_parameters_by_their_annotations(tmp_path, monkeypatch, mode):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "records.py").write_text(RECORDS)
+    calls = {"energy": "Spring(2.0, np.ones(3)), np.arange(3.0)", "distance": "Point(3.0), squared=True"}
+    for name, arguments in calls.items():
+        wrt = ("p",) if name == "energy" else ("point",)
+        made = standalone("records.py", name, mode, wrt, arguments=arguments, evaluate=evaluate)
+        clean_text(tmp_path, made.text)
+        (request,) = made.requests
+        trial(made.text, request, mode, evaluate(arguments, request.read.fun))
+    with pytest.raises(ArgumentError, match="written for `squared` of type True, and the argument is of type False"):
+        trial(made.text, request, mode, evaluate("Point(3.0)", request.read.fun))
+    assert "p: Spring(float64, float64[:]) (as annotated)" in emit_text("records.py", "energy")
+    head = "def energy_grad(\n    p_mass: float,\n    p_rates: NDArray[np.float64],"
+    assert head in emit_text("records.py", "energy")
+
+
+def test_a_guess_that_fails_says_that_it_was_one(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "records.py").write_text(RECORDS)
+    with pytest.raises(UnsupportedSyntaxError, match=r"the use was taken to mean: `p` for .*pass --types or --args"):
+        emit_text("records.py", "unannotated")
+    text = emit_text("records.py", "unannotated", arguments="Spring(2.0, np.ones(2)), 1.0", evaluate=evaluate)
+    assert "--args 'Spring(2.0, np.ones(2)), 1.0'" in " ".join(text.split())
+    assert "p: Spring(float64, float64[::1]) (as in --args)" in text
+
+
+def test_arguments_change_no_guess_that_fits(model):
+    plain = emit_text("model.py", "loss", "grad")
+    assert emit_text("model.py", "loss", "grad", arguments="np.ones(3), 1", evaluate=evaluate) == plain
+
+
+WRONG_CALLS = {
+    "loss": [
+        (np.ones((2, 2)), 0.5), (np.array([1, 2]), 0.5), (np.ones(2), np.ones(2)), (1.0, 0.5), (1j * np.ones(2), 1.0),
+    ],
+    "limit": [(np.ones((3, 3)), 0.5), (np.array([1, 5]), 0.5), (np.ones(3), np.ones(3))],
+    "power": [(np.ones(2), 3), (1.5, 2.5)],
+}
+
+
+@pytest.mark.parametrize("name", WRONG_CALLS)
+def test_a_module_refuses_what_it_was_not_written_for(model, name):
+    space = {}
+    exec(emit_text("model.py", name, "grad"), space)
+    gradient = space[f"{name}_grad"]
+    gradient(*ARGUMENTS[name])
+    for arguments in WRONG_CALLS[name]:
+        with pytest.raises((TypeError, TypingError)):
+            gradient(*arguments)
+
+
+def test_compiled_and_plain_functions_share_a_module(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    body = '(x: "float64[:,:]"):\n    return np.sum(np.mean(x**3, axis=1) ** 2) + np.sum(np.cumprod(x))\n'
+    (tmp_path / "model.py").write_text(
+        f"import numpy as np\nfrom numba import njit\n\n\ndef a{body}\n\n@njit\ndef b{body}"
+    )
+    text = emit_text("model.py", ("a", "b"))
+    clean_text(tmp_path, text)
+    assert re.search(r"\n\ndef inner_size\(", text)
+    assert '@njit(error_model="numpy")\ndef inner_size_njit(' in text
+    space = {}
+    exec(compile(text, "derivative.py", "exec"), space)
+    x = np.arange(6.0).reshape(2, 3)
+    expected = s2sad.grad(original(tmp_path, "a"), target="python")(x)
+    for name in ("a_grad", "b_grad"):
+        np.testing.assert_allclose(space[name](x), expected, rtol=1e-12)
+
+
+def test_modules_are_typed(model):
+    pytest.importorskip("pyright", reason="pyright is not installed")
+    for mode in ("grad", "jvp", "vjp", "fwd-bwd"):
+        names = ("loss",) if mode == "grad" else ("loss", "field")
+        (model / f"{mode[:3]}.py").write_text(emit_text("model.py", names, mode))
+    words = [sys.executable, "-m", "pyright", "--pythonpath", sys.executable, "--outputjson", "."]
+    told = json.loads(subprocess.run(words, capture_output=True, text=True, check=False).stdout)
+    wrong = [d for d in told["generalDiagnostics"] if "model.py" not in d["file"]]
+    assert wrong == []
+    (model / "user.py").write_text("from gra import loss_grad\n\nloss_grad('x', 2.0)\n")
+    told = json.loads(subprocess.run([*words[:-1], "user.py"], capture_output=True, text=True, check=False).stdout)
+    assert "ndarray" in told["generalDiagnostics"][0]["message"].lower()
+
+
+def clean_text(path, text):
+    (path / "derivative.py").write_text(text)
+    clean(path / "derivative.py")
 
 
 def test_helpers_are_inlined_bare():
