@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,7 @@ from s2sad.api.jacobian import leaf_values
 from s2sad.api.signature import own_signature
 from s2sad.api.structure import Tree, describe, inexact_leaves, unflatten
 from s2sad.api.transforms import copied, jvp, vjp
+from s2sad.transform.ruled import ReverseOnlyError
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +22,7 @@ class Compared:
 
     Attributes:
         argument: the argument, or a leaf of it.
-        tangent: by forward mode.
+        tangent: by forward mode; not a number where the function has a reverse rule only.
         adjoint: by reverse mode.
         difference: by central differences of the function itself.
     """
@@ -33,7 +35,8 @@ class Compared:
     def error(self) -> float:
         """Return the larger distance from the finite difference, relative to the numbers' size."""
         size = max(abs(self.difference), abs(self.adjoint), 1e-12)
-        return max(abs(self.tangent - self.difference), abs(self.adjoint - self.difference)) / size
+        forward = 0.0 if math.isnan(self.tangent) and not math.isnan(self.adjoint) else abs(self.tangent - self.difference)
+        return max(forward, abs(self.adjoint - self.difference)) / size
 
 
 def compared(fun: Callable[..., Any], args: Sequence[Any], names: Sequence[str], step: float = 1e-6) -> list[Compared]:
@@ -58,15 +61,17 @@ def compared(fun: Callable[..., Any], args: Sequence[Any], names: Sequence[str],
             dot = _normal(random, value)
             tangents: list[Any] = [None] * len(args)
             tangents[position] = _filled(argument, args[position], leaf, dot)
-            _, out_dot = jvp(fun, _copies(args), tuple(tangents), target="python")
+            try:
+                dots = _by_path(jvp(fun, _copies(args), tuple(tangents), target="python")[1])
+            except ReverseOnlyError:
+                dots = None
             bar = leaf_values(argument, cotangents[position])[leaf]
             high, low = (_moved(fun, args, position, argument, leaf, dot, h) for h in (step, -step))
             slopes = {key: (high[key] - low[key]) / (2 * step) for key in bars}
-            dots = _by_path(out_dot)
             rows.append(
                 Compared(
                     leaf.path,
-                    sum(_inner(bars[key], dots[key]) for key in bars),
+                    math.nan if dots is None else sum(_inner(bars[key], dots[key]) for key in bars),
                     _inner(bar, dot),
                     sum(_inner(bars[key], slopes[key]) for key in bars),
                 )

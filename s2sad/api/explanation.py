@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import linecache
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,7 +44,7 @@ class Saved:
 
     def cost(self) -> str:
         """Write the bytes: `8 bytes per iteration`."""
-        return f"{self.size} bytes" + " per iteration" * self.repeated
+        return f"{self.size} byte{'s' * (self.size != '1')}" + " per iteration" * self.repeated
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +167,7 @@ class _Part:
             state, why = self._state(by_line.get(number, []), text)
             lines.append(
                 Line(
-                    number, text, state, why, tuple(saved.get(number, ())), tuple(again.get(number, ())),
+                    number, text, state, why, tuple(saved.get(number, ())), _written(again.get(number, ()), text),
                     tuple(sorted(set(emitted.get(number, ())))),
                 )
             )  # fmt: skip
@@ -194,7 +194,8 @@ class _Part:
                 names = reasons.setdefault(self._reason(name, kind), [])
                 if name not in names and re.search(rf"\b{re.escape(name)}\b", text):
                     names.append(name)
-        told = [reason.format(*_subject(names)) for reason, names in reasons.items() if names or "{0}" not in reason]
+        named = [reason.format(*_subject(names)) for reason, names in reasons.items() if names or "{0}" not in reason]
+        told = named or [reason.format("what is computed here", "is", "does") for reason in list(reasons)[:1]]
         return ("inactive", "; ".join(told)) if reasons else ("", "")
 
     def _reason(self, name: str, kind: Type) -> str:
@@ -292,6 +293,11 @@ class _Part:
             return True
         around = {id(loop) for loop in self.of.layout.loops(self.of.layout.block_of[id(reader)])}
         return any(id(loop) in around for loop in self.of.layout.loops(self.of.layout.block_of[id(maker)]))
+
+
+def _written(names: Sequence[str], text: str) -> tuple[str, ...]:
+    """Return the names that stand in the user's line; all of them where none does."""
+    return tuple(name for name in names if re.search(rf"\b{re.escape(name)}\b", text)) or tuple(names)
 
 
 def _subject(names: list[str]) -> tuple[str, str, str]:

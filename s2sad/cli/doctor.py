@@ -34,8 +34,8 @@ def doctor(as_json: bool) -> None:
     """Describe this installation: versions, compiler, threads, GPU, cache."""
     facts: dict[str, Any] = {"python": f"{platform.python_version()} on {platform.platform()}"}
     for package in _PACKAGES:
-        facts[package] = _version(package) or "not installed"
-    facts |= {package: version for package in _OPTIONAL if (version := _version(package))}
+        facts[package] = version_of(package) or "not installed"
+    facts |= {package: version for package in _OPTIONAL if (version := version_of(package))}
     sound = True
     with working("compiling a function to try the compiler"):
         for name, probe in _PROBES.items():
@@ -49,7 +49,8 @@ def doctor(as_json: bool) -> None:
         sys.exit(WRONG)
 
 
-def _version(package: str) -> str:
+def version_of(package: str) -> str:
+    """Return the version of an installed package; empty where it is not installed."""
     from importlib import metadata  # costs as much as the rest of the command line
 
     try:

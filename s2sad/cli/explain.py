@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from s2sad.cli.failing import WRONG, Command
+from s2sad.cli.failing import WRONG, Command, short
 from s2sad.cli.output import json_option, tell, working
 from s2sad.cli.target import Named, Target, call_of, comma_separated, evaluate, imported
 
@@ -61,6 +61,10 @@ def explain(
             None if arguments is None else partial(evaluate, arguments),
         )  # fmt: skip
         checks = _checks(target, arguments, names) if arguments is not None else []
+    explained = dataclasses.replace(
+        explained, parts=tuple(dataclasses.replace(part, file=short(part.file)) for part in explained.parts)
+    )
+    wrong = [row for row in checks if row.error() >= _CLOSE]
     if html is not None:
         from s2sad.report.page import page
 
@@ -68,14 +72,23 @@ def explain(
     if as_json:
         facts = dataclasses.asdict(explained)
         rows = [{**dataclasses.asdict(row), "error": row.error()} for row in checks]
-        tell(True, {"ok": all(row.error() < _CLOSE for row in checks), **facts, "checks": rows}, "")
-    elif html is None:
+        rows = [{k: None if v != v else v for k, v in row.items()} for row in rows]  # JSON knows no NaN
+        tell(True, {"ok": not wrong, **facts, "checks": rows}, "")
+    elif html is not None:
+        click.echo(f"{html} written: open it in a browser")
+    else:
         from rich.console import Console
 
         from s2sad.report.terminal import show
 
         show(explained, Console(highlight=False), not no_source, checks)
-    if any(row.error() >= _CLOSE for row in checks):
+    for row in wrong:
+        click.echo(
+            f"{target.file}: `{target.function}`: the derivative by {row.argument} is {row.adjoint:.8g} in a random "
+            f"direction, and {row.difference:.8g} by finite differences",
+            err=True,
+        )
+    if wrong:
         sys.exit(WRONG)
 
 

@@ -18,7 +18,7 @@ from typing import Any
 import click
 
 import s2sad
-from s2sad.errors import S2SADError, VerifyError
+from s2sad.errors import ArgumentError, S2SADError, VerifyError
 
 WELL, WRONG, SENSELESS, INTERNAL = 0, 1, 2, 3
 """Exit statuses: all is well; a derivative is wrong or impossible; the request makes no sense; our own bug."""
@@ -59,6 +59,8 @@ def reported(as_json: bool = False) -> Generator[None]:
 def judged(error: Exception) -> tuple[int, str]:
     """Return the exit status and the message for an exception."""
     kind = type(error).__name__
+    if isinstance(error, ArgumentError):
+        return SENSELESS, f"{kind}: {error}"
     if isinstance(error, S2SADError) and not isinstance(error, VerifyError):
         return WRONG, f"{kind}: {error}"
     text = str(error) or "no message"
@@ -82,7 +84,7 @@ def _place(error: Exception) -> tuple[bool, str]:
             inside = os.path.relpath(frame.filename, _PACKAGE)
             return True, f"{inside}:{frame.lineno}"
         if _is_users(frame.filename):
-            return False, f"{_short(frame.filename)}:{frame.lineno}"
+            return False, f"{short(frame.filename)}:{frame.lineno}"
     return True, frames[-1].filename if frames else "an unknown place"
 
 
@@ -92,7 +94,8 @@ def _is_users(file: str) -> bool:
     return not (file.startswith(("<", *_LIBRARIES)) or store.SOURCE_NAME.fullmatch(Path(file).name))
 
 
-def _short(file: str) -> str:
+def short(file: str) -> str:
+    """Return a file's name as seen from here, if it is below."""
     relative = os.path.relpath(file)
     return file if relative.startswith("..") else relative
 

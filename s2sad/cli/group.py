@@ -8,7 +8,7 @@ from s2sad.cli.bench import bench
 from s2sad.cli.cache import cache
 from s2sad.cli.check import check
 from s2sad.cli.completion import completion
-from s2sad.cli.doctor import doctor
+from s2sad.cli.doctor import doctor, version_of
 from s2sad.cli.emit import emit
 from s2sad.cli.explain import explain
 from s2sad.cli.verify import verify
@@ -29,8 +29,14 @@ Exit status:
 """
 
 
+def _tell_version(ctx: click.Context, param: click.Parameter, asked: bool) -> None:
+    if asked and not ctx.resilient_parsing:
+        click.echo(f"s2sad, version {version_of('s2sad') or 'unknown: it runs from a folder, and is not installed'}")
+        ctx.exit()
+
+
 @click.group(context_settings={"help_option_names": ["-h", "--help"]}, epilog=_EPILOG)
-@click.version_option(package_name="s2sad", prog_name="s2sad")
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_tell_version, help="Say which.")
 def main() -> None:
     """Differentiate Python functions, source to source."""
 

@@ -33,8 +33,7 @@ def verify(files: tuple[str, ...], as_json: bool) -> None:
     with working("writing derivatives again"):
         for file in files:
             command = command_of(file)
-            with emit.make_context("s2sad emit", shlex.split(command)[2:], resilient_parsing=False) as ctx:
-                order = Order.of(ctx.params)
+            order = _order(file, command)
             if text_of(order) != Path(file).read_text(encoding="utf-8"):
                 stale[file] = command
     lines = [f"{file} is stale. To write it again: {command}" for file, command in stale.items()]
@@ -42,6 +41,17 @@ def verify(files: tuple[str, ...], as_json: bool) -> None:
     tell(as_json, facts, "\n".join(lines) or f"{len(files)} up to date")
     if stale:
         sys.exit(WRONG)
+
+
+def _order(file: str, command: str) -> Order:
+    try:
+        with emit.make_context("s2sad emit", shlex.split(command)[2:], resilient_parsing=False) as ctx:
+            return Order.of(ctx.params)
+    except click.UsageError as error:
+        raise click.UsageError(
+            f"{file} is written by `{command}`, which does not work here: {error.format_message()} "
+            "Run verify in the folder where the file was written from."
+        ) from error
 
 
 def command_of(file: str) -> str:

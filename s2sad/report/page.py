@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import io
+import math
 from collections.abc import Iterable, Sequence
 from importlib.resources import files
 from typing import Any
@@ -81,7 +82,7 @@ def _derivative(explained: Explanation) -> str:
 def _checks(checks: Iterable[Compared]) -> str:
     rows = [
         f'<tr class="{"good" if row.error() < _CLOSE else "bad"}"><th scope="row">{html.escape(row.argument)}</th>'
-        f"<td>{row.tangent:.8g}</td><td>{row.adjoint:.8g}</td><td>{row.difference:.8g}</td><td>{row.error():.1e}</td></tr>"
+        f"<td>{_number(row.tangent)}</td><td>{row.adjoint:.8g}</td><td>{row.difference:.8g}</td><td>{row.error():.1e}</td></tr>"
         for row in checks
     ]
     if not rows:
@@ -89,6 +90,10 @@ def _checks(checks: Iterable[Compared]) -> str:
     head = "<tr><th>argument</th><th>forward</th><th>reverse</th><th>differences</th><th>apart by</th></tr>"
     caption = "<caption>In a random direction of each argument, against finite differences</caption>"
     return f'<table class="checks">{caption}<thead>{head}</thead><tbody>{"".join(rows)}</tbody></table>'
+
+
+def _number(value: float) -> str:
+    return "—" if math.isnan(value) else f"{value:.8g}"
 
 
 def tokens(code: str) -> list[str]:

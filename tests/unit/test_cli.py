@@ -204,7 +204,7 @@ def test_emit_for_real(run, tmp_path):
 )
 def test_emit_refuses_in_one_sentence(run, words, sentence):
     result = run("emit", "model.py:loss", *words)
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert sentence in result.output
 
 
@@ -216,7 +216,7 @@ def test_check_for_real(run, tmp_path):
     result = run("check", "kink.py:f", "--args", "0.0")
     assert result.exit_code in (0, 1)
     result = run("check", "model.py:loss", "--args", "1, 2")
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert result.output.startswith("ArgumentError: check_grads was given no argument")
 
 
@@ -365,3 +365,44 @@ def test_runs_as_a_module(run, tmp_path):
     assert "def loss_grad(x, k):" in done.stdout
     done = subprocess.run([*words[:-1], "x.py:f"], capture_output=True, check=False, cwd=tmp_path)
     assert done.returncode == 2
+
+
+def test_version(run, monkeypatch):
+    assert re.match(r"s2sad, version (\d|unknown)", run("--version").output)
+    monkeypatch.setattr("s2sad.cli.group.version_of", lambda package: "")
+    assert run("--version").output == "s2sad, version unknown: it runs from a folder, and is not installed\n"
+
+
+def test_what_is_passed_by_keyword_only(run, tmp_path):
+    (tmp_path / "keys.py").write_text("def f(x, *, cubed=False):\n    return x**3 if cubed else x**2\n")
+    for words in (("check",), ("bench", "--target", "python"), ("explain", "--no-source"), ("emit", "--check")):
+        command, *more = words
+        result = run(command, "keys.py:f", "--args", "2.0, cubed=True", *more)
+        assert result.exit_code == 0, result.output
+    assert "return 3 * x**2" in run("emit", "keys.py:f", "--args", "2.0, cubed=True").output
+    assert "return 2 * x" in run("emit", "keys.py:f", "--args", "2.0").output
+
+
+def test_explain_says_where_the_page_is_and_what_is_wrong(run, tmp_path):
+    words = ("explain", "model.py:loss", "--args", "np.ones(3), 2.0", "--html", "page.html")
+    assert run(*words).output == "page.html written: open it in a browser\n"
+    assert '<span class="file">model.py</span>' in (tmp_path / "page.html").read_text()
+    text = "import s2sad\n\n\n@s2sad.custom_vjp\ndef twice(x):\n    return 2.0 * x\n\n\n"
+    text += "twice.defvjp(lambda x: (2.0 * x, None), lambda kept, bar: (3.0 * bar,))\n\n\n"
+    (tmp_path / "wrong.py").write_text(text + "def f(x):\n    return twice(x) * 2.0\n")
+    words = ("explain", "wrong.py:f", "--args", "1.0", "--mode", "vjp")
+    for more in ((), ("--html", "page.html"), ("--json",)):
+        result = run(*words, *more)
+        assert result.exit_code == 1
+        assert "wrong.py: `f`: the derivative by x is " in result.stderr
+    assert 'class="bad"' in (tmp_path / "page.html").read_text()
+
+
+def test_verify_says_where_it_has_to_be_run(run, tmp_path, monkeypatch):
+    run("emit", "model.py:loss", "-o", "out.py")
+    (tmp_path / "below").mkdir()
+    monkeypatch.chdir(tmp_path / "below")
+    result = run("verify", "../out.py")
+    assert result.exit_code == 2
+    assert "../out.py is written by `s2sad emit model.py:loss" in result.output
+    assert "Run verify in the folder where the file was written from." in result.output

@@ -189,7 +189,7 @@ def test_explain_on_the_command_line(model, tmp_path):
     result = CliRunner().invoke(main, words)
     assert result.exit_code == 0, result.output
     assert "in a random direction of each argument" in result.output
-    assert CliRunner().invoke(main, [*words, "--html", "x.html"]).output == ""
+    assert CliRunner().invoke(main, [*words, "--html", "x.html"]).output == "x.html written: open it in a browser\n"
     assert (tmp_path / "x.html").read_text().startswith("<!doctype html>")
     told = json.loads(CliRunner().invoke(main, [*words, "--json"]).output)
     assert told["ok"]
@@ -201,3 +201,31 @@ def test_explain_fails_where_the_derivative_is_wrong(model, monkeypatch):
     monkeypatch.setattr("s2sad.api.comparison.compared", lambda *_: [Compared("k", 1.0, 1.0, 2.0)])
     result = CliRunner().invoke(main, ["explain", "model.py:loss", "--args", "0.5, 1.5, np.ones(2)"])
     assert result.exit_code == 1
+
+
+ODD = """
+import numpy as np
+
+
+def odd(x, k):
+    label = f"run {k}"
+    for i, v in enumerate(x):
+        y = v * k
+        if y > 1.0:
+            y = 1.0 / k
+        x[i] = y * y
+    return np.sum(x)
+"""
+
+
+def test_every_inactive_line_says_why(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "odd.py").write_text(ODD)
+    (part,) = explain_file("odd.py", "odd", "vjp", ("x",)).parts
+    inactive = [line for line in part.lines if line.state == "inactive"]
+    assert {line.text.strip() for line in inactive} >= {'label = f"run {k}"', "if y > 1.0:"}
+    assert all(line.why for line in inactive)
+    for line in part.lines:  # what stands in no line of the user's is no name to tell
+        assert all(name in line.text for name in line.again), line
+    costs = [item.cost() for line in part.lines for item in line.saved]
+    assert "1 byte per iteration" in costs
