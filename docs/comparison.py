@@ -1,17 +1,20 @@
 """Which ordinary programs each library differentiates as they are: the table of comparison.md.
 
-    pip install s2sad jax autograd && python docs/comparison.py
+    pip install s2sad jax autograd tangent-ad warp-lang && python docs/comparison.py
 
-Each program is written once, over a module `np`: NumPy, jax.numpy or autograd.numpy. An answer
-counts as right if it agrees with central differences of the same program over NumPy.
+Each program is written once, over a module `np`: NumPy, jax.numpy or autograd.numpy; for Warp, which
+has a language of its own, once more in comparison_warp.py. An answer counts as right if it agrees
+with central differences of the program over NumPy. A library that is not installed has no column.
 """
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import importlib.metadata
 import importlib.util
 import inspect
+import io
 from collections.abc import Callable
 from typing import Any
 
@@ -129,42 +132,67 @@ def autograd(f: Callable[..., Any]) -> Any:
     return importlib.import_module("autograd").grad(f)(X)
 
 
+def by_tangent(f: Callable[..., Any]) -> Any:
+    """Return the gradient by Tangent."""
+    return importlib.import_module("tangent").grad(f)(X)
+
+
+def by_warp(f: Callable[..., Any]) -> Any:
+    """Return the gradient by Warp, of its form of the program."""
+    with contextlib.redirect_stdout(io.StringIO()):  # what it says when it starts
+        return importlib.import_module("comparison_warp").gradient(f.__name__, X)
+
+
 LIBRARIES = {
     "s2sad": (ours, "numpy"),
     "JAX": (jax_plain, "jax.numpy"),
     "JAX, jit": (jax_compiled, "jax.numpy"),
     "autograd": (autograd, "autograd.numpy"),
+    "Tangent": (by_tangent, "numpy"),
+    "Warp": (by_warp, "numpy"),
 }
 
 
 def verdict(program: Callable[..., Any], library: str) -> str:
-    """Return "right", "wrong", or the name of the error."""
+    """Return "right", "wrong", or the name of the error; "—" where the library's language has no such program."""
     global np
     np = numpy
     expected = differences(program)
     compute, module = LIBRARIES[library]
     try:
         np = importlib.import_module(module)
-        found = numpy.asarray(compute(program))
+        answer = compute(program)
     except Exception as error:  # whatever a library refuses with is its answer
         return type(error).__name__
     finally:
         np = numpy
-    return "right" if numpy.allclose(found, expected, atol=1e-5) else "wrong"
+    if answer is None:
+        return "—"
+    return "right" if numpy.allclose(numpy.asarray(answer), expected, atol=1e-5) else "wrong"
+
+
+def version(package: str) -> str:
+    """Return the version of a package; empty where it is not installed."""
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return ""
 
 
 def main() -> None:
     """Print the table."""
     if importlib.util.find_spec("jax"):
         importlib.import_module("jax").config.update("jax_enable_x64", True)
-    versions = {"s2sad": "s2sad", "JAX": "jax", "JAX, jit": "jax", "autograd": "autograd"}
-    heads = [f"{name} {importlib.metadata.version(package)}" for name, package in versions.items()]
-    print(f"| program | {' | '.join(heads)} |")
-    print(f"|---|{'---|' * len(heads)}")
+    packages = {"s2sad": "s2sad", "JAX": "jax", "JAX, jit": "jax", "autograd": "autograd", "Tangent": "tangent-ad",
+                "Warp": "warp-lang"}  # fmt: skip
+    versions = {name: version(package) for name, package in packages.items()}
+    present = [name for name in LIBRARIES if versions[name] or name == "s2sad"]
+    print(f"| program | {' | '.join(f'{name} {versions[name]}'.strip() for name in present)} |")
+    print(f"|---|{'---|' * len(present)}")
     for program in PROGRAMS:
         what = inspect.getdoc(program) or ""
         with numpy.errstate(all="ignore"):
-            row = [verdict(program, library) for library in LIBRARIES]
+            row = [verdict(program, library) for library in present]
         print(f"| {what.removesuffix('.').lower()} | {' | '.join(row)} |")
 
 

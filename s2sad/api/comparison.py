@@ -35,7 +35,8 @@ class Compared:
     def error(self) -> float:
         """Return the larger distance from the finite difference, relative to the numbers' size."""
         size = max(abs(self.difference), abs(self.adjoint), 1e-12)
-        forward = 0.0 if math.isnan(self.tangent) and not math.isnan(self.adjoint) else abs(self.tangent - self.difference)
+        one_way = math.isnan(self.tangent) and not math.isnan(self.adjoint)
+        forward = 0.0 if one_way else abs(self.tangent - self.difference)
         return max(forward, abs(self.adjoint - self.difference)) / size
 
 
