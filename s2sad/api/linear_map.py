@@ -10,6 +10,7 @@ import numpy as np
 
 from s2sad.api.axes import Axes, frozen
 from s2sad.api.dressed import dressed
+from s2sad.api.empty import typed
 from s2sad.api.flatten import Finish, Result, detach, finisher
 from s2sad.api.mapped import mapped, mapped_leaves
 from s2sad.api.nested import context
@@ -63,7 +64,7 @@ class MapProgram:
             listed = ", ".join(f"{leaves[at].shape[axis]} along axis {axis}" for at, axis in batches)
             raise ArgumentError(f"vmap needs batches of one length: the {self.word}s have {listed}")
         given = (*residuals, *leaves)
-        return finish(made.call(*given), given)
+        return finish(made.call(*typed(made, given)), given)
 
     def _make(
         self, trees: tuple[Tree, ...], axes: tuple[Axes, ...], out_axes: Axes

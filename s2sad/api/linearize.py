@@ -11,6 +11,7 @@ import numpy as np
 from s2sad.analysis.dependence import dependent_results
 from s2sad.analysis.facts import Facts
 from s2sad.api.axes import Axes
+from s2sad.api.empty import typed
 from s2sad.api.flatten import Finish, Match, Result, finisher, matcher
 from s2sad.api.forward import Forward, forward_store
 from s2sad.api.guards import Guard, both, guard
@@ -90,7 +91,7 @@ class Linearized:
             dots[leaf] if dots[leaf] is not None else zero_like(leaf, np.empty(self._shapes[leaf]))
             for leaf in special.wrt
         ]
-        return finish(made.call(*self._residuals, *pushed), ())
+        return finish(made.call(*typed(made, (*self._residuals, *pushed))), ())
 
     def s2sad_mapped(self, args: tuple[Any, ...], in_axes: Axes, out_axes: Axes) -> Any:
         """Push a batch of tangents in one loop."""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from s2sad.api.axes import Axes
+from s2sad.api.empty import typed
 from s2sad.api.flatten import Finish, Match, Result, finisher, matcher
 from s2sad.api.guards import Guard, both, guard
 from s2sad.api.lengths import clearest
@@ -89,7 +90,7 @@ class Pullback:
             for leaf in inexact_leaves(self.output)
         ]
         consumed = [copied_residual(value) for value in self.residuals]  # the adjoint may use them up
-        return finish(called(made, (*consumed, *given)), ())
+        return finish(called(made, typed(made, (*consumed, *given))), ())
 
 
 def reverse_store(request: Request) -> Store[Reverse]:
