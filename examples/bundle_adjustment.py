@@ -66,16 +66,33 @@ def main():
     before, after = (np.sqrt(np.mean(f(p, seen) ** 2)) * 1e3 for p in (start, fit.x))
     print(f"{truth.size} unknowns, {seen.size} numbers in {CAMERAS} pictures")
     print(f"error of the pictures {before:.2f} pixels before, {after:.3f} after {fit.nfev} evaluations")
+    apart = [np.sqrt(np.mean((aligned(points_of(p), points_of(truth)) - points_of(truth)) ** 2)) for p in (start, fit.x)]
+    print(f"points off by {apart[0]:.4f} m before, {apart[1]:.4f} m after, the scene as a whole laid on the true one")
     if len(sys.argv) > 1:
         draw(sys.argv[1], truth, start, fit.x)
+
+
+def points_of(unknowns):
+    return unknowns[SIZE * CAMERAS :].reshape(POINTS, 3)
+
+
+def aligned(points, true):
+    """Turn, scale and move the points onto the true ones: no picture tells where the scene as a whole is."""
+    a, b = points - points.mean(axis=0), true - true.mean(axis=0)
+    u, sizes, v = np.linalg.svd(b.T @ a)
+    signs = np.array([1.0, 1.0, np.sign(np.linalg.det(u @ v))])
+    scale = np.sum(sizes * signs) / np.sum(a * a)
+    return scale * a @ (u @ np.diag(signs) @ v).T + true.mean(axis=0)
 
 
 def draw(path, truth, start, found):
     import matplotlib.pyplot as plt
 
-    for unknowns, mark, label in ((start, "x", "start"), (found, "o", "found"), (truth, ".", "true")):
-        points = unknowns[SIZE * CAMERAS :].reshape(POINTS, 3)
-        plt.plot(points[:, 0], points[:, 1], mark, label=label)
+    true = points_of(truth)
+    for unknowns, mark, label in ((start, "x", "start"), (found, "o", "found")):
+        points = aligned(points_of(unknowns), true)
+        plt.plot(points[:, 0], points[:, 1], mark, label=label, mfc="none")
+    plt.plot(true[:, 0], true[:, 1], "k.", label="true")
     plt.legend()
     plt.savefig(path)
 

@@ -6,6 +6,8 @@ turn with a second one; the gradient with respect to every cell's conductivity g
 all of them.
 """
 
+import sys
+
 import numpy as np
 from scipy.optimize import minimize
 
@@ -109,6 +111,19 @@ def main():
     inside = (slice(1, -1), slice(1, -1))
     correlation = np.corrcoef(np.log(truth[inside]).ravel(), np.log(found[inside]).ravel())[0, 1]
     print(f"correlation of the logarithms {correlation:.2f}")
+    if len(sys.argv) > 1:
+        picture(sys.argv[1], truth, found)
+
+
+def picture(path, truth, found):
+    import matplotlib.pyplot as plt
+
+    _, axes = plt.subplots(1, 2, sharey=True)
+    for axis, k, title in zip(axes, (truth, found), ("true conductivity", "recovered"), strict=True):
+        drawn = axis.imshow(k, vmin=0.5, vmax=3.0)
+        axis.set_title(title)
+    plt.colorbar(drawn, ax=axes)
+    plt.savefig(path)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,8 @@ the Wild Life of Canada"; fitted by B. Carpenter (2018), "Predator-prey populati
 case study for Stan, which finds 0.55, 0.028, 0.80, 0.024 by Bayesian inference.
 """
 
+import sys
+
 import numpy as np
 from scipy.optimize import minimize
 
@@ -85,6 +87,29 @@ def main():
     print(f"period of the small cycle {2 * np.pi / np.sqrt(a * c):.1f} years (observed: about 10)")
     typical = np.exp(np.sqrt(fit.fun / LOG_PELTS.size))
     print(f"typical error: a factor of {typical:.2f}")
+    if len(sys.argv) > 1:
+        picture(sys.argv[1], fit.x)
+
+
+def picture(path, params):
+    import matplotlib.pyplot as plt
+
+    rates, state, slope, mid = np.exp(params[:4]), np.exp(params[4:]), np.empty(2), np.empty(2)
+    h = 1.0 / STEPS_PER_YEAR
+    times = np.arange(0.0, YEARS.size - 1, h)
+    path_of = np.empty((times.size, 2))
+    for row in range(times.size):  # the midpoint rule is enough for the eye
+        path_of[row] = state
+        rate(rates, state, slope)
+        move(state, 0.5 * h, slope, mid)
+        rate(rates, mid, slope)
+        state = state + h * slope
+    for species, pelts, colour in ((0, HARE, "C0"), (1, LYNX, "C1")):
+        plt.plot(YEARS[0] + times, path_of[:, species], colour, label=("hare", "lynx")[species])
+        plt.plot(YEARS, pelts, "o", color=colour)
+    plt.ylabel("thousands of pelts")
+    plt.legend()
+    plt.savefig(path)
 
 
 if __name__ == "__main__":

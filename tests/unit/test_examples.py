@@ -1,6 +1,7 @@
 """The examples, run as a user runs them: in another directory, with an empty cache."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -69,3 +70,14 @@ def test_schools_are_sampled(tmp_path):
     mean = float(out.split("mean effect ")[1].split()[0])
     assert abs(mean - 4.4) < 0.6  # 4.4 by others' long runs of this model
     assert "school A  measured  28.0" in out
+
+
+def test_the_mean_of_curves_keeps_their_form(tmp_path):
+    out = run("soft_dtw.py", tmp_path)
+    in_curves, in_average, found = map(float, re.findall(r"\d\.\d\d", out.splitlines()[-1]))
+    assert in_average < 0.7 * in_curves < found
+
+
+def test_every_example_is_listed():
+    listed = (EXAMPLES / "README.md").read_text()
+    assert all(f"`python examples/{file.name}`" in listed for file in EXAMPLES.glob("*.py"))
