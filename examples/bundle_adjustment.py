@@ -66,7 +66,8 @@ def main():
     before, after = (np.sqrt(np.mean(f(p, seen) ** 2)) * 1e3 for p in (start, fit.x))
     print(f"{truth.size} unknowns, {seen.size} numbers in {CAMERAS} pictures")
     print(f"error of the pictures {before:.2f} pixels before, {after:.3f} after {fit.nfev} evaluations")
-    apart = [np.sqrt(np.mean((aligned(points_of(p), points_of(truth)) - points_of(truth)) ** 2)) for p in (start, fit.x)]
+    true = points_of(truth)
+    apart = [np.sqrt(np.mean((aligned(points_of(p), true) - true) ** 2)) for p in (start, fit.x)]
     print(f"points off by {apart[0]:.4f} m before, {apart[1]:.4f} m after, the scene as a whole laid on the true one")
     if len(sys.argv) > 1:
         draw(sys.argv[1], truth, start, fit.x)

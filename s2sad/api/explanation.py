@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import linecache
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,13 +15,17 @@ import numpy as np
 from s2sad.analysis.activity import sources, varied_and_useful
 from s2sad.api.derive import Derivative
 from s2sad.api.plan import shape_text
+from s2sad.api.wording import ranges, subject, written
 from s2sad.emit.names import Names
 from s2sad.emit.printer import print_expr
+from s2sad.errors import Span
 from s2sad.ir.nodes import Append, Assign, Expr, Index, Return, Stmt, Store
 from s2sad.ir.types import Array, Scalar, Type, is_inexact
 from s2sad.ir.walk import bound, exprs_of, root_of, statements
 from s2sad.transform.decisions import Decisions
 from s2sad.transform.structure import values_of
+
+_FEW = 4  # as many lines as are listed one by one
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +109,7 @@ class Explanation:
         mode: which derivative.
         inputs: the parameters that are differentiated.
         source: the derivative's text; its lines count from 1.
-        parts: the function and those that it calls; one that was written into its caller is not among them.
+        parts: the function and those that it calls, those among them that were written into it.
     """
 
     function: str
@@ -122,11 +126,26 @@ def explanation(derivative: Derivative, mode: str) -> Explanation:
     main = derived.instance.function.name
     decisions = derived.decisions
     order = [main, *(name for name in decisions if name != main)]
-    parts = [_Part(decisions[name], derivative).part() for name in order if name in decisions]
+    parts = [part for name in order if name in decisions for part in _Part(decisions[name], derivative).parts()]
     inputs = tuple(sorted(decisions[main].inputs)) if main in decisions else ()
     named = {p.name: i for i, p in enumerate(derived.instance.function.params)}
     inputs = tuple(sorted(inputs, key=lambda name: named.get(name, len(named))))
     return Explanation(derived.instance.name, mode, inputs, derivative.text, tuple(parts))
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A function of the user's, by its file, its name and the line of its `def`."""
+
+    file: str
+    function: str
+    line: int
+
+
+def _head_of(span: Span) -> int:
+    """Return the line of the `def` around a span; its own line where there is none."""
+    mark = re.compile(rf"\s*(async\s+)?def\s+{re.escape(span.function)}\b")
+    return next((n for n in range(span.line, 0, -1) if mark.match(linecache.getline(span.file, n))), span.line)
 
 
 class _Part:
@@ -146,32 +165,51 @@ class _Part:
         }
         self.varied, self.useful = varied_and_useful(self.fn, set(decisions.inputs), outputs, decisions.facts.flow)
 
-    def part(self) -> Part:
-        """Return the function's lines and flows."""
+    def parts(self) -> list[Part]:
+        """Return the function's lines and flows, then those of each function that was written into it."""
+        main = _Place(self.file, self.fn.span.function or self.fn.name, self.fn.span.line)
+        by_place: dict[_Place, list[Stmt]] = {main: []}
+        for stmt in self.order.values():
+            if stmt.span.line:
+                by_place.setdefault(self._place(stmt.span, main), []).append(stmt)
+        inside = frozenset(place.function for place in by_place if place != main)
+        return [self._part(place, made, inside) for place, made in by_place.items()]
+
+    def _place(self, span: Span, main: _Place) -> _Place:
+        if (span.file, span.function or main.function) == (main.file, main.function):
+            return main
+        return _Place(span.file, span.function, _head_of(span))
+
+    def _part(self, place: _Place, made: list[Stmt], inside: frozenset[str]) -> Part:
+        last = max([place.line, *(s.span.end_line for s in made)])
         emitted: dict[int, list[int]] = {}
         for number, span in self.derivative.module.source_map.items():
-            if span.file == self.file:
+            if span.file == place.file:
                 emitted.setdefault(span.line, []).append(number)
         by_line: dict[int, list[Stmt]] = {}
-        for stmt in self.order.values():
-            if stmt.span.line and stmt.span.file == self.file:
-                by_line.setdefault(stmt.span.line, []).append(stmt)
-        saved, again = self._saved(), self._again()
-        first = self.fn.span.line
-        last = max([first, *(s.span.end_line for s in self.order.values() if s.span.file == self.file)])
+        for stmt in made:
+            by_line.setdefault(stmt.span.line, []).append(stmt)
+        own = {id(stmt) for stmt in made}
+        saved, again = self._saved(own), self._again(by_line.keys())
         for number, items in saved.items():  # the lines that save and put back have no span of their own
             emitted.setdefault(number, []).extend(n for item in items for n in self._mentions(item.tape))
         lines: list[Line] = []
-        for number in range(first, last + 1):
-            text = linecache.getline(self.file, number).rstrip("\n")
+        for number in range(place.line, last + 1):
+            text = linecache.getline(place.file, number).rstrip("\n")
             state, why = self._state(by_line.get(number, []), text)
+            calls = [name for name in sorted(inside) if not state and re.search(rf"\b{re.escape(name)}\(", text)]
+            if calls and number != place.line:
+                why = f"{subject(calls)[0]}: written out here, and told of below"
             lines.append(
                 Line(
-                    number, text, state, why, tuple(saved.get(number, ())), _written(again.get(number, ()), text),
+                    number, text, state, why, tuple(saved.get(number, ())), written(again.get(number, ()), text),
                     tuple(sorted(set(emitted.get(number, ())))),
                 )
             )  # fmt: skip
-        return Part(self.fn.name, self.file, tuple(lines), self._flows())
+        numbers = range(place.line, last + 1)
+        flows = tuple(f for f in self._flows(made) if f.reads in numbers and f.makes in numbers)
+        own_name = self.fn.name if (place.file, place.line) == (self.file, self.fn.span.line) else place.function
+        return Part(own_name, place.file, tuple(lines), flows)
 
     def _mentions(self, name: str) -> list[int]:
         """Return the lines of the derivative that name something and come from no line of the user's."""
@@ -194,7 +232,7 @@ class _Part:
                 names = reasons.setdefault(self._reason(name, kind), [])
                 if name not in names and re.search(rf"\b{re.escape(name)}\b", text):
                     names.append(name)
-        named = [reason.format(*_subject(names)) for reason, names in reasons.items() if names or "{0}" not in reason]
+        named = [reason.format(*subject(names)) for reason, names in reasons.items() if names or "{0}" not in reason]
         told = named or [reason.format("what is computed here", "is", "does") for reason in list(reasons)[:1]]
         return ("inactive", "; ".join(told)) if reasons else ("", "")
 
@@ -216,10 +254,12 @@ class _Part:
 
     # ---- what is saved ----
 
-    def _saved(self) -> dict[int, list[Saved]]:
+    def _saved(self, own: Set[int]) -> dict[int, list[Saved]]:
         found: dict[int, list[Saved]] = {}
         for key, places in self.of.plan.overwrites.items():
             stmt = self.order[key]
+            if key not in own:
+                continue
             for place, slot in zip(places, self.of.slots.get(key, ()), strict=True):
                 root = root_of(place)
                 name = root.name if root is not None else ""
@@ -227,7 +267,7 @@ class _Part:
         for block, targets in self.of.plan.taped.items():
             for target, slot in zip(targets, self.of.slots.get(("end", block), ()), strict=True):
                 made = self.of.layout.defs.get(target.name, ())
-                if made:
+                if made and id(made[-1]) in own:
                     why = f"lost at the next iteration, and {self._read_by(target.name)}"
                     self._add(found, made[-1], target, slot.save, why)
         return found
@@ -254,12 +294,17 @@ class _Part:
         if not lines:
             return "read by the reverse sweep"
         listed = ", ".join(map(str, lines))
+        if len(lines) > _FEW:
+            near = ranges(lines).split(", ")
+            listed = ", ".join(near[:_FEW]) + " and others" * (len(near) > _FEW)
         return f"read by the adjoint of line{'s' * (len(lines) > 1)} {listed}"
 
-    def _again(self) -> dict[int, list[str]]:
+    def _again(self, lines: Set[int]) -> dict[int, list[str]]:
         found: dict[int, list[str]] = {}
         for bindings in self.of.plan.recomputed.values():
             for stmt in bindings:
+                if stmt.span.line not in lines:
+                    continue
                 rows = found.setdefault(stmt.span.line, [])
                 if stmt.target.name not in rows:
                     rows.append(stmt.target.name)
@@ -267,14 +312,14 @@ class _Part:
 
     # ---- how cotangents flow ----
 
-    def _flows(self) -> tuple[Flow, ...]:
+    def _flows(self, made: list[Stmt]) -> tuple[Flow, ...]:
         makers: dict[str, list[Stmt]] = {}
-        for stmt in self.order.values():
+        for stmt in made:
             for name, _ in _targets(stmt):
                 makers.setdefault(name, []).append(stmt)
         params = {p.name for p in self.fn.params}
         found: dict[Flow, None] = {}
-        for stmt in self.order.values():
+        for stmt in made:
             values = stmt.values if isinstance(stmt, Return) else list(exprs_of(stmt))
             targets = {name for name, _ in _targets(stmt)}
             if not isinstance(stmt, Return) and not targets & self.of.active:
@@ -293,17 +338,6 @@ class _Part:
             return True
         around = {id(loop) for loop in self.of.layout.loops(self.of.layout.block_of[id(reader)])}
         return any(id(loop) in around for loop in self.of.layout.loops(self.of.layout.block_of[id(maker)]))
-
-
-def _written(names: Sequence[str], text: str) -> tuple[str, ...]:
-    """Return the names that stand in the user's line; all of them where none does."""
-    return tuple(name for name in names if re.search(rf"\b{re.escape(name)}\b", text)) or tuple(names)
-
-
-def _subject(names: list[str]) -> tuple[str, str, str]:
-    """Return the names as the subject of a sentence, with the verbs that agree with it."""
-    listed = ", ".join(f"`{name}`" for name in names)
-    return (listed, "is", "does") if len(names) == 1 else (listed, "are", "do")
 
 
 def _targets(stmt: Stmt) -> Iterable[tuple[str, Type]]:

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from s2sad.api.comparison import Compared
 from s2sad.api.explanation import Explanation, Line, Part
+from s2sad.api.wording import ranges
 
 _MARKS = {"active": ("●", "green"), "inactive": ("○", "dim"), "": (" ", "")}
 _LEGEND = "● active: carries a derivative   ○ inactive   ▸ lines of the derivative   ■ saved   ↻ computed again"
@@ -81,16 +82,6 @@ def show_checks(checks: Iterable[Compared], console: Console) -> None:
         numbers = f"{row.tangent:16.8g}{row.adjoint:16.8g}{row.difference:16.8g}{row.error():12.1e}"
         _print(console, Text(f"{row.argument:12}"), Text(numbers, style=style))
 
-
-def ranges(numbers: Sequence[int]) -> str:
-    """Write ascending numbers with their runs drawn together: `4, 7-9`."""
-    runs: list[list[int]] = []
-    for number in sorted(numbers):
-        if runs and number == runs[-1][-1] + 1:
-            runs[-1].append(number)
-        else:
-            runs.append([number])
-    return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
 
 
 def _coloured(code: str) -> list[Text]:

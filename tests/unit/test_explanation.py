@@ -13,10 +13,11 @@ from rich.console import Console
 
 from s2sad.api.comparison import Compared
 from s2sad.api.requested import explain_file
+from s2sad.api.wording import ranges
 from s2sad.cli import main
 from s2sad.errors import ArgumentError
 from s2sad.report.page import page
-from s2sad.report.terminal import ranges, show
+from s2sad.report.terminal import show
 
 MODEL = '''import numpy as np
 
@@ -229,3 +230,46 @@ def test_every_inactive_line_says_why(tmp_path, monkeypatch):
         assert all(name in line.text for name in line.again), line
     costs = [item.cost() for line in part.lines for item in line.saved]
     assert "1 byte per iteration" in costs
+
+
+INLINED = """
+import numpy as np
+
+
+def shift(u, k):
+    for i in range(1, u.size):
+        u[i] = u[i - 1] * k + np.sin(u[i])
+    return u
+
+
+def chain(x, k):
+    u = x.copy()
+    a = u * k
+    b = u * a
+    c = u * b
+    d = u * c
+    e = u * d
+    u = shift(u, k)
+    return np.sum(u * e)
+"""
+
+
+def test_what_was_written_into_its_caller_is_told_of(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "inlined.py").write_text(INLINED)
+    explained = explain_file("inlined.py", "chain", "vjp", ("x", "k"))
+    assert [part.name for part in explained.parts] == ["chain", "shift"]
+    chain, shift = explained.parts
+    assert [line.number for line in shift.lines] == [5, 6, 7]
+    step = shift.lines[2]
+    assert step.text.strip().startswith("u[i] = u[i - 1] * k")
+    assert (step.state, [item.cost() for item in step.saved]) == ("active", ["8 bytes per iteration"])
+    assert step.emitted
+    call = next(line for line in chain.lines if "shift(" in line.text)
+    assert call.why == "`shift`: written out here, and told of below"
+    for part in explained.parts:
+        numbers = {line.number for line in part.lines}
+        assert all({flow.reads, flow.makes} <= numbers for flow in part.flows)
+    assert "lines 7, 14-17" in step.saved[0].why or "lines 7, 13-17" in step.saved[0].why
+    text = page(explained)
+    assert "<h2>shift" in text
