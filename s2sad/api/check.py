@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -59,12 +61,24 @@ def check_grads(
             f"check_grads takes args in a tuple and the modes fwd and rev, not {modes!r}"
         )
     values = tuple(args)
-    trees = tuple(describe(value, f"args_{i}", f"args[{i}]") for i, value in enumerate(values))
+    names = _names(fun, values)
+    trees = tuple(describe(value, f"args_{i}", names[i]) for i, value in enumerate(values))
     leaves = [leaf for tree in trees for leaf in inexact_leaves(tree)]
     if not leaves:
         raise ArgumentError("check_grads was given no argument that can be differentiated")
     checker = _Checker(values, trees, leaves, atol, rtol, eps, target)
     checker.run(fun, chosen, order, "")
+
+
+def _names(fun: Callable[..., Any], values: tuple[Any, ...]) -> tuple[str, ...]:
+    """Return what messages call the arguments: the parameters, else their places."""
+    try:
+        every = inspect.signature(fun).parameters.values()
+    except (TypeError, ValueError):
+        every = ()
+    named = itertools.takewhile(lambda p: p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD), every)
+    known = tuple(p.name for p in named)
+    return (*known[: len(values)], *(f"args[{i}]" for i in range(len(known), len(values))))
 
 
 class _Checker:

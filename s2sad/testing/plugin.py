@@ -40,7 +40,11 @@ def check_grads(request: pytest.FixtureRequest) -> Callable[..., None]:
     def check(fun: Callable[..., Any], args: Sequence[Any], **options: Any) -> None:
         import s2sad
 
-        s2sad.check_grads(fun, args, **{**settings, **options})
+        __tracebackhide__ = True  # the report shows the test's own line
+        try:
+            s2sad.check_grads(fun, args, **{**settings, **options})
+        except AssertionError as error:
+            raise AssertionError(str(error)) from None
 
     return check
 

@@ -362,7 +362,7 @@ def test_runs_as_a_module(run, tmp_path):
     words = [sys.executable, "-m", "s2sad", "emit", "model.py:loss"]
     done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "def loss_grad(x, k):" in done.stdout
+    assert "def loss_grad(x: NDArray[np.float64], k: float) -> NDArray[np.float64]:" in done.stdout
     done = subprocess.run([*words[:-1], "x.py:f"], capture_output=True, check=False, cwd=tmp_path)
     assert done.returncode == 2
 

@@ -359,7 +359,7 @@ def test_check_grads_passes_and_names_what_is_wrong(compiler, monkeypatch):
             s2sad.check_grads(product, (3.0, 5.0), modes=(mode,))
         text = str(caught.value)
         assert text.startswith(word)
-        assert "argument `args[0]`" in text
+        assert "argument `x`" in text
         assert "derivative" in text
         assert "finite difference" in text
 
