@@ -211,12 +211,12 @@ def call_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
 
 def _own_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value | None:
     """Call a transform, or another of s2sad's functions if all its arguments are known now."""
-    from s2sad.frontend.transforms import IMMEDIATE, call_transform, transform_name
+    from s2sad.frontend.transforms import IMMEDIATE, REFUSED, call_transform, known_structure, transform_name
 
     name = transform_name(fn)
-    known = [known_value(a) for a in args]
-    named = {key: known_value(value) for key, value in kwargs.items()}
-    if name not in IMMEDIATE and known and not any(k is UNKNOWN for k in [*known, *named.values()]):
+    known = [known_structure(a) for a in args]
+    named = {key: known_structure(value) for key, value in kwargs.items()}
+    if name not in IMMEDIATE | REFUSED and known and not any(k is UNKNOWN for k in [*known, *named.values()]):
         return _outside(lw, fn(*known, **named), node)
     return call_transform(lw, fn, args, kwargs, node) if name else None
 

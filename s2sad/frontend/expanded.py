@@ -1,4 +1,4 @@
-"""`vmap`, `jacfwd`, `jacrev` and `hessian` inside a function, written out as Python over simpler calls."""
+"""`vmap` inside a function, written out as Python over simpler calls; Jacobians are in `jacobians.py`."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 import gast
 import numpy as np
 
-from s2sad.errors import ArgumentError, NotDifferentiableError
+from s2sad.errors import ArgumentError
 from s2sad.frontend.lowerer import Lowerer
-from s2sad.frontend.transforms import Closed, Derivation, chosen_parameters, close
+from s2sad.frontend.transforms import Derivation, close
 from s2sad.frontend.values import FuncV, StaticV, StructV, V, Value, type_of
 from s2sad.ir.nodes import Var
-from s2sad.ir.types import Array, ListOf, Scalar, Static, Struct, Type, is_complex, is_inexact, rank
+from s2sad.ir.types import Array, Scalar, Static, Struct, Type
 
 
 def calling(lw: Lowerer, fun: Value, count: int, named: tuple[str, ...], node: Any) -> FuncV:
@@ -28,14 +28,12 @@ def expand(
     lw: Lowerer, derivation: Derivation, fun: Value, args: list[Value], kwargs: dict[str, Value], node: Any
 ) -> FuncV:
     """Return the inner function that a transform of `fun` is, for these arguments."""
-    if derivation.option("has_aux") or derivation.option("holomorphic"):
-        lw.fail(node, f"`{derivation.kind}` with has_aux or holomorphic inside a function is not supported")
-    if kwargs:
-        lw.fail(node, f"`{derivation.kind}` inside a function takes its arguments by position")
+    from s2sad.frontend.jacobians import write_jacobian
+
     if derivation.kind == "vmap":
-        return _batched(lw, derivation, fun, args, node)
-    closed = close(lw, fun, args, {}, node)
-    return _jacobian(lw, derivation, fun, closed, args, node)
+        return _batched(lw, derivation, fun, args, kwargs, node)
+    name, text, scope = write_jacobian(lw, derivation, fun, args, kwargs, node)
+    return _written(lw, f"def {_name(fun)}_{name}{text}", {"function": fun, **scope}, node)
 
 
 def _name(fun: Value) -> str:
@@ -61,25 +59,33 @@ def _written(lw: Lowerer, text: str, scope: dict[str, Value], node: Any) -> Func
 # ---- vmap ----
 
 
-def _batched(lw: Lowerer, derivation: Derivation, fun: Value, args: list[Value], node: Any) -> FuncV:
-    """A loop over the batch that stores or gathers one result per call."""
+def _batched(
+    lw: Lowerer, derivation: Derivation, fun: Value, args: list[Value], kwargs: dict[str, Value], node: Any
+) -> FuncV:
+    """A loop over the batch that stores or gathers one result per call; keyword arguments along axis 0."""
     axes = derivation.option("in_axes")
     axes = tuple(axes) if isinstance(axes, tuple | list) else (axes,) * len(args)
     if len(axes) != len(args):
         lw.fail(node, f"vmap has in_axes for {len(axes)} arguments but was given {len(args)}", "", ArgumentError)
+    axes = (*axes, *(0 for _ in kwargs))
     out_axes = derivation.option("out_axes")
     batch = _Batch(lw, node)
     names = ["xs"] if len(args) == 1 else [f"xs{i}" for i in range(len(args))]
-    parts = [batch.element(name, type_of(a), axis) for name, a, axis in zip(names, args, axes, strict=True)]
+    names += kwargs
+    given = [*args, *kwargs.values()]
+    parts = [batch.element(name, type_of(a), axis) for name, a, axis in zip(names, given, axes, strict=True)]
     if not batch.lengths:
         lw.fail(node, "vmap maps over nothing: every in_axes is None", "", ArgumentError)
     elements: list[Value] = [_stand_in(kind, f"{name}_i") for name, (_, kind) in zip(names, parts, strict=True)]
-    closed = close(lw, fun, elements, {}, node)
+    count = len(args)
+    closed = close(lw, fun, elements[:count], dict(zip(kwargs, elements[count:], strict=True)), node)
     assert closed.instance.result is not None
     head = [f"count = {batch.lengths[0]}"]
     for other in batch.lengths[1:]:
         head += [f"if {other} != count:", "    raise ValueError('vmap needs batches of one length')"]
-    call = f"function({', '.join(_apart(lw, closed, parts, node))})"
+    texts = _apart(lw, closed, parts, node)
+    passed = [text if at < count else f"{names[at]}={text}" for at, text in enumerate(texts)]
+    call = f"function({', '.join(passed)})"
     results = _Results(lw, node, batch)
     shown = results.add("out", closed.instance.result, out_axes, "value")
     lines = [*head, *results.start, "for i in range(count):", f"    value = {call}",
@@ -148,15 +154,20 @@ class _Batch:
 
     def display(self, container: Any, keys: tuple[Any, ...], parts: list[str]) -> str:
         """Write a container of these parts."""
-        if container == "dict":
-            return "{" + ", ".join(f"{key!r}: {part}" for key, part in zip(keys, parts, strict=True)) + "}"
-        if container == "list":
-            return f"[{', '.join(parts)}]"
-        if container == "tuple":
-            return f"({', '.join(parts)},)"
-        name = container.__name__
-        self.scope[name] = StaticV(container)
-        return f"{name}({', '.join(parts)})"
+        return display(self.scope, container, keys, parts)
+
+
+def display(scope: dict[str, Value], container: Any, keys: tuple[Any, ...], parts: list[str]) -> str:
+    """Write a container of these parts; `scope` gets its class."""
+    if container == "dict":
+        return "{" + ", ".join(f"{key!r}: {part}" for key, part in zip(keys, parts, strict=True)) + "}"
+    if container == "list":
+        return f"[{', '.join(parts)}]"
+    if container == "tuple":
+        return f"({', '.join(parts)},)" if parts else "()"
+    name = container.__name__
+    scope[name] = StaticV(container)
+    return f"{name}({', '.join(parts)})"
 
 
 def access(text: str, container: Any, key: Any) -> str:
@@ -204,81 +215,3 @@ class _Results:
             case _:
                 return self.lw.fail(self.node, "vmap cannot stack this result",
                                     "Return numbers, arrays or containers of them; out_axes are integers.")  # fmt: skip
-
-
-# ---- Jacobians ----
-
-
-def _jacobian(
-    lw: Lowerer, derivation: Derivation, fun: Value, closed: Closed, args: list[Value], node: Any
-) -> FuncV:
-    argnums = derivation.option("argnums")
-    names = [name for name, _, _ in closed.parameters]
-    chosen = chosen_parameters(lw, argnums, closed, node)
-    result = closed.instance.result
-    assert result is not None
-    for word, kind in (("result", result), *((f"argument `{name}`", kind) for name, kind, _ in chosen)):
-        if isinstance(kind, Struct | Static | ListOf) or not is_inexact(kind) or is_complex(kind):
-            lw.fail(node, f"`{derivation.kind}` inside a function needs a real array or number as its {word}",
-                    "Use `jvp` or `vjp` there.", NotDifferentiableError)  # fmt: skip
-    kinds = {"jacobian": "jacrev"}
-    mode = kinds.get(derivation.kind, derivation.kind)
-    lines: list[str] = []
-    shown: list[str] = []
-    for name, kind, _ in chosen:
-        write = {"jacrev": _rows, "jacfwd": _columns, "hessian": _hessian}[mode]
-        lines += write(names, name, rank(kind), rank(result), f"jacobian_{name}")
-        shown.append(f"jacobian_{name}")
-    several = isinstance(argnums, tuple | list)
-    lines.append(f"return ({', '.join(shown)},)" if several else f"return {shown[0]}")
-    text = f"def {_name(fun)}_{mode}({', '.join(names)}):\n" + textwrap.indent("\n".join(lines), "    ")
-    if len(args) != len(names):
-        lw.fail(node, f"`{derivation.kind}` inside a function needs every argument by position")
-    return _written(lw, text, {"function": fun, **_tools()}, node)
-
-
-def _tools() -> dict[str, Value]:
-    """The transforms that the text calls, found where the user's `s2sad` has them."""
-    import importlib
-
-    public = importlib.import_module("s2sad")
-    return {name: StaticV(getattr(public, name)) for name in ("grad", "jvp", "vjp", "jacfwd")}
-
-
-def _rows(names: list[str], name: str, inner: int, outer: int, target: str) -> list[str]:
-    """Reverse mode: one pullback per element of the result."""
-    if not outer:
-        return [f"{target} = grad(function, {name!r})({', '.join(names)})"]
-    shape = "out.shape" if not inner else f"out.shape + {name}.shape"
-    gather = "np.stack" if inner else "np.array"
-    return [
-        f"out, pullback = vjp(lambda {name}: function({', '.join(names)}), {name})",
-        "rows = []",
-        "for i in range(out.size):",
-        "    unit = np.zeros(out.size, out.dtype)",
-        "    unit[i] = 1.0",
-        "    rows.append(pullback(unit.reshape(out.shape))[0])",
-        f"{target} = {gather}(rows).reshape({shape})",
-    ]
-
-
-def _columns(names: list[str], name: str, inner: int, outer: int, target: str) -> list[str]:
-    """Forward mode: one tangent per element of the argument."""
-    push = f"jvp(lambda {name}: function({', '.join(names)}), ({name},), ({{}},))[1]"
-    if not inner:
-        return [f"{target} = {push.format('1.0')}"]
-    shape = f"{name}.shape" if not outer else f"out.shape + {name}.shape"
-    gather = "np.moveaxis(np.stack(columns), 0, -1)" if outer else "np.array(columns)"
-    return [
-        *([f"out = function({', '.join(names)})"] if outer else []),
-        "columns = []",
-        f"for i in range({name}.size):",
-        f"    unit = np.zeros({name}.size, {name}.dtype)",
-        "    unit[i] = 1.0",
-        f"    columns.append({push.format(f'unit.reshape({name}.shape)')})",
-        f"{target} = {gather}.reshape({shape})",
-    ]
-
-
-def _hessian(names: list[str], name: str, inner: int, outer: int, target: str) -> list[str]:
-    return [f"{target} = jacfwd(grad(function, {name!r}), {name!r})({', '.join(names)})"]

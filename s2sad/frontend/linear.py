@@ -159,12 +159,13 @@ def _pull(lw: Lowerer, fun: Value, primals: list[Value], args: list[Value], aux:
         if is_inexact(leaf):
             seeds.append(bar if bar is not None else _nothing(lw, restored(leaf, closed.back), node))
     wrt: list[int] = []
-    for _, kind, places in closed.parameters:
+    given = closed.parameters[: len(primals)]  # a default gets no cotangent
+    for _, kind, places in given:
         wrt += [at for at, leaf in zip(places, flat(kind), strict=True) if is_inexact(leaf)]
     fn = derivative(lw, closed, "pullback", wrt, aux, node)
     kinds = [restored(kind, closed.back) for kind in fn.results]
     bars = iter(emit_call(lw, closed, fn, [*closed.leaves, *seeds], kinds, node))
-    items = tuple(_moved(kind, bars) for _, kind, _ in closed.parameters)
+    items = tuple(_moved(kind, bars) for _, kind, _ in given)
     return StructV("tuple", tuple(range(len(items))), items)
 
 

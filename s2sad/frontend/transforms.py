@@ -9,18 +9,23 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from s2sad.errors import ArgumentError, NotDifferentiableError
 from s2sad.frontend.lowerer import BottomReached, Instance, Lowerer
-from s2sad.frontend.values import FuncV, StaticV, StructV, V, Value, leaves_of, rebuild, type_of
+from s2sad.frontend.values import FuncV, MethodV, StaticV, StructV, V, Value, leaves_of, rebuild, type_of
 from s2sad.ir.nodes import CallStmt, Expr, Function, Var
 from s2sad.ir.types import Dim, Static, Struct, Type, is_complex, is_inexact, rank
 
 DERIVED = frozenset({"grad", "value_and_grad"})
 EXPANDED = frozenset({"vmap", "jacfwd", "jacrev", "jacobian", "hessian"})
 IMMEDIATE = frozenset({"jvp", "vjp", "hvp", "linearize"})
+REFUSED = frozenset({"linear_transpose", "check_grads"})
+_INSTEAD = {
+    "linear_transpose": "Use `vjp` there: the pullback of a linear function is its transpose.",
+    "check_grads": "Call it on the whole function.",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +33,7 @@ class Derivation:
     """The kind of a structure that is a transformed function: `grad(f)`, `vmap(f, in_axes)`."""
 
     kind: str
-    options: tuple[tuple[str, Any], ...]
+    options: tuple[tuple[str, Any], ...] = field(hash=False)  # axes may be dictionaries
 
     def option(self, name: str) -> Any:
         """Return an option by its keyword, None where the transform has none of that name."""
@@ -50,15 +55,17 @@ class Closed:
     instance: Instance
     leaves: list[Expr]
     parameters: list[tuple[str, Type, list[int]]]
-    """Of each parameter the name, the type, and where its leaves are among the arguments."""
+    """Of each argument the name, the type, and where its leaves are; the items of `*args` one by one."""
     back: dict[str, Dim]
+    named: int = 0
+    """How many of the last parameters can be given by name only."""
 
 
 def transform_name(fn: Any) -> str:
     """Return the name of one of s2sad's transforms, "" for any other callable."""
     module = getattr(fn, "__module__", None) or ""
     name = getattr(fn, "__name__", "") if inspect.isfunction(fn) else ""
-    return name if module.startswith("s2sad.api.") and name in DERIVED | EXPANDED | IMMEDIATE else ""
+    return name if module.startswith("s2sad.api.") and name in DERIVED | EXPANDED | IMMEDIATE | REFUSED else ""
 
 
 def call_transform(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
@@ -66,6 +73,8 @@ def call_transform(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Va
     from s2sad.frontend.linear import apply_at_a_point
 
     name = transform_name(fn)
+    if name in REFUSED:
+        lw.fail(node, f"`{name}` inside a differentiated function is not supported", _INSTEAD[name])
     try:
         bound = inspect.signature(fn).bind(*args, **kwargs)
     except TypeError as error:
@@ -86,12 +95,24 @@ def is_value(value: Any) -> bool:
 
 def known_option(lw: Lowerer, name: str, value: Value, node: Any) -> Any:
     """Return an option of a transform; a located error if it is only known at run time."""
-    from s2sad.frontend.arguments import UNKNOWN, known_value
+    from s2sad.frontend.arguments import UNKNOWN
 
-    known = known_value(value)
+    known = known_structure(value)
     if known is UNKNOWN:
         lw.fail(node, f"`{name}` must be known at transform time", "Write it as a constant.")
     return known
+
+
+def known_structure(value: Value) -> Any:
+    """Return the Python object that a value is at transform time, dictionaries too, or a sentinel."""
+    from s2sad.frontend.arguments import UNKNOWN, known_value
+
+    if not (isinstance(value, StructV) and value.kind in ("dict", "tuple", "list")):
+        return known_value(value)
+    parts = [known_structure(item) for item in value.items]
+    if any(part is UNKNOWN for part in parts):
+        return UNKNOWN
+    return dict(zip(value.keys, parts, strict=True)) if value.kind == "dict" else tuple(parts)
 
 
 def call_transformed(lw: Lowerer, value: StructV, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
@@ -106,7 +127,7 @@ def call_transformed(lw: Lowerer, value: StructV, args: list[Value], kwargs: dic
 def needs_writing_out(fn: Any) -> bool:
     """Say whether a transformed function has no program of its own, but is written in simpler calls."""
     kind = getattr(fn, "s2sad_kind", "")
-    return kind in EXPANDED or (kind == "grad" and fn.options.aux)
+    return kind == "grad" and fn.options.aux
 
 
 def as_derivation(fn: Any) -> StructV:
@@ -125,6 +146,7 @@ def as_derivation(fn: Any) -> StructV:
 def close(lw: Lowerer, fun: Value, args: list[Value], kwargs: dict[str, Value], node: Any) -> Closed:
     """Return the function of the program that `fun` is for these arguments, and what to pass it."""
     from s2sad.frontend.expanded import calling, expand
+    from s2sad.frontend.functional import Partial
 
     if isinstance(fun, StaticV) and needs_writing_out(fun.value):
         fun = as_derivation(fun.value)
@@ -141,6 +163,8 @@ def close(lw: Lowerer, fun: Value, args: list[Value], kwargs: dict[str, Value], 
             return _close_local(lw, calling(lw, fun, len(args), tuple(kwargs), node), args, kwargs, node)
         case StructV(kind=Linear()):
             return _close_local(lw, calling(lw, fun, len(args), (), node), args, kwargs, node)
+        case StructV(kind=Partial()) | MethodV():
+            return _close_local(lw, calling(lw, fun, len(args), tuple(kwargs), node), args, kwargs, node)
         case _:
             return lw.fail(node, "a function is needed here")
 
@@ -171,7 +195,27 @@ def _close_local(lw: Lowerer, fn: FuncV, args: list[Value], kwargs: dict[str, Va
     names = [name for name in parameter_names(fn.node) if name in bound]
     parameters = [(name, type_of(bound[name]), places[name]) for name in names]
     leaves += pass_captured(lw, instance.captured)
-    return Closed(instance, leaves, parameters, {})
+    return Closed(instance, leaves, _spread(parameters, fn.node), {}, _by_name_only(fn.node))
+
+
+def _spread(parameters: list[tuple[str, Type, list[int]]], node: Any) -> list[tuple[str, Type, list[int]]]:
+    """Return the parameters with an entry for each item of `*args`."""
+    spec = node.args
+    found: list[tuple[str, Type, list[int]]] = []
+    for name, kind, places in parameters:
+        if spec.vararg is None or name != spec.vararg.id or not isinstance(kind, Struct):
+            found.append((name, kind, places))
+            continue
+        taken = 0
+        for at, item in enumerate(kind.items):
+            count = len(flat(item))
+            found.append((f"{name}[{at}]", item, places[taken : taken + count]))
+            taken += count
+    return found
+
+
+def _by_name_only(node: Any) -> int:
+    return len(node.args.kwonlyargs) + (node.args.kwarg is not None)
 
 
 def _close_global(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> Closed:
@@ -189,7 +233,8 @@ def _close_global(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
     plain = fn
     while hasattr(plain, "s2sad_kind"):
         plain = plain.fun
-    names = parameter_names(source_of(plain).node)[-len(bound) :]  # without `self`
+    text = source_of(plain).node
+    names = parameter_names(text)[-len(bound) :]  # without `self`
     leaves: list[Expr] = []
     parameters: list[tuple[str, Type, list[int]]] = []
     for name, value in zip(names, bound, strict=True):
@@ -197,7 +242,7 @@ def _close_global(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
         parameters.append((name, type_of(value), list(range(len(leaves), len(leaves) + len(own)))))
         leaves += [_passed(lw, leaf, node) for leaf in own]
     leaves += pass_captured(lw, instance.captured)
-    return Closed(instance, leaves, parameters, back)
+    return Closed(instance, leaves, _spread(parameters, text), back, _by_name_only(text))
 
 
 def _passed(lw: Lowerer, leaf: Expr, node: Any) -> Expr:
@@ -275,7 +320,7 @@ def _close_derived(
         fn = _reordered(lw, fn, len(flat(value)))
         result = _tuple((gradient, value.items[1]))
     made = Instance(fn.name, None, (), fn, result, inner.instance.captured)
-    return Closed(made, inner.leaves, inner.parameters, inner.back)
+    return Closed(made, inner.leaves, inner.parameters, inner.back, inner.named)
 
 
 def _reordered(lw: Lowerer, fn: Function, count: int) -> Function:
@@ -300,12 +345,13 @@ def chosen_parameters(lw: Lowerer, argnums: Any, closed: Closed, node: Any) -> l
     """Return the parameters that `argnums` names: positions, names, or a tuple of them."""
     parameters = closed.parameters
     names = [name for name, _, _ in parameters]
+    count = len(names) - closed.named
     found: list[tuple[str, Type, list[int]]] = []
     for wanted in argnums if isinstance(argnums, tuple | list) else (argnums,):
         if isinstance(wanted, str) and wanted in names:
             found.append(parameters[names.index(wanted)])
-        elif isinstance(wanted, int) and -len(names) <= wanted < len(names):
-            found.append(parameters[wanted])
+        elif isinstance(wanted, int) and -count <= wanted < count:
+            found.append(parameters[:count][wanted])
         else:
             lw.fail(node, f"the function has no argument {wanted!r}",
                     f"Its arguments are {', '.join(names) or 'none'}.", ArgumentError)  # fmt: skip

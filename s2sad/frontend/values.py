@@ -139,6 +139,13 @@ class MethodV:
 
 
 @dataclass(frozen=True, slots=True)
+class Bound:
+    """The kind of the structure that a method with its owner is, where it is passed on."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class BarV:
     """A rule's `x_bar`: `+=` on it is a contribution to the argument `slot`."""
 
@@ -187,6 +194,8 @@ def type_of(value: Value) -> Type:
             return Struct(
                 Closure(value.node, value.source, value.name), tuple(held), tuple(type_of(v) for v in held.values())
             )
+        case MethodV(owner, name):
+            return Struct(Bound(name), ("self",), (type_of(owner),))
         case _:
             return Static(value)
 
@@ -237,6 +246,8 @@ def leaves_of(value: Value) -> list[Expr]:
             return [leaf for item in items for leaf in leaves_of(item)]
         case FuncV():
             return [leaf for item in _held_by(value).values() for leaf in leaves_of(item)]
+        case MethodV(owner):
+            return leaves_of(owner)
         case _:
             return []
 
@@ -250,6 +261,8 @@ def rebuild(kind: Type, leaves: list[Expr]) -> Value:
             made = FuncV(node, source, env, name, defaults)
             env.setdefault(name, made)  # it may call itself
             return made
+        case Struct(Bound(name), _, (owner,)):
+            return MethodV(rebuild(owner, leaves), name)
         case Struct(Rows(record), keys, items):
             return RowsV(record, keys, tuple(rebuild(item, leaves) for item in items))
         case Struct(container, keys, items):
