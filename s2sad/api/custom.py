@@ -168,14 +168,37 @@ class CustomVJP(_Custom[P, R]):
         nondiff_argnums: positions of the arguments that `bwd` takes first, undifferentiated.
         fwd: `(*args) -> (out, residuals)`, or None while there is none.
         bwd: `(*nondiff, residuals, out_bar) -> tuple of cotangents`; None in the tuple is zero.
+        jvp: `(*nondiff, primals, tangents) -> (out, out_dot)` for forward mode, or None.
     """
 
     fwd: Callable[..., Any] | None = None
     bwd: Callable[..., Any] | None = None
+    jvp: Callable[..., Any] | None = None
 
     def parts(self) -> tuple[Callable[..., Any] | None, ...]:
         """Return the functions that make up the rule."""
-        return self.fwd, self.bwd
+        return self.fwd, self.bwd, self.jvp
+
+    def defjvp(self, rule: F) -> F:
+        """Give a tangent rule for forward mode beside the one for reverse mode; also a decorator.
+
+        Forward mode then uses it, and so do Hessians, which are forward over reverse; reverse mode keeps to
+        `fwd` and `bwd`. The rule is that of `CustomJVP.defjvp`.
+
+        Example:
+            >>> import s2sad
+            >>> square = s2sad.custom_vjp(lambda x: x * x)
+            >>> square.defvjp(lambda x: (square(x), x), lambda x, y_bar: (2.0 * x * y_bar,))
+            >>> @square.defjvp
+            ... def square_jvp(primals, tangents):
+            ...     (x,), (x_dot,) = primals, tangents
+            ...     return square(x), 2.0 * x * x_dot
+            >>> s2sad.jvp(square, (3.0,), (1.0,))
+            (9.0, 6.0)
+        """
+        _require_callable(rule, self.fun)
+        self.jvp = rule
+        return rule
 
     def defvjp(self, fwd: Callable[..., Any], bwd: Callable[..., Any]) -> None:
         """Give the two halves of the rule."""

@@ -81,7 +81,7 @@ def _user_rule(fun: Any) -> UserRule | None:
             fun.fun, jvp=fun.rule, nondiff=fun.nondiff_argnums, owner=fun, per_argument=fun.per_argument
         )
     if isinstance(fun, CustomVJP):
-        return UserRule(fun.fun, fwd=fun.fwd, bwd=fun.bwd, nondiff=fun.nondiff_argnums, owner=fun)
+        return UserRule(fun.fun, jvp=fun.jvp, fwd=fun.fwd, bwd=fun.bwd, nondiff=fun.nondiff_argnums, owner=fun)
     return None
 
 

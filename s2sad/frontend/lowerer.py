@@ -72,6 +72,8 @@ class Context:
     """The target can call Python functions that were not lowered."""
     in_rule: int = 0
     """How many rules of the user's are being lowered, one inside the other."""
+    discovering: list[Any] = field(default_factory=list[Any])
+    """The functions with a rule whose rules are being looked through for outer arrays, one inside the other."""
     optional_kinds: dict[Any, tuple[str, int]] = field(default_factory=dict[Any, tuple[str, int]])
     """The dtype and rank of what a name that starts as None gets later, by function and name."""
     row_kinds: dict[Any, Type] = field(default_factory=dict[Any, Type])

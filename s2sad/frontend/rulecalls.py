@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import operator
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -45,7 +45,8 @@ def call_ruled(lw: Lowerer, fn: Any, rule: UserRule, args: list[Value], kwargs: 
         instance.rule, instance.fun = rule, fn
         lw.ctx.instances[key] = instance
         lw.ctx.keep.append(fn)
-        _discover(lw.ctx, instance)
+        if all(one is not fn for one in lw.ctx.discovering):  # a rule may call its function with ever new kinds
+            _discover(lw.ctx, instance)
     assert instance.result is not None
     span = lw.span(node)
     leaves: list[Expr] = [
@@ -221,15 +222,22 @@ def _discover(ctx: Context, instance: Instance) -> None:
     known = dict(lw.captured)
     seeds: list[Expr] = [Var(lw.fresh("seed"), kind) for kind in leaf_types(instance.result)]
     dots: list[Expr] = [Var(lw.fresh(f"{p.name}_dot"), p.type) for p in fn.params]
+    ctx.discovering.append(instance.fun)
     try:
         with undone(ctx):
             if rule.fwd is not None:
                 kind = instance.result
                 lower_reverse(lw, instance, args, lambda outs: rebuild(kind, list(seeds)))
+            if rule.makers is not None:
+                kind = instance.result
+                every = range(len(rule.makers))
+                lower_two_stage(lw, instance, args, lambda outs: rebuild(kind, list(seeds)), every)
             if rule.jvp is not None:
                 lower_forward(lw, instance, args, [rebuild(kind, dots) for kind in instance.types])
     except (RuleError, *NOT_LOWERED):
         return  # derivation meets it again, and decides what to do
+    finally:
+        ctx.discovering.pop()
     extra = [item for key, item in lw.captured.items() if key not in known]
     taken = {p.name for p in fn.params} | _names_in(fn)
     renamed = [_renamed(item, taken) for item in extra]
@@ -283,6 +291,31 @@ def lower_reverse(
     by_argument = dict(zip(wanted, bars, strict=True))
     every: list[Value] = [by_argument.get(i, StaticV(None)) for i in range(len(args))]
     return rule.gathered(every, count, _tuple)
+
+
+def lower_two_stage(
+    lw: Lowerer, instance: Instance, args: list[Value], out_bar: Callable[[list[Expr]], Value], varying: Iterable[int]
+) -> list[Value]:
+    """Lower the makers of the arguments that vary; return the cotangent of each parameter, None for the others.
+
+    The result that they are given is a call of the function, so that a further derivative goes by its rule again.
+    """
+    from s2sad.frontend.calls import call_value
+
+    rule: UserRule = instance.rule
+    assert rule.makers is not None and instance.function is not None
+    node = Node(instance.function.span)
+    keywords: dict[str, Value] = {key: StaticV(value) for key, value in rule.keywords}
+    count, args = len(args), rule.spread(args, _items)
+    ans = call_value(lw, StaticV(rule.owner), args, dict(keywords), node)
+    bars: list[Value] = [StaticV(None) for _ in args]
+    given = out_bar(leaves_of(ans))
+    for at in varying:
+        if at >= len(args) or at >= len(rule.makers) or rule.makers[at] in (None, ...):
+            continue
+        pull = call_value(lw, StaticV(rule.makers[at]), [ans, *args], dict(keywords), node)
+        bars[at] = call_value(lw, pull, [given], {}, node)
+    return rule.gathered(bars, count, _tuple)
 
 
 def _items(value: Value) -> tuple[Value, ...]:

@@ -268,7 +268,8 @@ def emit_call(
     assert fn is not None
     hint = f"{fn.name}_value" if len(kinds) == 1 else f"{fn.name}_part"
     results = [Var(lw.fresh(hint), kind) for kind in kinds]
-    lw.emit(CallStmt(tuple(results), fn.name, tuple(leaves), lw.span(node)))
+    passed = tuple(_passed(lw, leaf, node) for leaf in leaves)  # cotangents and tangents may be computed in place
+    lw.emit(CallStmt(tuple(results), fn.name, passed, lw.span(node)))
     return list(results)
 
 

@@ -1,7 +1,7 @@
 """Solvers whose derivatives come from the equation they solve, not from the steps they take.
 
-Written with the public `custom_vjp` only, as a user could: what is kept does not grow with the number
-of steps. They are differentiated in reverse mode, any number of times; `jvp` of them is refused.
+Written with the public `custom_vjp` only, as a user could, with a rule for either mode: what is kept does not
+grow with the number of steps. They are differentiated in both modes, any number of times.
 """
 
 from __future__ import annotations

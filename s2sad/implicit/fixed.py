@@ -9,7 +9,7 @@ import numpy as np
 
 from s2sad.api.custom import custom_vjp
 from s2sad.api.jacobian import jacfwd
-from s2sad.api.transforms import vjp
+from s2sad.api.transforms import jvp, vjp
 
 
 def fixed_point(
@@ -26,7 +26,8 @@ def fixed_point(
 
     Returns:
         x, of the shape of `x0`. Its cotangent w solves `w = x_bar + (∂fun/∂x)ᵀ w`, by the same
-        iteration, and `params_bar = (∂fun/∂params)ᵀ w`. Source: Griewank and Walther, chapter 15.
+        iteration, and `params_bar = (∂fun/∂params)ᵀ w`; its tangent solves
+        `x_dot = ∂fun/∂params params_dot + ∂fun/∂x x_dot`. Source: Griewank and Walther, chapter 15.
 
     Example:
         >>> import s2sad
@@ -61,7 +62,7 @@ def _fixed_point_fwd(fun: Any, params: Any, x0: Any, tol: Any, max_steps: Any) -
 
 def _fixed_point_bwd(fun: Any, tol: Any, max_steps: Any, kept: Any, x_bar: Any) -> Any:
     params, x = kept
-    w = _iterate(_pulled_step, (fun, params, x, x_bar), x_bar, tol, max_steps)
+    w = _fixed_point(_pulled_step, (fun, params, x, x_bar), x_bar, tol, max_steps)
     _, pullback = vjp(lambda p: fun(p, x), params)
     return pullback(w)[0], None
 
@@ -70,6 +71,19 @@ def _pulled_step(point: Any, w: Any) -> Any:
     fun, params, x, x_bar = point
     _, pullback = vjp(lambda y: fun(params, y), x)
     return x_bar + pullback(w)[0]
+
+
+@_fixed_point.defjvp
+def _fixed_point_jvp(fun: Any, tol: Any, max_steps: Any, primals: Any, tangents: Any) -> Any:
+    params, x0 = primals
+    x = _fixed_point(fun, params, x0, tol, max_steps)
+    moved = jvp(lambda p: fun(p, x), (params,), (tangents[0],))[1]
+    return x, _fixed_point(_pushed_step, (fun, params, x, moved), moved, tol, max_steps)
+
+
+def _pushed_step(point: Any, x_dot: Any) -> Any:
+    fun, params, x, moved = point
+    return moved + jvp(lambda y: fun(params, y), (x,), (x_dot,))[1]
 
 
 _fixed_point.defvjp(_fixed_point_fwd, _fixed_point_bwd)
@@ -81,20 +95,20 @@ def root(fun: Callable[[Any, Any], Any], params: Any, x0: Any, tol: float = 1e-1
     Args:
         fun: `(params, x) -> residual` of the shape of x, with an invertible derivative in x.
         params: what the root depends on: a number, an array, or a structure of them.
-        x0: where to start, a vector of rank 1; the root does not depend on it.
+        x0: where to start, a number or an array; the root does not depend on it.
         tol: the iteration ends when no element of the step is larger, in units of x.
         max_steps: or after as many steps.
 
     Returns:
         x, of the shape of `x0`. With J = ∂fun/∂x there, `w = -J⁻ᵀ x_bar` and
-        `params_bar = (∂fun/∂params)ᵀ w`.
+        `params_bar = (∂fun/∂params)ᵀ w`; `x_dot = -J⁻¹ ∂fun/∂params params_dot`.
 
     Example:
-        >>> import numpy as np, s2sad
+        >>> import s2sad
         >>> from s2sad.implicit import root
-        >>> def circle(r, x):
-        ...     return x * x - r
-        >>> s2sad.grad(lambda r: np.sum(root(circle, r, np.ones(1))))(4.0)
+        >>> def square_less(a, x):
+        ...     return x * x - a
+        >>> s2sad.grad(lambda a: root(square_less, a, 1.0))(4.0)
         0.25
     """
     return _root(fun, params, x0, tol, max_steps)
@@ -107,12 +121,20 @@ def _applied(fun: Any, params: Any, x: Any) -> Any:
 _slope = jacfwd(_applied, argnums=2, target="python")  # outside a compiled function: a few small steps
 
 
+def _solved(slope: Any, residual: Any) -> Any:
+    """Return J⁻¹ residual; J has the axes of the residual twice."""
+    if np.ndim(residual) == 0:
+        return residual / slope
+    n = residual.size
+    return np.linalg.solve(slope.reshape(n, n), residual.reshape(n)).reshape(residual.shape)
+
+
 def _newton(fun: Any, params: Any, x0: Any, tol: Any, max_steps: Any) -> Any:
-    x = x0 - np.linalg.solve(_slope(fun, params, x0), fun(params, x0))
+    x = x0 - _solved(_slope(fun, params, x0), fun(params, x0))
     change = np.max(np.abs(x - x0))
     steps = 1
     while change > tol and steps < max_steps:
-        step = np.linalg.solve(_slope(fun, params, x), fun(params, x))
+        step = _solved(_slope(fun, params, x), fun(params, x))
         x = x - step
         change = np.max(np.abs(step))
         steps += 1
@@ -129,9 +151,23 @@ def _root_fwd(fun: Any, params: Any, x0: Any, tol: Any, max_steps: Any) -> Any:
 
 def _root_bwd(fun: Any, tol: Any, max_steps: Any, kept: Any, x_bar: Any) -> Any:
     params, x = kept
-    w = -np.linalg.solve(_slope(fun, params, x).T, x_bar)
+    w = -_solved(_transposed(_slope(fun, params, x), x), x_bar)
     _, pullback = vjp(lambda p: fun(p, x), params)
     return pullback(w)[0], None
+
+
+def _transposed(slope: Any, x: Any) -> Any:
+    if np.ndim(x) == 0:
+        return slope
+    return slope.reshape(x.size, x.size).T
+
+
+@_root.defjvp
+def _root_jvp(fun: Any, tol: Any, max_steps: Any, primals: Any, tangents: Any) -> Any:
+    params, x0 = primals
+    x = _root(fun, params, x0, tol, max_steps)
+    moved = jvp(lambda p: fun(p, x), (params,), (tangents[0],))[1]
+    return x, -_solved(_slope(fun, params, x), moved)
 
 
 _root.defvjp(_root_fwd, _root_bwd)

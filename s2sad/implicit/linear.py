@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from s2sad.api.custom import custom_vjp
-from s2sad.api.transforms import vjp
+from s2sad.api.transforms import jvp, vjp
 
 
 def custom_linear_solve(
@@ -27,7 +27,8 @@ def custom_linear_solve(
 
     Returns:
         x. Its cotangent gives `b_bar = transpose_solve(params, x_bar)`, and
-        `params_bar = -(∂matvec/∂params)ᵀ b_bar` at x.
+        `params_bar = -(∂matvec/∂params)ᵀ b_bar` at x; its tangent is
+        `solve(params, b_dot - ∂matvec/∂params params_dot)`.
 
     Example:
         >>> import numpy as np, s2sad
@@ -56,9 +57,23 @@ def _solve_fwd(matvec: Any, solve: Any, transpose_solve: Any, params: Any, b: An
 
 def _solve_bwd(matvec: Any, solve: Any, transpose_solve: Any, kept: Any, x_bar: Any) -> Any:
     params, x = kept
-    b_bar = transpose_solve(params, x_bar)
+    b_bar = _linear_solve(
+        lambda at, y: vjp(lambda z: matvec(at[0], z), at[1])[1](y)[0],
+        lambda at, y: transpose_solve(at[0], y),
+        lambda at, y: solve(at[0], y),
+        (params, x),
+        x_bar,
+    )
     _, pullback = vjp(lambda p: matvec(p, x), params)
     return pullback(-b_bar)[0], b_bar
+
+
+@_linear_solve.defjvp
+def _solve_jvp(matvec: Any, solve: Any, transpose_solve: Any, primals: Any, tangents: Any) -> Any:
+    params, b = primals
+    x = _linear_solve(matvec, solve, transpose_solve, params, b)
+    moved = jvp(lambda p: matvec(p, x), (params,), (tangents[0],))[1]
+    return x, _linear_solve(matvec, solve, transpose_solve, params, tangents[1] - moved)
 
 
 _linear_solve.defvjp(_solve_fwd, _solve_bwd)

@@ -6,13 +6,14 @@ adjoint equation is solved backwards with them too (Pontryagin; Chen et al. 2018
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from s2sad.api.custom import custom_vjp
-from s2sad.api.transforms import vjp
+from s2sad.api.transforms import jvp, vjp
 
 
 def odeint(
@@ -31,8 +32,9 @@ def odeint(
         max_steps: as many steps between two times.
 
     Returns:
-        An array of shape `(t.size, y0.size)`. It is differentiated by y0, t and args; what is kept
-        is the result, whatever the number of steps.
+        An array of shape `(t.size, y0.size)`. It is differentiated by y0, t and args: in reverse mode by
+        the adjoint equation, where what is kept is the result, whatever the number of steps; in forward
+        mode by the equation of the sensitivities.
 
     Example:
         >>> import numpy as np, s2sad
@@ -124,6 +126,28 @@ def _odeint_bwd(func: Any, rtol: Any, atol: Any, max_steps: Any, kept: Any, ys_b
     return y_bar, t_bar, unflatten(args_bar)[0]
 
 
+@_odeint.defjvp
+def _odeint_jvp(func: Any, rtol: Any, atol: Any, max_steps: Any, primals: Any, tangents: Any) -> Any:
+    """Solve for y together with its sensitivity along the tangents."""
+    y0, t, args = primals
+    y0_dot, t_dot, args_dot = tangents
+    n = y0.size
+    start = np.concatenate((y0, y0_dot - func(y0, t[0], *args) * t_dot[0]))
+    zs = _odeint(functools.partial(_sensitivity, func), rtol, atol, max_steps, start, t, (args, args_dot))
+    ys = zs[:, :n] + 0.0
+    ys_dot = np.zeros((t.size, n))
+    for i in range(t.size):
+        ys_dot[i] = zs[i, n:] + func(ys[i], t[i], *args) * t_dot[i]
+    return ys, ys_dot
+
+
+def _sensitivity(func: Any, z: Any, t: Any, args: Any, args_dot: Any) -> Any:
+    """Return the right side of the equation together with its derivative along y_dot and args_dot."""
+    n = z.size // 2
+    slope, moved = jvp(lambda y, p: func(y, t, *p), (z[:n], args), (z[n:], args_dot))
+    return np.concatenate((slope, moved))
+
+
 def _adjoint(z: Any, t: Any, func: Any, args: Any, n: Any) -> Any:
     """Return the right side of the adjoint equation, together with that of the equation itself."""
     y, w = z[:n], z[n : 2 * n]
@@ -133,10 +157,13 @@ def _adjoint(z: Any, t: Any, func: Any, args: Any, n: Any) -> Any:
 
 
 def _flat(args: Any) -> Any:
-    """Return numbers and arrays as one vector; its transpose takes a vector apart again."""
+    """Return the numbers and arrays of nested tuples as one vector; its transpose takes a vector apart again."""
     out = np.zeros(0)
     for value in args:
-        out = np.concatenate((out, np.ravel(value) if np.ndim(value) else np.full(1, value)))
+        if isinstance(value, tuple):
+            out = np.concatenate((out, _flat(value)))
+        else:
+            out = np.concatenate((out, np.ravel(value) if np.ndim(value) else np.full(1, value)))
     return out
 
 

@@ -62,6 +62,8 @@ class Deriver:
         self.tangents: dict[Any, str] = {}
         self.inside: frozenset[str] = frozenset()
         """The functions whose tangents are being written."""
+        self.undefined: dict[str, tuple[Instance, tuple[bool, ...]]] = {}
+        """Names of tangents that a reverse-mode rule does not give; they may stand where nothing reads them."""
         self.finished: dict[str, Function] = {}
         self.decisions: dict[str, Decisions] = {}
         self.prepared: dict[str, Function] = {}
@@ -263,6 +265,8 @@ class Deriver:
             if callee in self.rules and self.inside & self.ctx.reversed_names:
                 half = self._forward_half(self.rules[callee])
                 if half is not None:
+                    self.undefined[name] = self.rules[callee], on  # for `fwd` may call the function itself
+                    self.functions[name] = _signature_only(self.functions[half], name, (), ())
                     self.tangents[key] = self.callee_tangent(half, on)
                     return self.tangents[key]
             if callee in self.rules:
@@ -330,7 +334,7 @@ class Deriver:
     ) -> Derived:
         alone = not any(isinstance(s, CallStmt) and s.fn is None for s in statements(whole.body))
         before = self._main(instance) if alone else whole
-        whole = inlined(whole, self.functions.__getitem__, Namer(set(_names_of(whole))))
+        whole = inlined(whole, self._defined, Namer(set(_names_of(whole))))
         halves = split(tidy(whole, self.facts, kept), results, dots, self.facts)
         half = halves.forward if mode in ("lin", "hoist") else halves.push
         name = self.ctx.unique(f"{instance.name}_{mode}")
@@ -364,11 +368,18 @@ class Deriver:
         sources = dict(self.ctx.functions())
         return Derived(name, order, instance, residuals, sources, self.decisions, {**sources, **self.prepared})
 
+    def _defined(self, name: str) -> Function:
+        """Return a function of the program; raises ReverseOnlyError for a tangent that there is none of."""
+        if name in self.undefined:
+            instance, on = self.undefined[name]
+            return ruled_tangent(self.ctx, instance, name, on, False)
+        return self.functions[name]
+
     def _collect(self, name: str, order: dict[str, Function]) -> None:
         """Gather what the entry calls, callees first."""
         if name in order or name in self.finished:
             return
-        self.finished[name] = self.functions[name]
+        self.finished[name] = self._defined(name)
         for stmt in statements(self.functions[name].body):
             if isinstance(stmt, CallStmt) and stmt.fn is None:
                 self._collect(stmt.callee, order)

@@ -14,17 +14,17 @@ import operator
 
 import numpy as np
 
-from s2sad.errors import NotDifferentiableError, RuleError, RuleShapeError, Span, UnsupportedSyntaxError
+from s2sad.errors import NotDifferentiableError, RuleError, RuleShapeError, Span
 from s2sad.frontend.asis import leaf_types, mismatch, reverse_call, structure_text, type_text
 from s2sad.frontend.expressions import as_expr
 from s2sad.frontend.lowerer import Context, Instance, Lowerer
 from s2sad.frontend.operators import build
 from s2sad.frontend.rulecalls import (
     NOT_LOWERED,
-    WAY_OUT,
     Node,
     lower_forward,
     lower_reverse,
+    lower_two_stage,
     rule_lowerer,
     title,
     undone,
@@ -54,14 +54,7 @@ def ruled_adjoint(
     _refuse_nondiff(instance, on)
     rule: UserRule = instance.rule
     if rule.makers is not None:
-        if not ctx.as_is:
-            raise UnsupportedSyntaxError(
-                f"the two-stage rule of `{title(instance)}` is not compiled", span_of(instance), WAY_OUT
-            )
         _refuse_missing(instance, on)
-        reason = "A two-stage rule is not read by the compiler."
-        call = reverse_call(rule, signature(instance, on, results), reason)
-        return adjoint_as_is(instance, name, on, results, call)
     try:
         with undone(ctx):
             return _lowered_adjoint(ctx, instance, name, on, results)
@@ -84,12 +77,16 @@ def _refuse_missing(instance: Instance, on: tuple[bool, ...]) -> None:
             )  # fmt: skip
 
 
+def _owners(instance: Instance) -> list[int]:
+    """Return which argument each of the function's leaves belongs to."""
+    spread = instance.rule.spread(list(instance.types), lambda kind: kind.items)
+    return [i for i, kind in enumerate(spread) for _ in leaf_types(kind)]
+
+
 def _refuse_nondiff(instance: Instance, on: tuple[bool, ...]) -> None:
     rule: UserRule = instance.rule
     assert instance.function is not None
-    spread = rule.spread(list(instance.types), lambda kind: kind.items)
-    owners = [i for i, kind in enumerate(spread) for _ in leaf_types(kind)]
-    for param, owner, active in zip(instance.function.params, owners, on, strict=False):
+    for param, owner, active in zip(instance.function.params, _owners(instance), on, strict=False):
         if active and owner in rule.nondiff:
             raise NotDifferentiableError(
                 f"`{param.name}` of `{title(instance)}` is in its nondiff_argnums, but what is passed there varies",
@@ -105,7 +102,11 @@ def _lowered_adjoint(
     lw, args = rule_lowerer(ctx, instance)
     seeds = seeds_of(lw, instance.result, results)
     kind = instance.result
-    bars = lower_reverse(lw, instance, args, lambda outs: out_bar(kind, seeds, outs))
+    if instance.rule.makers is None:
+        bars = lower_reverse(lw, instance, args, lambda outs: out_bar(kind, seeds, outs))
+    else:
+        varying = {owner for owner, active in zip(_owners(instance), on, strict=False) if active}
+        bars = lower_two_stage(lw, instance, args, lambda outs: out_bar(kind, seeds, outs), varying)
     scalars: list[Expr] = []
     shadows: list[Param] = []
     position = 0
@@ -206,7 +207,7 @@ def ruled_tangent(ctx: Context, instance: Instance, name: str, on: tuple[bool, .
     if rule.jvp is None:
         raise ReverseOnlyError(
             f"`{title(instance)}` has a reverse-mode rule only, so that it has no jvp", span_of(instance),
-            "Give it a forward rule with @custom_jvp, which serves both modes.",
+            _a_forward_rule(rule),
         )  # fmt: skip
     _refuse_nondiff(instance, on)
     try:
@@ -258,6 +259,17 @@ def _tangent_leaves(kind: Type, value: Value, what: str, span: Span) -> list[Val
             return []
         case _:
             return [value]
+
+
+def _a_forward_rule(rule: UserRule) -> str:
+    """Say how a function with a reverse-mode rule gets a tangent."""
+    if rule.makers is not None or not hasattr(rule.owner, "defvjp"):
+        name = getattr(rule.fun, "__name__", "fun")
+        return f"Give it one with `s2sad.defjvp({name}, rule)`, or differentiate in reverse mode each time."
+    return (
+        "Give it one with `.defjvp(rule)`; a rule with @custom_jvp alone serves both modes. A Hessian needs none "
+        "if `fwd` has the function's formula instead of calling it."
+    )
 
 
 class ReverseOnlyError(RuleError, TypeError):

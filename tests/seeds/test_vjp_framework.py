@@ -8,7 +8,7 @@ import pytest
 
 import s2sad
 from s2sad import defvjp, jacrev
-from s2sad.errors import MissingRuleError, RuleError, UnsupportedSyntaxError
+from s2sad.errors import MissingRuleError, RuleError
 
 grad = functools.partial(s2sad.grad, target="python")
 vjp = functools.partial(s2sad.vjp, target="python")
@@ -103,17 +103,51 @@ class TestTwoStageRules:
             assert grad(lambda y, x: np.arctan2(y, x), (0, 1))(1.0, 2.0) == (6.0, 0.0)
 
     def test_compiled(self):
-        """The compiled target cannot take a rule that returns a function, and says which target can."""
+        """The compiled target takes a rule whose text it can read."""
         with s2sad.rules():
-            defvjp(np.sinc, lambda ans, x: lambda g: g)
-            with pytest.raises(UnsupportedSyntaxError, match='target="python"'):
+            defvjp(np.sinc, lambda ans, x: lambda g: g * (np.cos(np.pi * x) - ans) / x)
+            found = s2sad.grad(lambda x: np.sinc(x) * x, target="cpu")(0.25)
+        assert found == pytest.approx(np.cos(np.pi * 0.25), rel=1e-14)
+
+    def test_compiled_needs_the_text(self):
+        """A rule that the compiler cannot read is refused there, with the target that takes it."""
+        with s2sad.rules():
+            defvjp(np.sinc, lambda ans, x: eval("lambda g: g"))
+            assert grad(lambda x: np.sinc(x))(0.5) == 1.0
+            with pytest.raises(s2sad.S2SADError, match='target="python"'):
                 s2sad.grad(lambda x: np.sinc(x), target="cpu")(0.5)
+
+    @pytest.mark.parametrize("by", ["rule", "helper"])
+    def test_higher_derivatives(self, by):
+        """`ans` is a value of the function: the next derivative goes through it by the rule again."""
+
+        def helped(ans, x):
+            return scaled(lambda g: g * (np.cos(np.pi * x) - ans), 1.0 / x)
+
+        def scaled(pull, factor):
+            return lambda g: pull(g) * factor
+
+        def f(x):
+            return np.sinc(x) * x  # sin(pi x) / pi
+
+        x = 0.25
+        with s2sad.rules():
+            maker = helped if by == "helper" else lambda ans, x: lambda g: g * (np.cos(np.pi * x) - ans) / x
+            defvjp(np.sinc, maker)
+            first, second = grad(f)(x), grad(grad(f))(x)
+            third = grad(grad(grad(f)))(x)
+            mapped = grad(lambda xs: np.sum(s2sad.vmap(grad(f), target="python")(xs)))(np.array([x, 0.5]))
+            with pytest.raises(TypeError, match="reverse-mode rule only"):
+                s2sad.jvp(f, (x,), (1.0,), target="python")
+        expected = np.cos(np.pi * x), -np.pi * np.sin(np.pi * x), -(np.pi**2) * np.cos(np.pi * x)
+        np.testing.assert_allclose((first, second, third), expected, rtol=1e-11)
+        np.testing.assert_allclose(mapped, [-np.pi * np.sin(np.pi * x), -np.pi], rtol=1e-11)
 
     def test_wrong_cotangent(self):
         """What the second stage gives is checked."""
         with s2sad.rules():
             defvjp(np.subtract, lambda ans, x, y: lambda g: g, lambda ans, x, y: lambda g: g)
-            with pytest.raises(RuleError, match=r"for `x1` has another shape(.|\n)*shape \(\)(.|\n)*shape \(2,\)"):
+            with pytest.raises(RuleError, match=r"for `x1` has another shape(.|\n)*a scalar(.|\n)*rank 1"):
                 grad(lambda x, y: np.sum(np.subtract(x, y)), (0, 1))(np.ones(2), 1.0)
 
     def test_neither_kind(self):

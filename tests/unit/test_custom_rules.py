@@ -88,6 +88,33 @@ def test_reverse_rule_has_no_jvp():
         s2sad.jvp(through_triple, (2.0,), (1.0,))
 
 
+def test_a_reverse_rule_with_a_forward_one():
+    """Each mode goes by its own rule, also where a Hessian is forward over reverse."""
+
+    @s2sad.custom_vjp
+    def sine(x):
+        return np.sin(x)
+
+    sine.defvjp(lambda x: (sine(x), x), lambda x, y_bar: (3.0 * np.cos(x) * y_bar,))
+
+    def squared(x):
+        return sine(x) ** 2
+
+    with pytest.raises(TypeError, match=r"reverse-mode rule only(.|\n)*`.defjvp\(rule\)`"):
+        s2sad.hessian(squared, target="python")(0.5)
+
+    @sine.defjvp
+    def sine_jvp(primals, tangents):
+        return sine(primals[0]), 5.0 * np.cos(primals[0]) * tangents[0]
+
+    s, c = np.sin(0.5), np.cos(0.5)
+    for target in ("python", "cpu"):
+        assert s2sad.grad(squared, target=target)(0.5) == pytest.approx(6 * s * c, rel=1e-15)
+        assert s2sad.jvp(squared, (0.5,), (1.0,), target=target)[1] == pytest.approx(10 * s * c, rel=1e-15)
+        second = 6 * (5 * c * c - s * s)  # the rule's cosine is a cosine, its sine goes by the forward rule
+        assert s2sad.hessian(squared, target=target)(0.5) == pytest.approx(second, rel=1e-14)
+
+
 def test_scoped_rule_of_a_foreign_function():
     """A rule for `np.sinc` holds inside its `with`, and nowhere after."""
     def fun(x):

@@ -145,8 +145,68 @@ def test_every_argument_of_an_equation():
         np.testing.assert_allclose(got, want, rtol=1e-6)
 
 
-def test_too_many_steps_and_forward_mode_are_refused():
+def test_too_many_steps_are_refused():
     with pytest.raises(RuntimeError, match="more than max_steps"):
         odeint(decay, np.ones(1), np.array([0.0, 100.0]), 50.0, max_steps=5)
-    with pytest.raises(TypeError, match="reverse-mode rule only"):
-        s2sad.jvp(settled, ({"A": A, "b": B},), ({"A": A, "b": B},), target="python")
+
+
+def test_roots_of_numbers_and_of_matrices():
+    def number(a):
+        return root(lambda a, x: x * x - a, a, 1.0)
+
+    assert isinstance(number(4.0), float)
+    assert grad(number, target="cpu")(4.0) == pytest.approx(0.25)
+    M = np.array([[4.0, 1.0], [0.5, 9.0]])
+    X = root(lambda M, X: X @ X - M, M, np.eye(2) * 2.0)
+    np.testing.assert_allclose(X @ X, M, rtol=1e-12)
+
+    def weighted(M):
+        return np.sum(root(lambda M, X: X @ X - M, M, np.eye(2) * 2.0) * np.array([[1.0, 2.0], [3.0, 4.0]]))
+
+    np.testing.assert_allclose(grad(weighted, target="python")(M), slopes(weighted, M), rtol=1e-7)
+
+
+def last_of_a_decay(k):
+    return odeint(decay, np.ones(1), np.array([0.0, 1.0]), k)[1, 0]
+
+
+def sum_of_a_solve(d):
+    return np.sum(custom_linear_solve(lambda d, x: d * x, d, np.ones(2), lambda d, b: b / d, lambda d, b: b / d))
+
+
+CLOSED_FORMS = {
+    "fixed point": (lambda a: fixed_point(babylonian, a, 1.0), 4.0, 2.0, 1 / 4, -1 / 32, 1e-11),
+    "root": (lambda a: root(lambda a, x: x * x - a, a, 1.0), 4.0, 2.0, 1 / 4, -1 / 32, 1e-11),
+    "linear solve": (sum_of_a_solve, 3.0, 2 / 3, -2 / 9, 4 / 27, 1e-11),
+    "equation": (last_of_a_decay, 1.5, np.exp(-1.5), -np.exp(-1.5), np.exp(-1.5), 1e-6),
+}
+
+
+@pytest.mark.parametrize("case", CLOSED_FORMS)
+def test_both_modes_to_the_second_order(case):
+    """Each order of the modes gives the closed form."""
+    fun, x, value, first, second, rtol = CLOSED_FORMS[case]
+    out, out_dot = s2sad.jvp(fun, (x,), (2.0,), target="python")
+    assert (out, out_dot) == (pytest.approx(value, rel=rtol), pytest.approx(2 * first, rel=rtol))
+    slope = grad(fun)
+    orders = (
+        s2sad.hessian(fun, target="python")(x),
+        grad(slope, target="python")(x),
+        grad(lambda x: s2sad.jvp(fun, (x,), (1.0,))[1], target="python")(x),
+        s2sad.jvp(lambda x: s2sad.jvp(fun, (x,), (1.0,))[1], (x,), (1.0,), target="python")[1],
+    )
+    np.testing.assert_allclose(orders, second, rtol=10 * rtol)
+
+
+def test_forward_mode_compiled():
+    assert s2sad.jvp(CLOSED_FORMS["fixed point"][0], (4.0,), (1.0,))[1] == pytest.approx(0.25)
+
+
+def test_tangents_of_every_argument_of_an_equation():
+    y0, t, b = np.array([1.0, 0.5]), np.array([0.0, 0.7, 1.5]), np.array([0.3, 0.2])
+    rng = np.random.default_rng(1)
+    dots = rng.normal(size=2), rng.normal(size=3), 0.7, rng.normal(size=2)
+    pushed = s2sad.jvp(after, (y0, t, 1.1, b), dots, target="python")[1]
+    pulled = grad(after, (0, 1, 2, 3), target="python")(y0, t, 1.1, b)
+    inner = sum(np.sum(bar * dot) for bar, dot in zip(pulled, dots, strict=True))
+    assert pushed == pytest.approx(inner, rel=1e-6)

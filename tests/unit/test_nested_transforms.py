@@ -54,6 +54,15 @@ def pullback_keeps_its_point(x):
     return np.sum(pull(1.0)[0] ** 2) + y[0]
 
 
+def pullback_of_what_is_computed_there(x):
+    _, pull = vjp(lambda y: y * (x / 2.0), x)
+    return np.sum(pull(-np.sin(x))[0])
+
+
+def tangent_that_is_computed_there(x):
+    return np.sum(jvp(lambda y: y * x, (x,), (2.0 * x,))[1] * linearize(np.sin, x)[1](x * x))
+
+
 def pullback_called_twice(x):
     y, pull = vjp(lambda z: z**2 * x[0], x)
     return np.sum(pull(y)[0] * pull(x)[0])
@@ -189,6 +198,7 @@ VECTOR = [
     hessian_vector_product, jacfwd_of_a_ufunc, jacrev_of_a_lambda, jacfwd_of_a_matrix_function, hessian_of_a_function,
     function_as_argument, lambda_as_argument, inner_function, argnums_by_keyword, argnums_by_name,
     one_gradient_called_twice, auxiliary_output, auxiliary_output_with_value, gradient_of_a_dict,
+    pullback_of_what_is_computed_there, tangent_that_is_computed_there,
 ]  # fmt: skip
 
 
