@@ -47,7 +47,8 @@ def check_grads(
 
     Raises:
         AssertionError: names the argument, the direction and both numbers.
-        ArgumentError: an unknown mode, or nothing to differentiate.
+        ArgumentError: an unknown mode, an order below 1, a tolerance or a step that is none, or nothing to
+            differentiate.
 
     Example:
         >>> import s2sad
@@ -55,11 +56,8 @@ def check_grads(
         ...     return x * x * x
         >>> s2sad.check_grads(cube, (2.0,))
     """
-    chosen = (modes,) if isinstance(modes, str) else tuple(modes)
-    if not set(chosen) <= {"fwd", "rev"} or not isinstance(args, tuple | list):
-        raise ArgumentError(
-            f"check_grads takes args in a tuple and the modes fwd and rev, not {modes!r}"
-        )
+    chosen = (modes,) if isinstance(modes, str) else tuple(modes or ())
+    _require_fitting(fun, args, order, chosen, {"atol": atol, "rtol": rtol, "eps": eps})
     values = tuple(args)
     names = _names(fun, values)
     trees = tuple(describe(value, f"args_{i}", names[i]) for i, value in enumerate(values))
@@ -79,6 +77,24 @@ def _names(fun: Callable[..., Any], values: tuple[Any, ...]) -> tuple[str, ...]:
     named = itertools.takewhile(lambda p: p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD), every)
     known = tuple(p.name for p in named)
     return (*known[: len(values)], *(f"args[{i}]" for i in range(len(known), len(values))))
+
+
+def _require_fitting(
+    fun: Any, args: Any, order: Any, modes: tuple[str, ...], numbers: dict[str, float | None]
+) -> None:
+    if not callable(fun):
+        raise ArgumentError(f"check_grads checks a function, not `{fun!r}`")
+    if not isinstance(args, tuple | list):
+        raise ArgumentError(f"check_grads takes the arguments in a tuple, not a {type(args).__name__}",
+                            why="Write `check_grads(f, (x,))`.")  # fmt: skip
+    if not modes or not set(modes) <= {"fwd", "rev"}:
+        raise ArgumentError(f"check_grads takes the modes fwd and rev, not {modes!r}")
+    if not isinstance(order, int) or isinstance(order, bool) or order < 1:
+        raise ArgumentError(f"check_grads takes an order of 1 or more, not {order!r}")
+    for name, number in numbers.items():
+        least = 0.0 if name != "eps" else np.finfo(float).tiny
+        if number is not None and not least <= number < np.inf:
+            raise ArgumentError(f"{name}={number!r} is no {'step' if name == 'eps' else 'tolerance'}")
 
 
 class _Checker:

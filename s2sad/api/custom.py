@@ -33,7 +33,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 class _Custom(Generic[P, R]):
     """A function with a rule; called outside a transform it is the function itself."""
 
-    def __init__(self, fun: Callable[P, R], nondiff_argnums: tuple[int, ...] = ()) -> None:
+    def __init__(self, fun: Callable[P, R], nondiff_argnums: tuple[int | str, ...] | int | str = ()) -> None:
         """Hold the function, and which of its arguments the rule takes first, undifferentiated."""
         if not callable(fun):
             raise ArgumentError(f"a function is needed, not `{fun!r}`")
@@ -88,9 +88,20 @@ def _empty(cls: type[Any]) -> Any:
     return object.__new__(cls)
 
 
-def _positions(fun: Callable[..., Any], argnums: tuple[int, ...] | int) -> tuple[int, ...]:
-    given = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+def _positions(fun: Callable[..., Any], argnums: tuple[int | str, ...] | int | str) -> tuple[int, ...]:
     parameters = own_signature(fun).parameters.values()
+    names = [p.name for p in parameters]
+    given: list[int] = []
+    for one in (argnums,) if isinstance(argnums, int | str) else tuple(argnums):
+        if isinstance(one, str) and one in names:
+            given.append(names.index(one))
+        elif isinstance(one, int) and not isinstance(one, bool):
+            given.append(one)
+        else:
+            raise ArgumentError(
+                f"nondiff_argnums takes positions and names of the arguments of `{label(fun)}`, not {one!r}",
+                why=f"Its parameters are {', '.join(names) or 'none'}.",
+            )
     if any(p.kind is p.VAR_POSITIONAL for p in parameters) and all(index >= 0 for index in given):
         return tuple(sorted(given))
     count = len(parameters)
@@ -210,8 +221,14 @@ class CustomVJP(_Custom[P, R]):
 _KINDS: dict[type, str] = {CustomJVP: "custom_jvp", CustomVJP: "custom_vjp"}
 
 
-def custom_jvp(fun: Callable[P, R], nondiff_argnums: tuple[int, ...] = ()) -> CustomJVP[P, R]:
+def custom_jvp(
+    fun: Callable[P, R], nondiff_argnums: tuple[int | str, ...] | int | str = ()
+) -> CustomJVP[P, R]:
     """Let the tangent of a function be given by a rule.
+
+    Args:
+        fun: the function.
+        nondiff_argnums: positions or names of the arguments that the rule takes undifferentiated.
 
     Example:
         >>> import s2sad
@@ -228,8 +245,14 @@ def custom_jvp(fun: Callable[P, R], nondiff_argnums: tuple[int, ...] = ()) -> Cu
     return CustomJVP(fun, nondiff_argnums)
 
 
-def custom_vjp(fun: Callable[P, R], nondiff_argnums: tuple[int, ...] = ()) -> CustomVJP[P, R]:
+def custom_vjp(
+    fun: Callable[P, R], nondiff_argnums: tuple[int | str, ...] | int | str = ()
+) -> CustomVJP[P, R]:
     """Let the cotangents of a function be given by a rule.
+
+    Args:
+        fun: the function.
+        nondiff_argnums: positions or names of the arguments that the rule takes undifferentiated.
 
     Example:
         >>> import s2sad

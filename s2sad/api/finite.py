@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
 from types import FrameType
@@ -10,6 +11,10 @@ from typing import Any
 import numpy as np
 
 from s2sad.errors import Span, frame
+
+_EMPTY = re.compile(r"\s*(\w+) = np\.empty(?:_like)?\(")
+_MADE = re.compile(r"\s*(\w+) = ")
+_WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 def checked(loaded: Any, name: str) -> Callable[..., Any]:
@@ -48,11 +53,13 @@ def _place(loaded: Any, leaves: list[Any]) -> str:
     found: list[tuple[int, str]] = []
     file = str(loaded.path)
     running: dict[FrameType, int] = {}
+    lines = loaded.text.splitlines()
 
     def trace(now: FrameType, event: str, argument: Any) -> Any:
         if now.f_code.co_filename != file or found:
             return None
         if now in running:
+            _fill(lines[running[now] - 1], now.f_locals)
             bad = [name for name, value in now.f_locals.items() if not is_finite(value)]
             if bad:
                 found.append((running[now], f"`{bad[0]}`"))
@@ -75,8 +82,31 @@ def _place(loaded: Any, leaves: list[Any]) -> str:
     return _describe(loaded, *found[0]) if found else ""
 
 
+def _fill(line: str, values: dict[str, Any]) -> None:
+    """Put zeros into an array that the line has just made without contents."""
+    made = _EMPTY.match(line)
+    if made is not None and isinstance(array := values.get(made[1]), np.ndarray):
+        array.fill(0)
+
+
 def _describe(loaded: Any, line: int, name: str) -> str:
-    source = loaded.text.splitlines()[line - 1].strip()
+    lines = loaded.text.splitlines()
+    source = lines[line - 1].strip()
     span: Span | None = loaded.module.source_map.get(line)
+    if source.startswith("return "):  # it stands for several statements, the last of them where its values are made
+        made = _last_made(lines, line, source)
+        span = loaded.module.source_map.get(made, span)
     where = f"\n{frame(span)}" if span is not None else ""
     return f": {name} becomes so{where}\n  in the derivative, {loaded.path}:{line}: {source}"
+
+
+def _last_made(lines: list[str], line: int, source: str) -> int:
+    """Return the last line of the function above `line` that makes a value which `source` reads; 0 for none."""
+    read = set(_WORD.findall(source))
+    for at in range(line - 1, 0, -1):
+        text = lines[at - 1]
+        if text.startswith("def "):
+            return 0
+        if (made := _MADE.match(text)) is not None and made[1] in read:
+            return at
+    return 0

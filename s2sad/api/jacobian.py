@@ -55,7 +55,7 @@ def jacobian_store(
     def build(trees: tuple[Tree, ...], values: tuple[Any, ...]) -> Plan:
         def planned(known: tuple[Tree, ...]) -> Plan:
             chosen = select(known, store.binder.places(argnums, values))
-            differentiated(chosen, options)
+            differentiated(chosen, options, zeros=False)
             unchanged = guard(swept.fun)
             made = entry(request, "primal", known, ())
             finish = _finish(made, chosen, isinstance(argnums, tuple), options)

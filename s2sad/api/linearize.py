@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pickle import PicklingError
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from s2sad.api.pieces import Half
 from s2sad.api.plan import Entry, Request, entry, split_aux
 from s2sad.api.signature import Binder, label
 from s2sad.api.specialise import Store
-from s2sad.api.structure import Tree, describe, inexact_leaves, unflatten
+from s2sad.api.structure import Tree, describe, inexact_leaves, kind_text, unflatten
 from s2sad.api.tangents import flatten_like, shape_of, zero_like
 from s2sad.api.transformed import plain, remembered, target_of
 from s2sad.api.transforms import copied, per_parameter, vjp
@@ -92,6 +93,17 @@ class Linearized:
             for leaf in special.wrt
         ]
         return finish(made.call(*typed(made, (*self._residuals, *pushed))), ())
+
+    def __repr__(self) -> str:
+        """Name the function, and what is mapped to what."""
+        special = self._special
+        given = ", ".join(kind_text(tree) for tree in special.trees)
+        out = split_aux(special.forward.output, special.request.options)[0]
+        return f"<linear map of {label(special.request.fun)}: ({given}) to {kind_text(out)}>"
+
+    def __reduce__(self) -> Any:
+        """Refuse to be pickled; raises PicklingError."""
+        raise PicklingError("a linear map is not pickled; pickle the function and its arguments, and linearize there")
 
     def s2sad_mapped(self, args: tuple[Any, ...], in_axes: Axes, out_axes: Axes) -> Any:
         """Push a batch of tangents in one loop."""

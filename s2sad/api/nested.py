@@ -132,7 +132,7 @@ def _wrt(fun: Any, inner: Any, types: tuple[Type, ...]) -> tuple[tuple[Tree, ...
     stand_ins = tuple(tree.children for tree in trees)
     chosen = select(trees, binder.places(fun.argnums, stand_ins))
     leaves = [leaf for tree in trees for leaf in tree.leaves()]
-    wrt = differentiated(chosen, fun.options)
+    wrt = differentiated(chosen, fun.options, zeros=fun.kind in ("grad", "value_and_grad"))
     return chosen, tuple(leaves.index(leaf) for leaf in wrt)
 
 

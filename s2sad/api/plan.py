@@ -200,8 +200,8 @@ def select(trees: Sequence[Tree], places: Sequence[Place]) -> tuple[Tree, ...]:
     )
 
 
-def differentiated(chosen: Sequence[Tree], options: Options) -> tuple[Tree, ...]:
-    """Return the leaves that get a gradient.
+def differentiated(chosen: Sequence[Tree], options: Options, zeros: bool = True) -> tuple[Tree, ...]:
+    """Return the leaves that get a gradient; `zeros`: the transform has the option `allow_int`.
 
     Raises:
         NotDifferentiableError: for an integer or static leaf, unless `allow_int`; for a real one
@@ -211,7 +211,7 @@ def differentiated(chosen: Sequence[Tree], options: Options) -> tuple[Tree, ...]
         for node in tree.nodes():
             nothing = isinstance(node.type, Static) and node.value is None
             if not is_inexact(node.type) and not options.allow_int and not nothing:
-                raise _not_inexact(node)
+                raise _not_inexact(node, zeros)
             if options.holomorphic and is_inexact(node.type) and not is_complex(node.type):
                 raise NotDifferentiableError(
                     f"`{node.path}` is {kind_text(node)}; holomorphic=True needs complex arguments",
@@ -220,7 +220,7 @@ def differentiated(chosen: Sequence[Tree], options: Options) -> tuple[Tree, ...]
     return tuple(leaf for tree in chosen for leaf in inexact_leaves(tree))
 
 
-def _not_inexact(node: Tree) -> NotDifferentiableError:
+def _not_inexact(node: Tree, zeros: bool) -> NotDifferentiableError:
     if isinstance(node.type, Static):
         return NotDifferentiableError(
             f"`{node.path}` is {kind_text(node)}, which has no gradient",
@@ -229,7 +229,7 @@ def _not_inexact(node: Tree) -> NotDifferentiableError:
     return NotDifferentiableError(
         f"`{node.path}` is {kind_text(node)}, which has no gradient",
         why=f"Pass `{_cast(node, 'float')}`, choose other arguments with `argnums`, "
-        "or pass allow_int=True for a gradient of zero.",
+        + ("or pass allow_int=True for a gradient of zero." if zeros else "or pass it as an argument of its own."),
     )
 
 

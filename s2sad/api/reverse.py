@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pickle import PicklingError
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,9 @@ from s2sad.api.linear_map import MapProgram, copied_residual, owned
 from s2sad.api.notes import called
 from s2sad.api.pieces import Half
 from s2sad.api.plan import Entry, Request, entry, split_aux
+from s2sad.api.signature import label
 from s2sad.api.specialise import Store
-from s2sad.api.structure import Tree, inexact_leaves, unflatten
+from s2sad.api.structure import Tree, inexact_leaves, kind_text, unflatten
 from s2sad.api.tangents import flatten_like, shape_of, zero_like
 from s2sad.errors import ArgumentError
 
@@ -73,6 +75,15 @@ class Pullback:
             ArgumentError: `out_bar` differs from the output in structure, shape or dtype.
         """
         return self.pull(flatten_like(self.output, out_bar, "cotangent", "out_bar", self.shapes))
+
+    def __repr__(self) -> str:
+        """Name the function, and what is mapped to what."""
+        given = ", ".join(kind_text(tree) for tree in self.reverse.trees)
+        return f"<pullback of {label(self.reverse.request.fun)}: {kind_text(self.output)} to ({given})>"
+
+    def __reduce__(self) -> Any:
+        """Refuse to be pickled; raises PicklingError."""
+        raise PicklingError("a pullback is not pickled; pickle the function and its arguments, and call `vjp` there")
 
     def s2sad_mapped(self, args: tuple[Any, ...], in_axes: Axes, out_axes: Axes) -> Any:
         """Pull back a batch of cotangents in one loop."""

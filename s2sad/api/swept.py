@@ -101,7 +101,7 @@ class _Writer:
         stand_ins = tuple(tree.children for tree in trees)
         self.chosen = select(trees, binder.places(what.argnums, stand_ins))
         self.leaves = [leaf for tree in trees for leaf in tree.leaves()]
-        self.wrt = [self.leaves.index(leaf) for leaf in differentiated(self.chosen, what.options)]
+        self.wrt = [self.leaves.index(leaf) for leaf in differentiated(self.chosen, what.options, zeros=False)]
         taken = {"np", "i", "unit", *(f"{self.label}_{mode}" for mode in MODES)}
         self.names = unique([leaf.path for leaf in self.leaves], taken)
         self.taken = taken | set(self.names)

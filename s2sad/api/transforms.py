@@ -219,6 +219,10 @@ class _PerArgument:
             bars = (*bars[: self._variadic], *bars[self._variadic])
         return bars[: self._count]
 
+    def __repr__(self) -> str:
+        """Name the function, and what is mapped to what."""
+        return repr(self._pullback)
+
 
 def copied(value: Any) -> Any:
     """Return a structure with arrays of its own."""

@@ -65,11 +65,19 @@ def calling(fun: Any) -> Callable[..., Any]:
     return _written_once(fun)
 
 
+_ARGUMENTS: dict[Any, str] = {
+    np.where: "condition, x, y", np.clip: "a, a_min, a_max", np.einsum: "subscripts, *operands",
+}  # fmt: skip
+"""What functions are differentiated by, where their signature calls it optional or says nothing."""
+
+
 def _write(fun: Any) -> Callable[..., Any]:
     if isinstance(fun, functools.partial):
         return _partial(fun)
     if isinstance(fun, CustomJVP | CustomVJP):
         return _passing(fun)
+    if fun in _ARGUMENTS:
+        return _defined(fun, _ARGUMENTS[fun], f"function({_ARGUMENTS[fun]})", {"function": fun})
     names = _names(fun)
     listed = ", ".join(names)
     return _defined(fun, listed, f"function({listed})", {"function": fun})
