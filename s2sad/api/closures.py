@@ -1,5 +1,7 @@
 """Functions that are made anew at every call, such as `lambda w: loss(w, batch)`: derived once.
 
+So are transforms of them: an object that has `s2sad_shared` says what it is made of, and of which function.
+
 Two of them with one code object, and in their cells the same values but for arrays, have one derivative:
 it reads the arrays at every call, each function its own. What was derived for the first serves the
 others, as long as what the first reads from elsewhere is unchanged.
@@ -51,11 +53,12 @@ def derived_once(
 
     `asked` is all that the derivative depends on beside the function.
     """
+    made_of, fun = _innermost(fun)
     described = _described(fun)
     if described is None:
         return derive()
     key, reads = described
-    key = (key, asked, rules_key())
+    key = (key, made_of, asked, rules_key())
     known = _kept.get(key)
     if known is not None and (known.holds is None or known.holds()):
         derivative, rest = known.made
@@ -92,6 +95,15 @@ def _places(
     return tuple(ids.index(key) if (key := id(item.read())) in ids else None for item in captured)
 
 
+def _innermost(fun: Any) -> tuple[tuple[Hashable, ...], Any]:
+    """Return what a transformed function is made of, and the function at its heart."""
+    parts: list[Hashable] = []
+    while hasattr(fun, "s2sad_shared"):
+        part, fun = fun.s2sad_shared()
+        parts.append(part)
+    return tuple(parts), fun
+
+
 def _described(fun: Any) -> tuple[Hashable, list[Read]] | None:
     """Return what tells a function from others of its code, and how its arrays are read; None: do not share it."""
     if not isinstance(fun, types.FunctionType):
@@ -125,8 +137,10 @@ def _part(value: Any, read: Read, reads: list[Read], within: list[Any]) -> Hasha
     if type(value) is np.ndarray and value.ndim:
         reads.append(read)
         return static_key(value)
-    if isinstance(value, types.FunctionType):
-        return _function_key(value, reads, within)
+    made_of, inner = _innermost(value)
+    if isinstance(inner, types.FunctionType):
+        key = _function_key(inner, reads, within)
+        return None if key is None else (made_of, key)
     if isinstance(value, _NUMBERS) or isinstance(value, _FIXED):
         return static_key(value)
     if type(value) in (tuple, list, dict) and len(value) <= _ITEMS:

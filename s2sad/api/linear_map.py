@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from s2sad.api.axes import Axes, frozen
+from s2sad.api.closures import derived_once
 from s2sad.api.dressed import dressed
 from s2sad.api.empty import typed
 from s2sad.api.flatten import Finish, Result, detach, finisher
@@ -56,7 +57,7 @@ class MapProgram:
         key = (frozen(axes), frozen(out_axes), tuple(tree.key for tree in trees))
         with DERIVING:
             if key not in self.known:
-                self.known[key] = self._make(trees, axes, out_axes)
+                self.known[key] = self._made_once(trees, axes, out_axes, key)
             made, finish, batches = self.known[key]
         leaves = [v for tree, arg in zip(trees, args, strict=True) for v in values_of(tree, arg)]
         counts = {leaves[at].shape[axis] for at, axis in batches}
@@ -65,6 +66,17 @@ class MapProgram:
             raise ArgumentError(f"vmap needs batches of one length: the {self.word}s have {listed}")
         given = (*residuals, *leaves)
         return finish(made.call(*typed(made, given)), given)
+
+    def _made_once(self, trees: tuple[Tree, ...], axes: tuple[Axes, ...], out_axes: Axes, key: Any) -> Any:
+        """Return the loop, made for another function of the same code if possible."""
+        half, target = self.half, self.request.target
+        asked = ("map", half.mode, half.types, half.wrt, half.aux, target, key)
+
+        def make() -> tuple[Any, Any]:
+            made = self._make(trees, axes, out_axes)
+            return made[0].derivative, made
+
+        return derived_once(half.fun, asked, make)[1]
 
     def _make(
         self, trees: tuple[Tree, ...], axes: tuple[Axes, ...], out_axes: Axes

@@ -12,7 +12,7 @@ It is differentiated and printed like any function, so that stacking the calls i
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -55,6 +55,10 @@ class Mapped:
     def __call__(self, *args: Any) -> Any:
         """Stand in the text of a program; only the compiler calls it."""
         raise TypeError("a mapped program is called by the compiler only")
+
+    def s2sad_shared(self) -> tuple[Hashable, Any]:
+        """Return what tells this map from others of the function, and the function."""
+        return ("mapped", self.key), self.fun
 
     def s2sad_bind(self, lw: Any, args: Any, kwargs: Any, node: Any) -> Any:
         """Take one value for each parameter."""

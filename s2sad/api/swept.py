@@ -15,7 +15,7 @@ They are differentiated and printed like any function, so that Jacobians nest.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,6 +75,10 @@ class Swept:
     def __name__(self) -> str:
         """The name of the function."""
         return label(self.fun)
+
+    def s2sad_shared(self) -> tuple[Hashable, Any]:
+        """Return what tells this Jacobian from others of the function, and the function."""
+        return ("swept", self.kind, self.argnums, self.options, self.marked), self.fun
 
     def s2sad_bind(self, lw: Any, args: Any, kwargs: Any, node: Any) -> Any:
         """Take one value for each parameter."""

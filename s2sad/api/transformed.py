@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any, Generic, ParamSpec, TypeVar
 
 from s2sad.api import pickling
@@ -57,6 +57,10 @@ class Transformed(Generic[P, R]):
     def s2sad_kind(self) -> str:
         """What the compiler knows a transformed function by."""
         return self.kind
+
+    def s2sad_shared(self) -> tuple[Hashable, Any]:
+        """Return what tells this transform from others of the function, and the function."""
+        return (type(self), *self._identity()[1:]), self.fun
 
     def s2sad_bind(self, lw: Any, args: Any, kwargs: Any, node: Any) -> Any:
         """Give the compiler one value per parameter of the function that was transformed."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any, ParamSpec, cast
 
-from s2sad.api.axes import Axes
+from s2sad.api.axes import Axes, frozen
 from s2sad.api.flatten import Match
 from s2sad.api.guards import Guard
 from s2sad.api.mapped import mapped, mapped_leaves
@@ -109,6 +109,10 @@ class Batched(Transformed[P, Any]):
             else:
                 axes.append(0 if name in kwargs else None)
         return tuple(axes)
+
+    def s2sad_shared(self) -> tuple[Hashable, Any]:
+        """Return what tells this map from others of the function, and the function."""
+        return (Batched, frozen(self.in_axes), frozen(self.out_axes), self.target), self.fun
 
     def s2sad_bind(self, lw: Any, args: Any, kwargs: Any, node: Any) -> Any:
         """Give the compiler one value per parameter of the function that is mapped."""

@@ -136,3 +136,82 @@ def test_pullbacks_keep_their_own_arrays():
         np.testing.assert_allclose(y, loss(W, array))
     for pullback, expected in bars:
         np.testing.assert_allclose(pullback(1.0)[0], expected, rtol=1e-6, atol=1e-8)
+
+
+def jacobian_rows(f):
+    return s2sad.jacrev(f, target="python")(W)
+
+
+def jacobian_columns(f):
+    return s2sad.jacfwd(f, target="python")(W)
+
+
+def mapped_pullback(f):
+    _, pullback = s2sad.vjp(f, W, target="python")
+    return s2sad.vmap(pullback, target="python")(np.eye(4))[0]
+
+
+def mapped_linear_map(f):
+    _, push = s2sad.linearize(f, W, target="python")
+    return s2sad.vmap(push, target="python")(np.eye(3)).T
+
+
+def mapped_tangents(f):
+    return s2sad.vmap(lambda s: s2sad.jvp(f, (W,), (s,))[1], target="python")(np.eye(3)).T
+
+
+def mapped_gradients(f):
+    picked = s2sad.vmap(s2sad.grad(lambda w, row: f(w) @ row), in_axes=(None, 0), target="python")
+    return picked(W, np.eye(4))
+
+
+@pytest.mark.parametrize(
+    "jacobian",
+    [jacobian_rows, jacobian_columns, mapped_pullback, mapped_linear_map, mapped_tangents, mapped_gradients],
+)
+def test_transforms_of_them_are_derived_once(jacobian, derivations):
+    """Jacobians and maps of functions made anew read each function's own arrays."""
+    counts = []
+    for _ in range(3):
+        a = data()
+        found = jacobian((lambda a: lambda w: np.tanh(a @ w))(a))
+        np.testing.assert_allclose(found, (1 - np.tanh(a @ W) ** 2)[:, None] * a, rtol=1e-12)
+        counts.append(len(derivations))
+    assert counts[0] > 0
+    assert counts[1:] == [counts[0]] * 2
+
+
+def test_second_derivatives_of_them_are_derived_once(derivations):
+    counts = []
+    for _ in range(3):
+        f = of_an_array(data())
+        H = s2sad.hessian(f, target="python")(W)
+        product = s2sad.hvp(f, (W,), (np.array([1.0, 2.0, 3.0]),), target="python")
+        np.testing.assert_allclose(product, H @ [1.0, 2.0, 3.0], rtol=1e-12)
+        steps = 1e-6 * np.eye(3)
+        slope = s2sad.grad(f, target="python")
+        expected = [(slope(W + step) - slope(W - step)) / 2e-6 for step in steps]
+        np.testing.assert_allclose(H, expected, rtol=1e-6, atol=1e-8)
+        counts.append(len(derivations))
+    assert counts[1:] == [counts[0]] * 2
+
+
+def test_transforms_with_other_options_are_others():
+    """What a transform is made of is part of what is looked for."""
+    a = data()
+
+    def made(a):
+        return lambda w, v: np.sum(np.tanh(a @ w) * 2.0) * v[0]
+
+    for argnums, expected in ((0, 2 * (1 - np.tanh(a @ W) ** 2) @ a), (1, [2 * np.sum(np.tanh(a @ W)), 0.0, 0.0])):
+        v = np.array([1.0, 0.0, 0.0])
+        np.testing.assert_allclose(s2sad.jacrev(made(a), argnums, target="python")(W, v), expected, rtol=1e-12)
+        np.testing.assert_allclose(s2sad.jacfwd(made(a), argnums, target="python")(W, v), expected, rtol=1e-12)
+        inner = s2sad.grad(made(a), argnums)
+        np.testing.assert_allclose(
+            s2sad.vmap(inner, in_axes=(0, None), target="python")(np.stack([W, W]), v), [expected] * 2, rtol=1e-12
+        )
+    xs = data()
+    for axis in (0, 1):
+        found = s2sad.vmap((lambda a: lambda x: np.sum(a) * np.sum(x))(a), in_axes=axis, target="python")(xs)
+        np.testing.assert_allclose(found, np.sum(a) * np.sum(xs, axis=1 - axis), rtol=1e-12)
