@@ -102,6 +102,7 @@ def derive(
         runtime=dict(names.runtime),
         fastmath=_fastmath(fun, options),
         parallel=bool(getattr(options, "parallel", False)),
+        nogil=bool(getattr(options, "nogil", False)),
         cache=bool(getattr(options, "cache", True)),
         debug=getattr(options, "debug", False) == "gdb",
         source_map=_source_map(text, parts, spans),

@@ -18,6 +18,7 @@ class Options:
         outputs: the parameters through which a procedure returns its results.
         fastmath: Numba's option of that name.
         parallel: Numba's option of that name.
+        nogil: calls run beside other threads.
         cache: keep machine code on disk.
         debug_nans: stop at the first NaN or infinity that the derivative produces.
         debug: True runs derivatives in CPython, keeps every intermediate value and asserts that it is
@@ -30,6 +31,7 @@ class Options:
     outputs: tuple[str, ...] = ()
     fastmath: bool | frozenset[str] = False
     parallel: bool = False
+    nogil: bool = False
     cache: bool = True
     debug_nans: bool = False
     debug: bool | Literal["gdb"] = False

@@ -17,6 +17,7 @@ from s2sad.api.plan import Plan, Request, plan_of
 from s2sad.api.signature import Binder, label
 from s2sad.api.specialise import Store
 from s2sad.api.structure import Tree
+from s2sad.api.threads import shared
 from s2sad.api.transformed import Transformed, plain, remembered, target_of
 from s2sad.errors import ArgumentError, Span
 from s2sad.frontend.lowerer import Context, Instance
@@ -25,7 +26,9 @@ from s2sad.ir.types import Array, Type
 P = ParamSpec("P")
 
 
-def vmap(fun: Callable[P, Any], in_axes: Axes = 0, out_axes: Axes = 0, *, target: str | None = None) -> Batched[P]:
+def vmap(
+    fun: Callable[P, Any], in_axes: Axes = 0, out_axes: Axes = 0, *, parallel: bool = False, target: str | None = None
+) -> Batched[P]:
     """Return a function that maps `fun` over axes of its arguments and stacks the results.
 
     Args:
@@ -34,6 +37,8 @@ def vmap(fun: Callable[P, Any], in_axes: Axes = 0, out_axes: Axes = 0, *, target
             argument that every call gets whole, or a tuple of those, one per argument; where an
             argument is a container, a structure of those.
         out_axes: where the batch axis goes in each result.
+        parallel: on target "cpu", share the batch between as many threads as Numba uses; worth it where the
+            whole takes milliseconds. Elsewhere, and inside a function, it changes nothing.
         target: "cpu", "python", or "cuda": one thread per element, for functions of numbers and small
             arrays and their `grad` and `value_and_grad`; see `s2sad.api.batch`.
 
@@ -54,7 +59,7 @@ def vmap(fun: Callable[P, Any], in_axes: Axes = 0, out_axes: Axes = 0, *, target
         from s2sad.api.batch import DeviceBatched
 
         return cast("Batched[P]", DeviceBatched(fun, in_axes, out_axes))
-    return Batched(fun, in_axes, out_axes, target_of(fun, target))
+    return Batched(fun, in_axes, out_axes, target_of(fun, target), parallel)
 
 
 class Batched(Transformed[P, Any]):
@@ -63,15 +68,19 @@ class Batched(Transformed[P, Any]):
     Attributes:
         in_axes: the batch axes of the arguments, as they were given.
         out_axes: the batch axes of the results, as they were given.
+        parallel: the batch is shared between threads.
     """
 
-    def __init__(self, fun: Callable[..., Any], in_axes: Axes, out_axes: Axes, target: str) -> None:
+    def __init__(
+        self, fun: Callable[..., Any], in_axes: Axes, out_axes: Axes, target: str, parallel: bool = False
+    ) -> None:
         """Hold the function; nothing is derived before the first call."""
         if not callable(fun):
             raise ArgumentError(f"a function is needed, not `{fun!r}`")
         self.fun, self.kind, self.target = fun, "vmap", target
         self.in_axes = tuple(in_axes) if isinstance(in_axes, list) else in_axes
         self.out_axes = out_axes
+        self.parallel = bool(parallel)
         self.options, self.argnums = Options(), ()
         if hasattr(fun, "s2sad_mapped"):  # a linear map: it holds the residuals of one run
             return
@@ -87,9 +96,11 @@ class Batched(Transformed[P, Any]):
             return own(args, self.in_axes, self.out_axes)
         values = self._binder.bind(args, kwargs)
         axes = self._axes(len(args), kwargs, values)
-        store = store_of(mapped(self._binder.fun, axes, self.out_axes), self.target)
+        store = store_of(mapped(self._binder.fun, axes, self.out_axes), self.target, self.parallel)
         plan, leaves = store.find(values)
         plan.check(leaves)
+        if self.parallel and self.target == "cpu":
+            return shared(plan.plan, leaves, [batch[:2] for batch in plan.batches], self.out_axes)
         return plan.plan.run(leaves)
 
     def _axes(self, count: int, kwargs: Mapping[str, Any], values: tuple[Any, ...]) -> tuple[Axes, ...]:
@@ -137,7 +148,7 @@ class Batched(Transformed[P, Any]):
         return f"<s2sad.vmap of {name}, in_axes={self.in_axes!r}, out_axes={self.out_axes!r}>"
 
     def _identity(self) -> tuple[Any, ...]:
-        return self.fun, self.in_axes, self.out_axes, self.target
+        return self.fun, self.in_axes, self.out_axes, self.target, self.parallel
 
     def __eq__(self, other: object) -> bool:
         """Two maps of one function over the same axes are equal."""
@@ -152,7 +163,7 @@ class Batched(Transformed[P, Any]):
         if instance is None:
             return self
         axes = self.in_axes[1:] if isinstance(self.in_axes, tuple) else self.in_axes
-        return Batched(self.fun.__get__(instance, owner), axes, self.out_axes, self.target)
+        return Batched(self.fun.__get__(instance, owner), axes, self.out_axes, self.target, self.parallel)
 
     def __reduce__(self) -> Any:
         """Pickle by the function and the axes."""
@@ -161,10 +172,10 @@ class Batched(Transformed[P, Any]):
         return _rebuilt, (pickling.portable(self.fun), *self._identity()[1:])
 
 
-def _rebuilt(fun: Any, in_axes: Axes, out_axes: Axes, target: str) -> Batched[...]:
+def _rebuilt(fun: Any, in_axes: Axes, out_axes: Axes, target: str, parallel: bool) -> Batched[...]:
     from s2sad.api import pickling
 
-    return Batched(pickling.restored(fun), in_axes, out_axes, target)
+    return Batched(pickling.restored(fun), in_axes, out_axes, target, parallel)
 
 
 def _signature(fun: Callable[..., Any]) -> inspect.Signature:
@@ -207,9 +218,9 @@ class MappedPlan:
 
 
 @remembered
-def store_of(what: Any, target: str) -> Store[MappedPlan]:
+def store_of(what: Any, target: str, nogil: bool = False) -> Store[MappedPlan]:
     """Return the specialisations of one mapped function."""
-    request = Request(what, target, Options())
+    request = Request(what, target, Options(nogil=nogil))
 
     def build(trees: tuple[Tree, ...], values: tuple[Any, ...]) -> MappedPlan:
         leaves = mapped_leaves(trees, what.axes)

@@ -45,6 +45,7 @@ class Module:
         key: whatever else decides the result; hashed with the text.
         fastmath: Numba's option of that name.
         parallel: Numba's option of that name.
+        nogil: calls of it run beside other threads.
         error_model: Numba's option of that name.
         cache: whether machine code is kept on disk.
         source_map: the user's span for each line of `text`, where known.
@@ -61,6 +62,7 @@ class Module:
     key: str = ""
     fastmath: bool | frozenset[str] = False
     parallel: bool = False
+    nogil: bool = False
     error_model: Literal["python", "numpy"] = "numpy"
     cache: bool = True
     source_map: Mapping[int, Span] = field(default_factory=dict[int, Span])

@@ -60,6 +60,8 @@ def _load(stem: str, module: Module) -> Loaded:
     namespace = store.execute(stem, path, module.text, given)
     namespace.update(given)  # the text imports its helpers as plain functions
     options = _options(fastmath, model, module.parallel)
+    if module.nogil:
+        options["nogil"] = True
     if module.debug:
         options |= {"debug": True, "_dbg_optnone": True}
     for name in module.functions:

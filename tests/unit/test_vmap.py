@@ -1,12 +1,15 @@
 """`vmap` means stacking the calls: one loop in a program of its own, which transforms go through."""
 
 import collections
+import pickle
+import threading
 
 import numpy as np
 import pytest
 
 import s2sad
 from s2sad import grad, jacfwd, jvp, vjp, vmap
+from s2sad.api import threads
 from s2sad.api.mapped import mapped
 from s2sad.api.vmap import store_of
 from s2sad.errors import ArgumentError, NotDifferentiableError
@@ -119,7 +122,7 @@ def test_compiled(fun, args, in_axes, out_axes):
 
 def test_it_is_one_loop_that_reads_well():
     vmap(layer, (0, None), target="python")(ROWS, M)
-    store = store_of(mapped(layer, (0, None), 0), "python")
+    store = store_of(mapped(layer, (0, None), 0), "python", False)
     text = store.known()[-1][1].plan.entry.derivative.text
     assert "def layer_vmap(x, w):\n    count = x.shape[0]\n    result = np.empty((count, w.shape[0]))\n" in text
 
@@ -232,3 +235,41 @@ def test_lists_are_refused_with_the_way_out():
 
     with pytest.raises(NotDifferentiableError, match=r"Return `np.array\(...\)` of it"):
         vmap(listed, target="python")(XS)
+
+
+@pytest.mark.parametrize(
+    ("fun", "args", "in_axes", "out_axes"),
+    [
+        (product, (np.arange(7.0), np.arange(14.0).reshape(7, 2)), (0, 0), -1),
+        (structured, ({"w": np.arange(14.0).reshape(7, 2)},), 0, {"a": 1, "n": 0, "i": 0}),
+        (grad(square), (np.arange(7.0),), 0, 0),
+        (square, (np.arange(14.0).reshape(2, 7),), 1, 1),
+        (square, (np.arange(14.0).reshape(2, 7).T,), 0, 0),
+        (tripled, (np.arange(3.0),), 0, 0),
+    ],
+)
+def test_a_batch_shared_between_threads(fun, args, in_axes, out_axes, monkeypatch):
+    """The parts, put together, are what one loop gives; a batch too small for two threads is one part."""
+    ran = []
+    run = threads.Plan.run
+
+    def counted(plan, leaves):
+        ran.append(threading.get_ident())
+        return run(plan, leaves)
+
+    monkeypatch.setattr(threads, "_threads", lambda: 3)
+    monkeypatch.setattr(threads.Plan, "run", counted)
+    same(vmap(fun, in_axes, out_axes, parallel=True)(*args), vmap(fun, in_axes, out_axes)(*args))
+    parts = 1 if fun is tripled else 3
+    assert len(ran) == parts + 1
+
+
+def test_what_parallel_changes_and_what_not():
+    """The option is part of the map; CPython and inner maps take no notice of it."""
+    mapped = vmap(square, parallel=True)
+    assert mapped != vmap(square)
+    assert pickle.loads(pickle.dumps(mapped)) == mapped
+    np.testing.assert_array_equal(vmap(square, parallel=True, target="python")(XS), square(XS))
+    np.testing.assert_array_equal(grad(lambda x: np.sum(vmap(square, parallel=True)(x)))(XS), 2 * XS)
+    with pytest.raises(ArgumentError, match="one length"):
+        vmap(product, parallel=True)(np.ones(8), np.ones(9))
