@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from s2sad.api.flatten import Finish, Match, Result, finisher, matcher
 from s2sad.api.guards import Guard, both, guard
 from s2sad.api.known import lowered
@@ -13,7 +15,7 @@ from s2sad.api.plan import Entry, Request, entry, split_aux
 from s2sad.api.specialise import Store
 from s2sad.api.structure import Tree, inexact_leaves
 from s2sad.api.tangents import flatten_like, shape_of, zero_like
-from s2sad.ir.types import Array
+from s2sad.ir.types import Array, Static
 
 
 @dataclass(slots=True)
@@ -33,10 +35,37 @@ class Forward:
     match: Match
     guard: Guard | None
     leaves: tuple[Tree, ...]
+    only: bool = False
+    """The output is left out: only its tangent is computed."""
+    whole: bool = False
+    """Every leaf is inexact, so that all may carry a tangent."""
     pushed: dict[tuple[Tree, ...], Pushed] = field(default_factory=dict[tuple[Tree, ...], Pushed])
 
+    def quick(self, values: tuple[Any, ...], given: tuple[Any, ...]) -> tuple[Any, ...] | None:
+        """Return the leaves of tangents that are there for every leaf and surely fit; None where that is not so."""
+        if not self.whole:
+            return None
+        dots = self.match(given)
+        if dots is None:
+            return None
+        for dot, value in zip(dots, values, strict=True):
+            if isinstance(dot, np.ndarray) and dot.shape != value.shape:
+                return None
+        return dots
+
+    def along(self, values: tuple[Any, ...], given: tuple[Any, ...]) -> Any:
+        """Push one tangent per parameter; raises ArgumentError where they do not fit the primals."""
+        dots = self.quick(values, given)
+        if dots is None:
+            return self.push(values, self.tangents(values, given))
+        if self.leaves not in self.pushed:
+            self.pushed[self.leaves] = self._specialise(self.leaves)
+        pushed = self.pushed[self.leaves]
+        flat = (*values, *pushed.entry.captured.read(), *dots)
+        return pushed.finish(called(pushed.entry, flat), flat)
+
     def push(self, values: tuple[Any, ...], dots: dict[Tree, Any]) -> tuple[Any, ...]:
-        """Return (output, tangent of the differentiated output[, aux]); None in `dots` is zero."""
+        """Return (output, tangent of the differentiated output[, aux]), `only` the tangent; None in `dots` is zero."""
         wrt = tuple(leaf for leaf in self.leaves if dots.get(leaf) is not None)
         if not wrt:  # every tangent is zero: push one of them through
             wrt = tuple(leaf for leaf in self.leaves if leaf in dots)[:1]
@@ -49,6 +78,8 @@ class Forward:
 
     def _specialise(self, wrt: tuple[Tree, ...]) -> Pushed:
         options = self.request.options
+        if self.only and wrt:
+            return self._specialise_only(wrt)
         made = entry(self.request, "jvp" if wrt else "primal", self.trees, wrt)
         self.guard = both(self.guard, made.captured.guard)
         outputs = list(made.output.leaves())
@@ -63,6 +94,15 @@ class Forward:
         arrays += [first + i for i, leaf in enumerate(wrt) if isinstance(leaf.type, Array)]
         return Pushed(made, finisher(results, len(outputs) + len(dots), arrays, False, made.fresh))
 
+    def _specialise_only(self, wrt: tuple[Tree, ...]) -> Pushed:
+        made = entry(self.request, "tangent", self.trees, wrt)
+        self.guard = both(self.guard, made.captured.guard)
+        moving = inexact_leaves(made.output)
+        dots = {leaf: i for i, leaf in enumerate(moving)}
+        first = len(made.leaves) + len(made.captured.items)
+        arrays = [*made.arrays, *(first + i for i, leaf in enumerate(wrt) if isinstance(leaf.type, Array))]
+        return Pushed(made, finisher([Result(made.output, dots)], len(moving), arrays, True, made.fresh))
+
     def shapes(self, values: tuple[Any, ...]) -> dict[Tree, tuple[int, ...]]:
         """Return the shapes of the primals' leaves."""
         return {leaf: shape_of(value) for leaf, value in zip(self.leaves, values, strict=True)}
@@ -75,12 +115,15 @@ class Forward:
         return dots
 
 
-def forward_store(request: Request) -> Store[Forward]:
-    """Return the specialisations of a function in forward mode."""
+def forward_store(request: Request, only: bool = False) -> Store[Forward]:
+    """Return the specialisations of a function in forward mode; `only`: the tangent without the output."""
 
     def build(trees: tuple[Tree, ...], values: tuple[Any, ...]) -> Forward:
         lowered(request.fun, trees)
         leaves = tuple(leaf for tree in trees for leaf in tree.leaves())
-        return Forward(request, trees, matcher(trees), guard(request.fun), leaves)
+        nodes = [node for tree in trees for node in tree.nodes()]
+        whole = bool(leaves) and not any(isinstance(node.type, Static) for node in nodes)
+        whole = whole and leaves == tuple(leaf for tree in trees for leaf in inexact_leaves(tree))
+        return Forward(request, trees, matcher(trees), guard(request.fun), leaves, only, whole)
 
     return Store(request.fun, build)

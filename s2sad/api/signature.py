@@ -37,7 +37,7 @@ class Binder:
     parameters are called `x0`, `x1`, ….
     """
 
-    __slots__ = ("_defaults", "_signature", "arity", "fun", "names", "variadic")
+    __slots__ = ("_defaults", "_placed", "_signature", "arity", "fun", "names", "variadic")
 
     def __init__(self, fun: Callable[..., Any]) -> None:
         """Read the signature of `fun`."""
@@ -53,6 +53,7 @@ class Binder:
         plain = self._signature is not None and all(p.kind in _POSITIONAL for p in parameters)
         self.arity = len(parameters) if plain else -1
         self._defaults = tuple(p.default for p in parameters) if plain else ()
+        self._placed: tuple[Argnums, tuple[Place, ...]] | None = None  # the last answer of `places`
 
     def bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
         """Return one value per parameter: defaults filled in, `*args` a tuple."""
@@ -87,12 +88,16 @@ class Binder:
         Raises:
             ArgumentError: for an argument that does not exist, or is named twice.
         """
+        if self._placed is not None and argnums is self._placed[0]:
+            return self._placed[1]
         wanted = argnums if isinstance(argnums, tuple) else (argnums,)
         found = tuple(self._place(item, values) for item in wanted)
         if len(set(found)) != len(found):
             raise ArgumentError(
                 f"argnums={argnums!r} names an argument of `{label(self.fun)}` twice"
             )
+        if self._signature is not None and self.variadic < 0:
+            self._placed = argnums, found
         return found
 
     def _place(self, wanted: Any, values: tuple[Any, ...] | None) -> Place:

@@ -30,13 +30,22 @@ def remembered(make: Callable[..., F]) -> Callable[..., F]:
     @functools.wraps(make)
     def call(*args: Any) -> F:
         try:
-            hash(args)
+            return cached(*args)
         except TypeError:
-            return make(*args)
-        return cached(*args)
+            if _is_hashable(args):
+                raise
+        return make(*args)
 
     call.cache_clear = cached.cache_clear  # type: ignore[attr-defined]
     return call
+
+
+def _is_hashable(value: Any) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
 
 
 class Transformed(Generic[P, R]):
@@ -52,6 +61,7 @@ class Transformed(Generic[P, R]):
     """
 
     __s2sad_transformed__ = True
+    _hashed: int | None = None
 
     @property
     def s2sad_kind(self) -> str:
@@ -121,7 +131,9 @@ class Transformed(Generic[P, R]):
 
     def __hash__(self) -> int:
         """Hash as `__eq__` compares."""
-        return hash(self._identity())
+        if self._hashed is None:
+            self._hashed = hash(self._identity())
+        return self._hashed
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """Bind like a function when a class holds the transform."""

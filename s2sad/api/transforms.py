@@ -142,7 +142,7 @@ def jvp(
     store = forward_of(fun, options, target_of(fun, target))
     values, given_tangents = _bind_both(store, tuple(primals), tuple(tangents))
     special, leaves = store.find(values)
-    return special.push(leaves, special.tangents(leaves, given_tangents))
+    return special.along(leaves, given_tangents)
 
 
 def _bind_both(
@@ -273,8 +273,8 @@ def hvp(
         12.0
     """
     target = target_of(fun, target)
-    gradient = _gradient_of(fun, tuple(argnums) if isinstance(argnums, list) else argnums, options, target)
-    store = forward_of(gradient, options or Options(), target)
+    chosen = tuple(argnums) if isinstance(argnums, list) else argnums
+    gradient, store = _gradient_and_tangent(fun, chosen, options, target)
     if not isinstance(primals, tuple | list):
         raise ArgumentError(f"hvp takes its primals as a tuple or a list, not a {type(primals).__name__}")
     values = store.binder.bind(tuple(primals), {})
@@ -292,15 +292,16 @@ def hvp(
             items = given[place.parameter] or (None,) * len(values[place.parameter])
             given[place.parameter] = (*items[: place.item], tangent, *items[place.item + 1 :])
     special, leaves = store.find(values)
-    return special.push(leaves, special.tangents(leaves, tuple(given)))[1]
+    return special.along(leaves, tuple(given))
 
 
 @remembered
-def _gradient_of(
+def _gradient_and_tangent(
     fun: Callable[..., Any], argnums: Argnums, options: Options | None, target: str
-) -> Transformed[..., Any]:
-    """Return the gradient of `fun`, made once."""
-    return Transformed(fun, "grad", argnums, options, target)
+) -> tuple[Transformed[..., Any], Store[Forward]]:
+    """Return the gradient of `fun`, and the specialisations of its tangent without the gradient; made once."""
+    gradient: Transformed[..., Any] = Transformed(fun, "grad", argnums, options, target)
+    return gradient, forward_store(Request(gradient, target, options or Options()), only=True)
 
 
 def stop_gradient(x: T) -> T:

@@ -30,7 +30,7 @@ from s2sad.transform.structure import structured
 from s2sad.transform.tangent import tangent
 from s2sad.transform.tidy import tidy
 
-MODES = ("primal", "jvp", "vjp", "pullback", "grad", "value_and_grad", "fwd", "bwd", "lin", "push", "hoist", "pull")
+MODES = ("primal", "jvp", "tangent", "vjp", "pullback", "grad", "value_and_grad", "fwd", "bwd", "lin", "push", "hoist", "pull")
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,16 +244,20 @@ class Deriver:
 
     # ---- forward ----
 
-    def forward(self, instance: Instance, wrt: tuple[int, ...], moving: int | None = None) -> Derived:
-        """Return the program of a forward-mode derivative."""
+    def forward(
+        self, instance: Instance, wrt: tuple[int, ...], moving: int | None = None, mode: str = "jvp"
+    ) -> Derived:
+        """Return the program of a forward-mode derivative: "jvp" with the value, "tangent" without."""
         fn = self._main(instance)
         alias.check(fn, self.facts, only_unsure=True)
         self.inside = frozenset({instance.name})
-        name = self.ctx.unique(f"{instance.name}_jvp")
+        name = self.ctx.unique(f"{instance.name}_{mode}")
         self.prepared[name] = fn
         whole = tangent(fn, name, wrt, self.facts, self.callee_tangent)
         whole = _without_dots(whole, len(fn.results), moving)
-        whole = replace(whole, body=(*_private_copies(fn, self.facts), *whole.body), doc=_doc(instance, "jvp", wrt))
+        if mode == "tangent":
+            whole = _with_results(whole, slice(len(fn.results), None))
+        whole = replace(whole, body=(*_private_copies(fn, self.facts), *whole.body), doc=_doc(instance, mode, wrt))
         return self._done(name, tidy(whole, self.facts, _names_of(fn)), instance)
 
     def callee_tangent(self, callee: str, on: tuple[bool, ...]) -> str:
@@ -409,7 +413,7 @@ def derive_instance(ctx: Context, instance: Instance, mode: str, wrt: tuple[int,
     if mode == "primal":
         return deriver.primal(instance)
     assert instance.function is not None
-    if mode != "jvp" and any(isinstance(kind, ListOf) for kind in instance.function.results):
+    if mode not in ("jvp", "tangent") and any(isinstance(kind, ListOf) for kind in instance.function.results):
         raise NotDifferentiableError(
             "a list of unknown length is returned, which has no cotangent", instance.function.span,
             "Return an array: `np.array(items)`.",
@@ -418,8 +422,8 @@ def derive_instance(ctx: Context, instance: Instance, mode: str, wrt: tuple[int,
         param = instance.function.params[i]
         if not is_inexact(param.type):
             raise NotDifferentiableError(f"argument `{param.name}` is not a real or complex number")
-    if mode == "jvp":
-        return deriver.forward(instance, wrt, _differentiated_results(instance, aux))
+    if mode in ("jvp", "tangent"):
+        return deriver.forward(instance, wrt, _differentiated_results(instance, aux), mode)
     if mode in ("lin", "push"):
         return deriver.linear(instance, mode, wrt, _differentiated_results(instance, aux))
     if mode in ("hoist", "pull"):
@@ -454,14 +458,18 @@ def _without_dots(fn: Function, results: int, moving: int | None) -> Function:
     """Return a tangent with only the first of its result tangents."""
     if moving is None:
         return fn
-    count = results + moving
+    return _with_results(fn, slice(results + moving))
+
+
+def _with_results(fn: Function, which: slice) -> Function:
+    """Return a function with some of its results."""
 
     def each(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         return tuple(
-            replace(s, values=s.values[:count]) if isinstance(s, Return) else map_blocks(s, each) for s in body
+            replace(s, values=s.values[which]) if isinstance(s, Return) else map_blocks(s, each) for s in body
         )
 
-    return replace(fn, body=each(fn.body), results=fn.results[:count])
+    return replace(fn, body=each(fn.body), results=fn.results[which])
 
 
 def _names_of(fn: Function) -> frozenset[str]:
@@ -550,8 +558,8 @@ def _unused(hint: str, made: Sweeps) -> str:
 
 def _doc(instance: Instance, mode: str, wrt: tuple[int, ...]) -> str:
     what = {
-        "jvp": "Value and tangent", "vjp": "Value and adjoint", "pullback": "Adjoint", "grad": "Gradient",
-        "value_and_grad": "Value and gradient", "fwd": "Forward sweep", "bwd": "Adjoint sweep",
+        "jvp": "Value and tangent", "tangent": "Tangent", "vjp": "Value and adjoint", "pullback": "Adjoint",
+        "grad": "Gradient", "value_and_grad": "Value and gradient", "fwd": "Forward sweep", "bwd": "Adjoint sweep",
     }[mode]  # fmt: skip
     assert instance.function is not None
     names = ", ".join(f"`{instance.function.params[i].name}`" for i in wrt)

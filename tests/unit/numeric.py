@@ -152,6 +152,9 @@ class _Work:
         values, dots = given[: len(self.leaves)], given[len(self.leaves) :]
         return self.flat([*self.outputs(values), *self.push(values, dots)])
 
+    def tangent(self, *given):
+        return self.flat(self.push(given[: len(self.leaves)], given[len(self.leaves) :]))
+
     def vjp(self, *given):
         values, bars = given[: len(self.leaves)], given[len(self.leaves) :]
         return self.flat([*self.outputs(values), *self.pull(values, bars)])
