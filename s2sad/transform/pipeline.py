@@ -30,7 +30,10 @@ from s2sad.transform.structure import structured
 from s2sad.transform.tangent import tangent
 from s2sad.transform.tidy import tidy
 
-MODES = ("primal", "jvp", "tangent", "vjp", "pullback", "grad", "value_and_grad", "fwd", "bwd", "lin", "push", "hoist", "pull")
+MODES = (
+    "primal", "jvp", "tangent", "vjp", "pullback", "grad", "value_and_grad", "fwd", "bwd", "lin", "push",
+    "hoist", "pull",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
