@@ -10,7 +10,7 @@ import numpy as np
 
 from s2sad.errors import ArgumentError
 from s2sad.frontend.lowerer import Lowerer
-from s2sad.frontend.transforms import Derivation, close
+from s2sad.frontend.transforms import Closed, Derivation, close
 from s2sad.frontend.values import FuncV, StaticV, StructV, V, Value, type_of
 from s2sad.ir.nodes import Var
 from s2sad.ir.types import Array, Scalar, Static, Struct, Type

@@ -71,15 +71,15 @@ def test_links_between_pages_lead_somewhere():
 
 
 def test_every_page_is_in_the_navigation():
-    navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    navigation = (ROOT / "tools/mkdocs.yml").read_text(encoding="utf-8")
     for page in (ROOT / "docs").glob("*.md"):
-        assert f"{page.name}\n" in navigation, f"{page.name} is not in mkdocs.yml"
+        assert f"{page.name}\n" in navigation, f"{page.name} is not in tools/mkdocs.yml"
 
 
 def test_the_site_is_built_without_a_warning(tmp_path, monkeypatch):
     monkeypatch.setenv("NO_MKDOCS_2_WARNING", "1")  # the theme's advertisement of its successor
     pytest.importorskip("material", reason="mkdocs-material is not installed")
-    words = [sys.executable, "-m", "mkdocs", "build", "--strict", "-f", str(ROOT / "mkdocs.yml"), "-d"]
+    words = [sys.executable, "-m", "mkdocs", "build", "--strict", "-f", str(ROOT / "tools/mkdocs.yml"), "-d"]
     done = subprocess.run([*words, str(tmp_path / "site")], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "site" / "tutorial" / "index.html").exists()
