@@ -13,7 +13,7 @@ from s2sad.analysis.facts import Facts
 from s2sad.analysis.sums import accumulators
 from s2sad.api.nested import context
 from s2sad.api.options import Options, nans_are_checked
-from s2sad.api.written import entered
+from s2sad.api.written import entered, is_defined
 from s2sad.backends.base import Hints, Module
 from s2sad.emit.legal import legalised
 from s2sad.emit.loops import looped
@@ -69,6 +69,8 @@ def derive(
         raise UnsupportedSyntaxError(
             "the derivative of this function cannot be written", _head(fun), f"NumPy says: {error}."
         ) from error
+    if mode == "primal" and is_defined(fun):
+        ctx.parts.setdefault(derived.entry, Function(derived.entry, (), (), ()))
     functions, before = put_together(derived, ctx.parts)
     derived = replace(derived, functions=functions)
     names = Names(_aliases(fun))

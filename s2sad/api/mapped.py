@@ -13,7 +13,7 @@ It is differentiated and printed like any function, so that stacking the calls i
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -88,6 +88,12 @@ def mapped_leaves(trees: tuple[Tree, ...], axes: tuple[Axes, ...]) -> list[tuple
     return found
 
 
+_WHAT = {
+    "grad": "Gradient of ", "value_and_grad": "Value and gradient of ", "jacfwd": "Jacobian of ",
+    "jacrev": "Jacobian of ", "hessian": "Hessian of ",
+}  # fmt: skip
+
+
 class _Writer:
     """Writes the loop for one choice of types."""
 
@@ -120,6 +126,9 @@ class _Writer:
         fun = defined(name, text, {self.label: flat, "np": np})
         made = instantiate(self.ctx, fun, tuple(leaf.type for leaf, _ in self.leaves), self.span)
         assert made.result is not None
+        assert made.function is not None
+        what = _WHAT.get(getattr(self.what.fun, "kind", ""), "")
+        made.function = replace(made.function, doc=f"{what}`{self.label}`, one element of the batch after the other.")
         self.ctx.parts[made.name] = Function(made.name, (), (), ())
         return made, filled(inner.result, iter(leaf_types(made.result)))
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -161,6 +161,10 @@ class _Writer:
             self.ctx, defined(name, text, self.scope), tuple(leaf.type for leaf in self.leaves), self.span
         )
         assert made.result is not None
+        assert made.function is not None
+        each = "argument" if self.what.kind == "jacfwd" else "result"
+        doc = f"Jacobian of `{self.label}`, a sweep for each element of its {each}s."
+        made.function = replace(made.function, doc=doc)
         self.ctx.parts[made.name] = Function(made.name, (), (), ())
         return made
 

@@ -19,6 +19,7 @@ import numpy as np
 from s2sad.api.custom import CustomJVP, CustomVJP, rule_of
 from s2sad.errors import ArgumentError
 
+_MODULE = "s2sad_written"
 _REQUIRED = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
@@ -176,10 +177,15 @@ def _defined(
     return defined(name, f"def {name}({parameters}):\n    {statement}{result}\n", values)
 
 
+def is_defined(fun: Any) -> bool:
+    """Say whether a function's text was written here."""
+    return getattr(fun, "__module__", None) == _MODULE
+
+
 def defined(name: str, text: str, values: dict[str, Any]) -> Callable[..., Any]:
     """Define the function `name` by its text, in which `values` are known, where `inspect` finds it."""
     file = f"<s2sad source of {name} {len(linecache.cache)}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    scope: dict[str, Any] = {"__name__": "s2sad_written", **values}
+    scope: dict[str, Any] = {"__name__": _MODULE, **values}
     exec(compile(text, file, "exec"), scope)
     return scope[name]

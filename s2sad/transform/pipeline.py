@@ -260,7 +260,7 @@ class Deriver:
         whole = _without_dots(whole, len(fn.results), moving)
         if mode == "tangent":
             whole = _with_results(whole, slice(len(fn.results), None))
-        whole = replace(whole, body=(*_private_copies(fn, self.facts), *whole.body), doc=_doc(instance, mode, wrt))
+        whole = replace(whole, body=(*_private_copies(whole, self.facts), *whole.body), doc=_doc(instance, mode, wrt))
         return self._done(name, tidy(whole, self.facts, _names_of(fn)), instance)
 
     def callee_tangent(self, callee: str, on: tuple[bool, ...]) -> str:

@@ -250,3 +250,20 @@ def test_reverse_over_reverse_of_an_array_first_bound_in_a_loop(target):
     np.testing.assert_allclose(s2sad.grad(penalty, target=target)(V), 2.0 * hessian @ slope(V), rtol=1e-12)
     twice = s2sad.jacrev(s2sad.grad(bound_in_a_loop_and_written), target=target)(V)
     np.testing.assert_allclose(twice, hessian, rtol=1e-12)
+
+
+def written_in_place(x):
+    x[0] = x[1] * x[2]
+    x *= 2.0
+    return np.sum(x * x)
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_tangents_that_are_passed_stay_as_they_are(target):
+    tangent, point = np.array([0.1, 0.2, 0.3]), V.copy()
+    first = s2sad.jvp(written_in_place, (point,), (tangent,), target=target)
+    assert s2sad.jvp(written_in_place, (point,), (tangent,), target=target) == first
+    s2sad.hvp(written_in_place, (point,), (tangent,), target=target)
+    s2sad.linearize(written_in_place, point, target=target)[1](tangent)
+    np.testing.assert_array_equal(tangent, [0.1, 0.2, 0.3])
+    np.testing.assert_array_equal(point, V)

@@ -21,7 +21,7 @@ def derivative(kernel: Kernel, target: str = "cpu") -> Callable[..., Any]:
         case "jacfwd":
             return s2sad.jacfwd(kernel.primal, argnums=kernel.wrt, target=target)
         case "covectors":
-            return lambda *args: _covectors(kernel, args[:-1], args[-1], target)
+            return _Covectors(kernel, target)
         case "own loop" if kernel.ours is not None:
             return kernel.ours(target)
         case "batched jacobian":
@@ -29,10 +29,21 @@ def derivative(kernel: Kernel, target: str = "cpu") -> Callable[..., Any]:
     raise ValueError(kernel.derivative)
 
 
-def _covectors(kernel: Kernel, args: tuple[Any, ...], covectors: Any, target: str) -> Any:
-    """Return the rows `covector^T J`, the primal run once."""
-    _, pullback = s2sad.vjp(kernel.primal, *args, target=target)
-    return s2sad.vmap(pullback)(covectors)[0]
+class _Covectors:
+    """The rows `covector^T J` by the first argument, as the cookbook writes them: the primal is run once."""
+
+    def __init__(self, kernel: Kernel, target: str) -> None:
+        self.primal, self.target = kernel.primal, target
+        self.rest: tuple[Any, ...] = ()
+        self.fun: Callable[..., Any] = kernel.primal
+
+    def __call__(self, first: Any, *others: Any) -> Any:
+        *rest, covectors = others
+        if len(rest) != len(self.rest) or any(a is not b for a, b in zip(rest, self.rest, strict=True)):
+            self.rest = tuple(rest)
+            self.fun = lambda x: self.primal(x, *rest)
+        _, pullback = s2sad.vjp(self.fun, first, target=self.target)
+        return s2sad.vmap(pullback)(covectors)[0]
 
 
 def primal_arguments(kernel: Kernel, args: tuple[Any, ...]) -> tuple[Any, ...]:
