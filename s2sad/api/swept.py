@@ -163,7 +163,8 @@ class _Writer:
         assert made.result is not None
         assert made.function is not None
         each = "argument" if self.what.kind == "jacfwd" else "result"
-        doc = f"Jacobian of `{self.label}`, a sweep for each element of its {each}s."
+        inner = "the gradient of " if getattr(self.what.fun, "kind", "") == "grad" else ""
+        doc = f"Jacobian of {inner}`{self.label}`, a sweep for each element of its {each}s."
         made.function = replace(made.function, doc=doc)
         self.ctx.parts[made.name] = Function(made.name, (), (), ())
         return made
