@@ -155,11 +155,19 @@ def _expr(expr: Any) -> Any:
     gathered = _gathered(expr)
     if gathered is not None:
         return gathered
-    if expr.fn is np.reshape and isinstance(expr.args[0].type, Array) and expr.args[0].type.layout != "C":
-        first = Apply(np.ascontiguousarray, (expr.args[0],), expr.args[0].type)
-        expr = Apply(expr.fn, (first, *expr.args[1:]), expr.type, expr.static)  # Numba reshapes nothing else
+    if expr.fn is np.reshape:
+        expr = replace(expr, args=(_reshapable(expr.args[0]), *expr.args[1:]))
     expr = _typed_constants(expr)
     return _helper(expr)
+
+
+def _reshapable(expr: Expr) -> Expr:
+    """Return what has the elements of `expr` in their order, and C order, as Numba reshapes nothing else."""
+    while isinstance(expr, Apply) and expr.fn is np.expand_dims and isinstance(expr.args[0].type, Array):
+        expr = expr.args[0]
+    if not isinstance(expr.type, Array) or expr.type.layout == "C":
+        return expr
+    return Apply(np.ascontiguousarray, (expr,), expr.type)
 
 
 def _with_places(expr: Index) -> Index:

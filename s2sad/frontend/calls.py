@@ -160,7 +160,7 @@ def call_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
         return SPECIAL[np.vectorize](lw, args, kwargs, node)
     if isinstance(fn, functools.partial):
         fixed: list[Value] = [_outside(lw, a, node) for a in fn.args]
-        named = {k: _outside(lw, v, node) for k, v in fn.keywords.items()}
+        named = {name: _outside(lw, value, node, name) for name, value in fn.keywords.items()}
         return call_function(lw, fn.func, [*fixed, *args], {**named, **kwargs}, node)
     if isinstance(fn, type) and hasattr(fn, "_fields"):
         return _build_struct(lw, fn, fn._fields, args, kwargs, node)
@@ -274,10 +274,11 @@ def _rank(value: Value) -> int:
     return len(value.expr.type.dims) if isinstance(value, V) and isinstance(value.expr.type, Array) else 0
 
 
-def _outside(lw: Lowerer, value: Any, node: Any) -> Value:
+def _outside(lw: Lowerer, value: Any, node: Any, name: str = "bound") -> Value:
+    """Return an object that no name of the program means, but another object holds."""
     from s2sad.frontend.expressions import outside_value
 
-    return outside_value(lw, value, "bound", node)
+    return outside_value(lw, value, name, node, lambda: value)
 
 
 def _hashable(fn: Any) -> bool:

@@ -87,6 +87,11 @@ def _batched(helper: Any, *settings: tuple[str, Any]) -> Rewrite:
     return rewrite
 
 
+def _power(call: Apply) -> Expr:
+    helper = helpers.power if rank(call.args[0].type) == 2 else helpers.power_batch
+    return Apply(helper, (*call.args, _number(dict(call.static)["n"])), call.type)
+
+
 def _eigvalsh(call: Apply) -> Expr | None:
     a = call.args[0]
     upper = dict(call.static).get("UPLO") == "U"
@@ -167,7 +172,7 @@ REWRITES: dict[Any, Rewrite] = {
     np.linalg.svdvals: _svdvals,
     np.linalg.cholesky: _batched(helpers.cholesky_batch),
     np.linalg.pinv: _batched(helpers.pinv_batch),
-    np.linalg.matrix_power: _batched(helpers.power_batch, ("n", 1)),
+    np.linalg.matrix_power: _power,
     np.linalg.norm: _norm,
     np.tril: _batched(helpers.tril_batch, ("k", 0)),
     np.triu: _batched(helpers.triu_batch, ("k", 0)),

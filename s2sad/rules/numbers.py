@@ -50,10 +50,7 @@ def angle(z: Any, deg: bool = False) -> Any:
 @expands(math.prod, keywords=("start",), arrays=True)
 def prod_from(items: Any, *, start: Any = 1) -> Any:
     """Return the product of an array or a list of numbers, and of what it starts with."""
-    if isinstance(items, np.ndarray):
-        return np.prod(items) * start
-    else:
-        return math.prod(items) * start
+    return np.prod(np.array(items)) * start
 
 
 @expands(math.fsum, arrays=True)

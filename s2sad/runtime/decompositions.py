@@ -160,11 +160,18 @@ def trace_batch(a: Any, offset: int) -> Any:
     return out
 
 
+def power(a: Any, n: int) -> Any:
+    """Return `np.linalg.matrix_power(a, n)`, which to Numba may be None, as an array of its own."""
+    out = np.empty(a.shape, a.dtype)
+    out[:] = np.linalg.matrix_power(np.ascontiguousarray(a), n)
+    return out
+
+
 def power_batch(a: Any, n: int) -> Any:
     """Return `np.linalg.matrix_power(a, n)` for a three-dimensional array."""
     out = np.empty(a.shape, a.dtype)
     for k in range(a.shape[0]):
-        out[k] = np.linalg.matrix_power(np.ascontiguousarray(a[k]), n)
+        out[k] = power(a[k], n)
     return out
 
 
