@@ -441,6 +441,9 @@ def aug_assign(lw: Lowerer, node: Any) -> None:
             lw.emit(Store(expr, symbol, as_expr(lw, array_of(lw, value, node), node), span))
         case V(expr) if isinstance(expr.type, ListOf) and symbol == "+":
             _extend(lw, expr, value, node)
+        case StructV("dict") if isinstance(value, StructV) and value.kind == "dict" and symbol == "|":
+            for key, item in zip(value.keys, value.items, strict=True):
+                write_item(lw, now, key, item, node)
         case StructV(kind, _, items) if isinstance(value, StructV) and symbol == "+":
             both = (*items, *value.items)
             if kind == "list":

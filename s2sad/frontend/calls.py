@@ -15,7 +15,7 @@ import gast
 import numpy as np
 
 from s2sad.errors import ArgumentError, MissingRuleError
-from s2sad.frontend import records, rows
+from s2sad.frontend import formatted, records, rows
 from s2sad.frontend.arguments import (
     STATIC_NAMES,
     UNKNOWN,
@@ -156,6 +156,8 @@ def call_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
         return special(lw, args, kwargs, node)
     if isinstance(getattr(fn, "__self__", None), logging.Logger):
         return StaticV(None)
+    if isinstance(getattr(fn, "__self__", None), str):
+        return formatted.method(lw, fn, args, kwargs, node)
     if isinstance(fn, np.vectorize):
         return SPECIAL[np.vectorize](lw, args, kwargs, node)
     if isinstance(fn, functools.partial):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from s2sad.frontend.expressions import as_expr, plain_value
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.operators import BOOL, COMPARE, apply, build
 from s2sad.frontend.order import in_order
-from s2sad.frontend.values import FuncV, RangeV, StaticV, StructV, V, Value
+from s2sad.frontend.values import FuncV, RangeV, StaticV, StructV, V, Value, literal
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Const, Expr
 from s2sad.ir.types import Array, ListOf
@@ -73,6 +73,8 @@ def _compare_two(lw: Lowerer, op: str, left: Value, right: Value, node: Any) -> 
             return op == "NotEq"
     if isinstance(left, StructV) and isinstance(right, StructV) and op in ("Eq", "NotEq"):
         return _compare_structs(lw, op, left, right, node)
+    if _is_sequence(left) and _is_sequence(right) and left.kind == right.kind:
+        return _in_dictionary_order(lw, op, left.items, right.items, node)
     numbers = [_number_of(value) for value in (left, right)]
     if None not in numbers:
         return bool(fn(*numbers))
@@ -107,6 +109,29 @@ def _compare_structs(lw: Lowerer, op: str, left: StructV, right: StructV, node: 
         return op == "Eq"
     equal = open_parts[0] if len(open_parts) == 1 else Apply(ops.both, tuple(open_parts), BOOL)
     return equal if op == "Eq" else Apply(operator.not_, (equal,), BOOL)
+
+
+def _is_sequence(value: Value) -> TypeGuard[StructV]:
+    return isinstance(value, StructV) and (value.kind in ("tuple", "list") or hasattr(value.kind, "_fields"))
+
+
+def _in_dictionary_order(
+    lw: Lowerer, op: str, left: tuple[Value, ...], right: tuple[Value, ...], node: Any
+) -> Expr | bool:
+    """Compare two tuples: the first items that differ decide, and where there is none the lengths."""
+    if not left or not right:
+        return bool(COMPARE[op](len(left), len(right)))
+    first = _compare_two(lw, op.removesuffix("E"), left[0], right[0], node)
+    same = _compare_two(lw, "Eq", left[0], right[0], node)
+    if isinstance(first, bool) and isinstance(same, bool):
+        return _in_dictionary_order(lw, op, left[1:], right[1:], node) if same else first
+    rest = _in_dictionary_order(lw, op, left[1:], right[1:], node)
+    within = Apply(ops.both, (_as_test(same), _as_test(rest)), BOOL)
+    return Apply(ops.either, (_as_test(first), within), BOOL)
+
+
+def _as_test(found: Expr | bool) -> Expr:
+    return literal(found) if isinstance(found, bool) else found
 
 
 def _membership(lw: Lowerer, op: str, left: Value, right: Value, node: Any) -> Expr | bool:

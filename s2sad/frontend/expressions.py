@@ -186,6 +186,9 @@ def _bin_op(lw: Lowerer, node: Any) -> Value:
     match left, right:
         case StructV(kind, _, xs), StructV(other, _, ys) if fn is operator.add and kind == other:
             return StructV(kind, tuple(range(len(xs) + len(ys))), (*xs, *ys))
+        case StructV("dict"), StructV("dict") if fn is operator.or_:
+            both = dict(zip(left.keys, left.items, strict=True)) | dict(zip(right.keys, right.items, strict=True))
+            return StructV("dict", tuple(both), tuple(both.values()))
         case (StructV("list") | V() as a, StructV("list") | V() as b) if fn is operator.add and _are_lists(a, b):
             return _joined(lw, (a, b), node)
         case StructV("list" | "tuple", _, _), V(count) if fn is operator.mul and _is_count(count):

@@ -69,6 +69,21 @@ def percent(lw: Lowerer, text: str, value: Value, node: Any) -> Value:
         return lw.fail(node, f"this text cannot be formatted: {error}")
 
 
+def method(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    """Call a method of a known text: `"{:.2f}".format(x)`, `name.upper()`."""
+    from s2sad.frontend.arguments import UNKNOWN, known_value
+    from s2sad.frontend.expressions import outside_value
+
+    known, named = [known_value(arg) for arg in args], {name: known_value(value) for name, value in kwargs.items()}
+    if any(part is UNKNOWN for part in [*known, *named.values()]):
+        parts = (StaticV(fn.__self__), *args, *kwargs.values())
+        return StructV(_KIND, tuple(range(len(parts))), parts)
+    try:
+        return outside_value(lw, fn(*known, **named), fn.__name__, node)
+    except (TypeError, ValueError, LookupError) as error:
+        return lw.fail(node, f"`{fn.__name__}` of this text fails: {error}")
+
+
 def joined(left: Value, right: Value) -> Value:
     """Return `left + right`, one of which is not known."""
     return of_parts([part for side in (left, right) for part in (side.items if isinstance(side, StructV) else (side,))])

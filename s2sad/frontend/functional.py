@@ -14,7 +14,7 @@ import gast
 import numpy as np
 
 from s2sad.frontend.lowerer import Lowerer
-from s2sad.frontend.values import IterV, RangeV, RowsV, StaticV, StructV, V, Value, const
+from s2sad.frontend.values import IterV, RangeV, RowsV, StaticV, StructV, V, Value, const, keys_of
 
 
 def lower_map(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
@@ -105,23 +105,29 @@ def lower_sorted(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node:
     from s2sad.frontend.arguments import known_value
     from s2sad.frontend.calls import call_function
     from s2sad.frontend.displays import array_of
-    from s2sad.frontend.expressions import plain_value
 
     backwards = known_value(kwargs.get("reverse", const(False)))
     if len(args) != 1 or kwargs.keys() - {"reverse", "key"} or not isinstance(backwards, bool):
         return lw.fail(node, "`sorted` takes items, a key, and a `reverse` that is known at transform time")
     key = kwargs.get("key", StaticV(None))
-    if key != StaticV(None) or isinstance(args[0], RowsV):
-        return _sorted_by(lw, args[0], key, backwards, node)
-    if isinstance(args[0], StructV) and args[0].kind == "dict":
-        keys = tuple(plain_value(lw, key, "key", node) for key in args[0].keys)
-        return _sorted_now(lw, StructV("list", tuple(range(len(keys))), keys), backwards, node)
-    if isinstance(args[0], StructV) and any(isinstance(item, StructV | StaticV) for item in args[0].items):
-        return _sorted_now(lw, args[0], backwards, node)
-    ordered = call_function(lw, np.sort, [array_of(lw, args[0], node)], {}, node)
+    named = isinstance(args[0], StructV) and args[0].kind == "dict"
+    items = keys_of(args[0]) if isinstance(args[0], StructV) and named else args[0]
+    if key != StaticV(None) or isinstance(items, RowsV):
+        return _sorted_by(lw, items, key, backwards, node)
+    if isinstance(items, StructV) and (named or any(isinstance(item, StructV | StaticV) for item in items.items)):
+        return _sorted_now(lw, items, backwards, node)
+    ordered = call_function(lw, np.sort, [array_of(lw, items, node)], {}, node)
     if not backwards:
         return ordered
     return call_function(lw, np.flip, [ordered], {}, node)
+
+
+def _are_texts(items: Value) -> bool:
+    """Say whether these are known texts, or known tuples that hold some."""
+    from s2sad.frontend.arguments import UNKNOWN, known_value
+
+    known = [known_value(item) for item in items.items] if isinstance(items, StructV) else []
+    return not any(item is UNKNOWN for item in known) and not all(isinstance(item, int | float) for item in known)
 
 
 def _sorted_now(lw: Lowerer, items: StructV, backwards: bool, node: Any) -> Value:
@@ -170,11 +176,16 @@ def _sorted_by(lw: Lowerer, items: Value, key: Value, backwards: bool, node: Any
 
 
 def lower_extreme_by_key(lw: Lowerer, sign: str, args: list[Value], key: Value, node: Any) -> Value:
-    """`max(items, key=f)`: a loop that keeps the best so far."""
+    """`max(items, key=f)`, and without a key of tuples: a loop that keeps the best so far."""
     from s2sad.frontend.statements import lower_block
 
     items: Value = args[0] if len(args) == 1 else StructV("list", tuple(range(len(args))), tuple(args))
+    items = keys_of(items) if isinstance(items, StructV) and items.kind == "dict" else items
+    if key != StaticV(None) and _are_texts(items):
+        return lw.fail(node, "which of several texts is chosen is known only when the function runs",
+                       "Compare the values themselves, `max(d.values())`, or choose among numbers.")  # fmt: skip
     given, judge = _named(lw, [items, key])
+    judge = "" if key == StaticV(None) else judge
     best, best_key, item, found = (lw.fresh(word) for word in ("best", "best_key", "item", "key"))
     text = (
         f"{best} = {given}[0]\n{best_key} = {judge}({best})\n"

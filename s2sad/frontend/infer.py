@@ -382,6 +382,8 @@ def _merge(results: list[tuple[Any, dict[int, Dim]]], known: bool = True) -> Typ
         raise InferenceError("functions with several results are unpacked, not nested")
     if not isinstance(first, np.ndarray):
         return Scalar(_scalar_name(first), not isinstance(first, np.generic))
+    if first.dtype.kind not in "biufc":
+        raise InferenceError(f"an array of {first.dtype} holds no numbers; keep texts in a tuple or a list")
     if first.ndim == 0:
         return Scalar(first.dtype.name)
     dims: list[Dim] = []

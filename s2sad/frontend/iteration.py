@@ -19,7 +19,20 @@ from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.matrices import lowered_row
 from s2sad.frontend.operators import build
 from s2sad.frontend.optional import KindFound
-from s2sad.frontend.values import IterV, RangeV, RowsV, Scope, StaticV, StructV, V, Value, const, leaves_of, literal
+from s2sad.frontend.values import (
+    IterV,
+    RangeV,
+    RowsV,
+    Scope,
+    StaticV,
+    StructV,
+    V,
+    Value,
+    const,
+    keys_of,
+    leaves_of,
+    literal,
+)
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Assign, Const, Expr, For, If, Var
 from s2sad.ir.types import Array, ListOf, Scalar, Struct, is_inexact
@@ -80,8 +93,8 @@ def _known_range(iterable: Value) -> range | None:
 def static_items(lw: Lowerer, iterable: Value) -> list[Value] | None:
     """Return the items of an iterable whose structure is known, or None."""
     match iterable:
-        case StructV("dict", keys, _):
-            return [StaticV(k) if not isinstance(k, int) else const(k) for k in keys]
+        case StructV("dict"):
+            return list(keys_of(iterable).items)
         case StructV(_, _, items):
             return list(items)
         case IterV("reversed", (part,)):

@@ -11,11 +11,12 @@ import numpy as np
 
 from s2sad.errors import ArgumentError
 from s2sad.frontend import growing, rows
+from s2sad.frontend.arguments import UNKNOWN, known_value
 from s2sad.frontend.containers import current, identified, rewrite, scopes, write_item
 from s2sad.frontend.expressions import append_all, as_expr, list_of, outside_value
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.operators import apply, build
-from s2sad.frontend.values import MethodV, RowsV, StaticV, StructV, V, Value, ZeroV, literal
+from s2sad.frontend.values import MethodV, RowsV, StaticV, StructV, V, Value, ZeroV, keys_of, literal
 from s2sad.ir import ops
 from s2sad.ir.nodes import Append, Apply, Assign, Index, Slice, Store, Var
 from s2sad.ir.types import Array, ListOf, Scalar, is_complex
@@ -130,15 +131,16 @@ def _struct_method(
 ) -> Value:
     match name:
         case "items" if owner.kind == "dict":
-            pairs = [StructV("tuple", (0, 1), (StaticV(k), v)) for k, v in zip(owner.keys, owner.items, strict=True)]
+            keys = keys_of(owner).items
+            pairs = [StructV("tuple", (0, 1), pair) for pair in zip(keys, owner.items, strict=True)]
             return StructV("list", tuple(range(len(pairs))), tuple(pairs))
         case "keys" if owner.kind == "dict":
-            return StructV("list", tuple(range(len(owner.keys))), tuple(StaticV(k) for k in owner.keys))
+            return keys_of(owner)
         case "values" if owner.kind == "dict":
             return StructV("list", tuple(range(len(owner.items))), owner.items)
-        case "get" if owner.kind == "dict" and isinstance(args[0], StaticV):
-            if args[0].value in owner.keys:
-                return owner.items[owner.keys.index(args[0].value)]
+        case "get" if owner.kind == "dict" and (key := known_value(args[0])) is not UNKNOWN:
+            if key in owner.keys:
+                return owner.items[owner.keys.index(key)]
             return args[1] if len(args) > 1 else StaticV(None)
         case "copy" if owner.kind in ("dict", "list"):
             return replace(owner, cell=None)
@@ -389,7 +391,6 @@ def converted(lw: Lowerer, owner: V, named: dict[str, Value], copies: bool, node
 
     `copies` is what leaving `copy=` out means: True for `astype` and `np.array`, False for `np.asarray`.
     """
-    from s2sad.frontend.arguments import UNKNOWN, known_value
     from s2sad.frontend.calls import call_function
 
     for word in named:

@@ -71,7 +71,18 @@ def _changes(ctx: Context, since: list[Stmt], expr: Expr) -> bool:
     every = list(statements(tuple(s for s in since if hasattr(s, "span"))))
     if any(used & set(bound(stmt)) for stmt in every):
         return True
-    return _reads_elements(expr) and any(_writes(ctx, stmt) for stmt in every)
+    own = _made_in(every)
+    return _reads_elements(expr) and any(_writes(ctx, stmt, own) for stmt in every)
+
+
+def _made_in(body: list[Stmt]) -> set[str]:
+    """Return the names that only ever mean arrays and lists made in these statements."""
+    made: set[str] = set()
+    other: set[str] = set()
+    for stmt in body:
+        fresh = isinstance(stmt, Assign) and view_base(stmt.value) is None and not isinstance(stmt.value, Var)
+        (made if fresh else other).update(bound(stmt))
+    return made - other
 
 
 def _reads_elements(expr: Expr) -> bool:
@@ -80,11 +91,20 @@ def _reads_elements(expr: Expr) -> bool:
     return any(isinstance(p, Var) and isinstance(p.type, Array | ListOf) for p in subexpressions(expr))
 
 
-def _writes(ctx: Context, stmt: Stmt) -> bool:
+def _is_own(place: Expr, own: set[str]) -> bool:
+    """Say whether a place lies in an array of these names; what a list holds may be anybody's."""
+    root = root_of(place)
+    return root is not None and root.name in own and isinstance(root.type, Array)
+
+
+def _writes(ctx: Context, stmt: Stmt, own: set[str]) -> bool:
+    """Say whether a statement may write into anything but what is the block's own."""
     match stmt:
         case Store(place):
-            return isinstance(place.type, Array) or not isinstance(place, Var)
-        case Append() | Swap():
+            return not _is_own(place, own) and (isinstance(place.type, Array) or not isinstance(place, Var))
+        case Append(items):
+            return items.name not in own
+        case Swap():
             return True
         case CallStmt(_, callee) if stmt.fn is None:
             return callee_writes(ctx, callee)
@@ -97,15 +117,11 @@ def callee_writes(ctx: Context, name: str, within: frozenset[str] = frozenset())
     fn = next((i.function for i in ctx.instances.values() if i.name == name), None)
     if fn is None:
         return name not in within
-    own: set[str] = set()
-    for stmt in statements(fn.body):
-        if isinstance(stmt, Assign) and view_base(stmt.value) is None and not isinstance(stmt.value, Var):
-            own.add(stmt.target.name)
+    own = _made_in(list(statements(fn.body)))
     for stmt in statements(fn.body):
         match stmt:
             case Store(place) if isinstance(place.type, Array) or not isinstance(place, Var):
-                root = root_of(place)
-                if root is None or root.name not in own:
+                if not _is_own(place, own):
                     return True
             case Append(items) if items.name not in own:
                 return True

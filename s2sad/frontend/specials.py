@@ -42,7 +42,7 @@ from s2sad.frontend.functional import (
 )
 from s2sad.frontend.iteration import emit_loop, indexable, known_items, static_items
 from s2sad.frontend.lowerer import Lowerer
-from s2sad.frontend.methods import replaced
+from s2sad.frontend.methods import attribute, replaced
 from s2sad.frontend.operators import apply, build
 from s2sad.frontend.values import Cell, IterV, RangeV, RowsV, StaticV, StructV, V, Value, const, literal
 from s2sad.ir import ops
@@ -168,8 +168,9 @@ def _sum(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) ->
 
 def _extreme(scalar: Any, whole: Any) -> Any:
     def lower(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+        sign = ">" if scalar is builtins.max else "<"
         if kwargs.keys() == {"key"}:
-            return lower_extreme_by_key(lw, ">" if scalar is builtins.max else "<", args, kwargs["key"], node)
+            return lower_extreme_by_key(lw, sign, args, kwargs["key"], node)
         if kwargs:
             return lw.fail(node, f"`{scalar.__name__}` with `default` is not supported", "Test the length first.")
         if len(args) == 1:
@@ -180,6 +181,8 @@ def _extreme(scalar: Any, whole: Any) -> Any:
                     value = call_function(lw, np.array, [value], {}, node)
                 return call_function(lw, whole, [value], {}, node)
             args = items
+        if any(isinstance(item, StructV) for item in args):
+            return lower_extreme_by_key(lw, sign, args, StaticV(None), node)
         result = args[0]
         for other in args[1:]:
             result = apply(lw, scalar, (as_expr(lw, result, node), as_expr(lw, other, node)), {}, node)
@@ -189,13 +192,26 @@ def _extreme(scalar: Any, whole: Any) -> Any:
 
 
 def _hasattr(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
-    """A module, class or other object known beforehand has an attribute or has not."""
+    """A module, class or other object known beforehand has an attribute or has not, and so has a record."""
     match args:
         case [StaticV(obj), StaticV(str() as name)]:
             return StaticV(hasattr(obj, name))
+        case [StructV(kind, keys, _), StaticV(str() as name)] if isinstance(kind, type):
+            return StaticV(name in keys or hasattr(kind, name))
         case _:
             return lw.fail(node, "`hasattr` of what is computed is not known when the derivative is written",
                            "Ask `isinstance`, or pass a flag.")  # fmt: skip
+
+
+def _getattr(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    """`getattr(o, "k")` is `o.k`."""
+    name = known_value(args[1])
+    if not isinstance(name, str):
+        return lw.fail(node, "which attribute `getattr` reads is not known when the derivative is written",
+                       "Loop over the names themselves: `for name in (\"a\", \"b\"): getattr(o, name)`.")  # fmt: skip
+    if len(args) == 3 and known_value(_hasattr(lw, args[:2], {}, node)) is False:
+        return args[2]
+    return attribute(lw, args[0], name, node)
 
 
 def _isinstance(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
@@ -464,6 +480,7 @@ SPECIAL: dict[Any, Any] = {
     builtins.min: _extreme(builtins.min, np.min),
     builtins.isinstance: _isinstance,
     builtins.hasattr: _hasattr,
+    builtins.getattr: _getattr,
     builtins.str: formatted.string,
     builtins.tuple: _container("tuple"),
     builtins.list: _container("list"),

@@ -280,6 +280,18 @@ def const(value: Any) -> V:
     return V(literal(value))
 
 
+def key_value(key: Any) -> Value:
+    """Return a key of a dict as the value that an iteration over the dict gives."""
+    if isinstance(key, tuple) and not hasattr(key, "_fields"):
+        return StructV("tuple", tuple(range(len(key))), tuple(key_value(part) for part in key))
+    return const(key) if isinstance(key, int | float) else StaticV(key)
+
+
+def keys_of(given: StructV) -> StructV:
+    """Return the list of the keys of a dict."""
+    return StructV("list", tuple(range(len(given.keys))), tuple(key_value(key) for key in given.keys))
+
+
 def literal(value: Any) -> Const:
     """Return a literal expression of a Python or NumPy number."""
     import numpy as np

@@ -22,6 +22,15 @@ from s2sad.ir.nodes import Assign, CallStmt, Expr, Function, Stmt, Swap, Var
 from s2sad.ir.types import Array, ListOf
 from s2sad.ir.walk import bound, map_blocks, map_exprs, names_in, statements, subexpressions, substitute
 from s2sad.transform.naming import Namer
+from s2sad.transform.webs import renamed
+
+
+def bound_apart(fn: Function) -> Function:
+    """Return `fn` with another name for what an array parameter is bound to, wherever it no longer is the caller's."""
+    again = {name for stmt in statements(fn.body) for name in bound(stmt)}
+    if not any(p.name in again and isinstance(p.type, Array | ListOf) for p in fn.params):
+        return fn
+    return renamed(fn, Namer(names_in(fn.body) | {p.name for p in fn.params}))
 
 
 def parameters_kept(fn: Function, wrt: tuple[int, ...], facts: Facts) -> Function:
@@ -40,9 +49,10 @@ def parameters_kept(fn: Function, wrt: tuple[int, ...], facts: Facts) -> Functio
     for param in moved:
         written = fn.params.index(param) in facts.writes(fn.name)
         if written or isinstance(param.type, ListOf):
+            place = next(stmt.span for stmt in statements(fn.body) if param.name in bound(stmt))
             raise NotDifferentiableError(
-                f"`{param.name}` of `{fn.name}` is written in place and bound to something else as well",
-                fn.span, "Work on a copy under another name.",
+                f"`{param.name}` of `{fn.name}` is written in place, and here is bound to something else on some paths",
+                place, f"Give what it is bound to a name of its own, as in `own = {param.name}.copy()`.",
             )  # fmt: skip
         names[param.name] = namer.fresh(f"{param.name}_now")
         copied = build(np.copy, Var(param.name, param.type))

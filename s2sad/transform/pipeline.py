@@ -20,7 +20,7 @@ from s2sad.ir.types import Array, ListOf, Scalar, Static, Struct, Type, is_inexa
 from s2sad.ir.walk import bound, exprs_of, map_blocks, reads, root_of, statements, subexpressions
 from s2sad.transform.adjoint import Sweeps, placeholder, sweeps
 from s2sad.transform.decisions import Decisions
-from s2sad.transform.entry import parameters_kept
+from s2sad.transform.entry import bound_apart, parameters_kept
 from s2sad.transform.inlined import inlined
 from s2sad.transform.linear import split
 from s2sad.transform.naming import Namer
@@ -58,7 +58,7 @@ class Deriver:
     def __init__(self, ctx: Context) -> None:
         """Work on the functions of `ctx`."""
         self.ctx = ctx
-        self.functions: dict[str, Function] = dict(ctx.functions())
+        self.functions: dict[str, Function] = {name: bound_apart(fn) for name, fn in ctx.functions().items()}
         self.rules: dict[str, Instance] = {i.name: i for i in ctx.instances.values() if i.rule is not None}
         self.facts = Facts(self.functions, frozenset(self.rules))
         self.adjoints: dict[Any, str] = {}
@@ -171,7 +171,8 @@ class Deriver:
     def _adopt(self) -> None:
         """Take in the functions that a rule's lowering has added to the program."""
         for name, fn in self.ctx.functions().items():
-            self.functions.setdefault(name, fn)
+            if name not in self.functions:
+                self.functions[name] = bound_apart(fn)
         self.rules.update({i.name: i for i in self.ctx.instances.values() if i.rule is not None})
         self.facts.opaque = frozenset(self.rules)
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from numba import prange
 
+import s2sad
 from tests.differences import assert_derivatives
 
 X = np.array([0.5, 0.9, 1.1, 0.3])
@@ -154,11 +155,110 @@ def lists_among_arrays(x):
     return np.stack([x, np.zeros(4, dtype=int)]).sum() + np.concatenate([x, [1, 2]]).sum() + np.hstack([x, 1]).sum()
 
 
+def weighted(a, b, scale=2.0):
+    return np.sum(a * b) * scale
+
+
+WEIGHTS = np.array([1.2, 0.4, 0.9, 0.8])
+BY_NAME = functools.partial(weighted, b=WEIGHTS)
+BY_PLACE = functools.partial(weighted, WEIGHTS)
+
+
+def partials_that_hold_arrays(x):
+    return BY_NAME(x) * BY_PLACE(x * x, scale=x[0])
+
+
+def largest_of_a_grid(x):
+    both = x.reshape(2, 1, 2) * x.reshape(1, 2, 2)
+    return both.max()
+
+
+def powers_of_a_matrix(x):
+    t = np.eye(4)
+    t[:3, 3] = x[1:]
+    return (np.linalg.matrix_power(t.T, 3) @ np.linalg.matrix_power(t, 2))[:3, 3].sum()
+
+
+def products_of_lists(x):
+    return math.prod([v + 1 for v in x]) + math.prod([v for v in x], start=x[0]) + math.prod([x[0], x[1]], start=2)
+
+
+def texts_in_order(x):
+    d = {"b": x[0], "a": x[1]}
+    s = 0.0
+    for k in sorted(d):
+        s = s * 1.1 + d[k]
+    pairs = sorted([("b", 2), ("a", 3)], reverse=True)
+    return s * (2 if sorted(["c", "b"])[0] == "b" else 3) + pairs[0][1] * x[2]
+
+
+class Spring:
+    def __init__(self, x):
+        self.k = x[0]
+        self.c = x[1]
+
+
+def attributes_by_name(x):
+    o = Spring(x)
+    total = sum(getattr(o, name) * (i + 1) for i, name in enumerate("{},{}".format("c", "k").split(",")))
+    return total * getattr(o, "k") + getattr(o, "m", x[2]) * hasattr(o, "c")
+
+
+def keys_that_are_pairs(x):
+    edges = {(0, 1): 2.0, (1, 2): 3.0}
+    s = sum(w * x[i] for (i, j), w in edges.items())
+    for (i, j), w in edges.items():
+        s += w * x[i] * x[j]
+    for i, j in edges:
+        s += edges[i, j] * x[j]
+    return s
+
+
+def joined_dicts(x):
+    d = {"a": x[0]}
+    same = d
+    d |= {"b": x[1]}
+    return same["b"] * (d | {"a": x[2]})["a"] * d["a"]
+
+
+def tuples_in_dictionary_order(x):
+    s = 2.0 if (2, 1) < (1, 5) else 3.0
+    if (x[0], x[1]) < (x[0], x[2]):
+        s += x[0]
+    if (x[0], 1) >= (x[3], 0):
+        s += x[1]
+    least = min((x[0], x[1]), (x[3], x[2]))
+    return s * least[0] * max([(1, x[0]), (1, x[1])])[1]
+
+
+def items_times_sums(x):
+    u = x.copy()
+    u[0] *= sum(2.0 * e for e in x)
+    u[1] += sum([e * e for e in x])
+    u[2] -= sum(e for e in u if e > 1.0)
+    return np.sum(u * u)
+
+
+def own_name(p):
+    p[1] = p[0] * 3
+    q = p
+    p = p * 2
+    p[0] = q[1]
+    return np.sum(p * p)
+
+
+def parameters_bound_again(x):
+    u = x.copy()
+    return own_name(u) + u[1] * x[2]
+
+
 PROGRAMS = [
     two_buffers, three_assignments, pieces, sums_and_sorted, largest_by_key, parallel_range, products_and_pairs,
     unpacked_displays, messages, keys_that_are_tuples, shifted_history, slices_of_lists, folds, from_a_generator,
     product_in_place, grown_by_append, integer_functions, mixed_displays, a_series, integer_products,
-    lists_among_arrays,
+    lists_among_arrays, partials_that_hold_arrays, largest_of_a_grid, powers_of_a_matrix, products_of_lists,
+    texts_in_order, attributes_by_name, keys_that_are_pairs, joined_dicts, tuples_in_dictionary_order,
+    items_times_sums, parameters_bound_again,
 ]  # fmt: skip
 
 
@@ -166,3 +266,33 @@ PROGRAMS = [
 @pytest.mark.parametrize("fun", PROGRAMS)
 def test_value_tangent_and_gradient(fun, target):
     assert_derivatives(fun, X, target)
+
+
+def changed_on_a_path(p):
+    if p[0] > 0:
+        p = p * 2
+    p[0] = 1.0
+    return np.sum(p * p)
+
+
+def largest_text(x):
+    d = {"a": x[0], "b": x[1]}
+    return d[max(d, key=d.get)]
+
+
+def array_of_texts(x):
+    return x[0] * len(np.array([(1, "a"), (2, "b")]))
+
+
+@pytest.mark.parametrize(
+    ("fun", "line", "reason"),
+    [
+        (lambda x: changed_on_a_path(x), "p = p * 2", "bound to something else on some paths"),
+        (largest_text, "max(d, key=d.get)", "known only when the function runs"),
+        (array_of_texts, 'np.array([(1, "a"), (2, "b")])', "holds no numbers"),
+    ],
+)
+def test_what_is_refused_names_the_line_and_the_reason(fun, line, reason):
+    with pytest.raises(s2sad.S2SADError, match=reason) as caught:
+        s2sad.grad(fun, target="python")(X)
+    assert line in str(caught.value)
