@@ -15,18 +15,44 @@ def lower_try(lw: Lowerer, node: Any) -> bool:
     """Lower a `try` whose handlers catch only raises that are written in its own body."""
     from s2sad.frontend.statements import lower_block
 
+    return lower_block(lw, _written_out(lw, node))
+
+
+def _written_out(lw: Lowerer, node: Any) -> list[Any]:
+    """Return the statements that a `try` is, each handler where it is raised for."""
     if node.finalbody and any(isinstance(n, gast.Return | gast.Break | gast.Continue)
                               for s in node.body for n in gast.walk(s)):  # fmt: skip
         lw.fail(node, "`finally` after a jump out of `try` is not supported", "Write the steps in order.")
     handlers = [(_classes(lw, h), h) for h in node.handlers]
     caught: set[int] = set()
-    body = _inline(lw, _tail_form(lw, [*node.body], node.orelse), handlers, caught)
+    body = _inline(lw, _tail_form(lw, _without_tries(lw, node.body), _without_tries(lw, node.orelse)), handlers, caught)
     for _, handler in handlers:
         if id(handler) not in caught:
             lw.fail(handler, "this handler catches an exception that is not raised in the `try` body itself",
                     "An exception that a calculation raises by itself cannot be differentiated around.\n"
                     "Test for the condition with `if` instead.")  # fmt: skip
-    return lower_block(lw, [*body, *node.finalbody])
+    return [*body, *node.finalbody]
+
+
+def _without_tries(lw: Lowerer, nodes: list[Any]) -> list[Any]:
+    """Return statements in which every `try` is written out: what leaves it is raised in the `try` around it."""
+    result: list[Any] = []
+    for node in nodes:
+        if isinstance(node, gast.Try):
+            made = _written_out(lw, node)
+            if node.finalbody and _has_raise(made):
+                lw.fail(node, "what leaves a `try` with `finally` inside another `try` is not supported",
+                        "Write the steps of `finally` before each `raise`.")  # fmt: skip
+            result.extend(made)
+        elif isinstance(node, gast.If | gast.For | gast.While | gast.With):
+            node = copy.copy(node)
+            node.body = _without_tries(lw, node.body)
+            if not isinstance(node, gast.With):
+                node.orelse = _without_tries(lw, node.orelse)
+            result.append(node)
+        else:
+            result.append(node)
+    return result
 
 
 def _classes(lw: Lowerer, handler: Any) -> tuple[type[BaseException], ...]:
@@ -67,9 +93,10 @@ def _tail_form(lw: Lowerer, nodes: list[Any], rest: list[Any]) -> list[Any]:
             return [*nodes[:position], branch]
         if isinstance(node, gast.Raise):
             return nodes[: position + 1]
-        if isinstance(node, gast.For | gast.While | gast.With | gast.Try) and _has_raise([node]):
-            lw.fail(node, "a `raise` inside a loop inside a `try` is not supported",
-                    "Leave the loop with `break` and a flag, and raise after it.")  # fmt: skip
+        if isinstance(node, gast.For | gast.While | gast.With) and _has_raise([node]):
+            kind = "`with`" if isinstance(node, gast.With) else "loop"
+            lw.fail(node, f"a `raise` inside a {kind} inside a `try` is not supported",
+                    f"Set a flag there, and raise after the {kind}.")  # fmt: skip
         if isinstance(node, gast.Return | gast.Break | gast.Continue):
             return nodes[: position + 1]
     return [*nodes, *rest]

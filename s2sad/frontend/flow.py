@@ -188,7 +188,7 @@ def lower_continue(lw: Lowerer, node: Any) -> bool:
 
 def _scope(lw: Lowerer, node: Any, word: str) -> Scope:
     scope = lw.loops[-1]
-    if scope.unrolled:
-        lw.fail(node, f"`{word}` inside a loop over a tuple, list or dict of arrays is not supported",
-                "Such a loop is written out item by item; stack the items into one array.")  # fmt: skip
+    if scope.unrolled and not (scope.once and word == "break"):
+        lw.fail(node, f"`{word}` in a `with` inside a loop that is written out item by item is not supported",
+                "Put what follows it in the `else` of an `if`.")  # fmt: skip
     return scope

@@ -15,6 +15,7 @@ from s2sad.frontend.continued import without_continue
 from s2sad.frontend.expressions import as_expr, lower_expr, lower_test
 from s2sad.frontend.indexing import lower_index
 from s2sad.frontend.infer import InferenceError, infer
+from s2sad.frontend.joins import joined_env
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.matrices import lowered_row
 from s2sad.frontend.operators import build
@@ -34,7 +35,7 @@ from s2sad.frontend.values import (
     literal,
 )
 from s2sad.ir import ops
-from s2sad.ir.nodes import Apply, Assign, Const, Expr, For, If, Var
+from s2sad.ir.nodes import Apply, Assign, Break, Const, Expr, For, If, Var
 from s2sad.ir.types import Array, ListOf, Scalar, Struct, is_inexact
 
 INT = Scalar("int64", weak=True)
@@ -136,6 +137,36 @@ def _first_items(lw: Lowerer, part: Value, count: int) -> list[Value]:
 
 
 def _unrolled(lw: Lowerer, node: Any, items: list[Value], iterable: Value | None = None) -> bool:
+    """Write a loop out item by item; with a `break` in it, inside a loop that runs once and can be left."""
+    if not _breaks(node.body):
+        return _items_in_turn(lw, node, items, iterable, Scope(None, unrolled=True))
+    scope = Scope(None, unrolled=True, once=True)
+    outer, lw.block = lw.block, []
+    try:
+        jumps = _items_in_turn(lw, node, items, iterable, scope)
+    finally:
+        block, lw.block = lw.block, outer
+    ends = scope.breaks if jumps else [lw.env, *scope.breaks]
+    if jumps and len(ends) == 1 and isinstance(block[-1], Break):  # where it breaks is known
+        block.pop()
+        lw.block.extend(block)
+    else:
+        span = lw.span(node)
+        lw.emit(For(Var(lw.fresh("once"), INT), literal(0), literal(1), literal(1), tuple(block), span))
+    lw.env = joined_env(lw, ends, ends[0]) if ends else lw.env
+    return not ends
+
+
+def _breaks(body: list[Any]) -> bool:
+    """Say whether these statements leave the loop that they are the body of."""
+    for stmt in body:
+        inner = stmt.orelse if isinstance(stmt, gast.For | gast.While) else gast.iter_child_nodes(stmt)
+        if isinstance(stmt, gast.Break) or _breaks([part for part in inner if isinstance(part, gast.AST)]):
+            return True
+    return False
+
+
+def _items_in_turn(lw: Lowerer, node: Any, items: list[Value], iterable: Value | None, scope: Scope) -> bool:
     from s2sad.frontend.assignments import assign_target
     from s2sad.frontend.statements import lower_block
 
@@ -144,7 +175,7 @@ def _unrolled(lw: Lowerer, node: Any, items: list[Value], iterable: Value | None
     watched = [(c, c.cell.writes) for c in _containers(iterable) if c.cell is not None] if iterable is not None else []
     for place, first in enumerate(items):
         item = _live_item(lw, iterable, watched, place, first, node) if watched else first
-        lw.loops.append(Scope(None, unrolled=True))
+        lw.loops.append(scope)
         lw.depth += 1
         if isinstance(node.target, gast.Name) and isinstance(item, V) and isinstance(item.expr, Const) and not assigned:
             lw.env[node.target.id] = item

@@ -173,6 +173,8 @@ class Scope:
     continues: list[dict[str, Value]] = field(default_factory=list[Any])
     flag: str | None = None
     unrolled: bool = False
+    once: bool = False
+    """It is written out inside a loop that runs once, which `break` leaves."""
 
 
 Value = V | StructV | RowsV | StaticV | FuncV | RangeV | IterV | SliceV | MethodV | BarV | ZeroV | Poison
