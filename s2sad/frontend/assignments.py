@@ -13,12 +13,13 @@ import numpy as np
 from s2sad.errors import AliasError
 from s2sad.frontend import growing, optional, rows, texts
 from s2sad.frontend.arguments import UNKNOWN, known_value
-from s2sad.frontend.containers import current, holds, is_mutable, is_open, may_be_written, write_item
+from s2sad.frontend.containers import holds, is_mutable, is_open, may_be_written, write_item
 from s2sad.frontend.displays import array_of, operands
 from s2sad.frontend.exchange import exchanged_names, is_read_behind
 from s2sad.frontend.expressions import append_all, as_expr, list_of, lower_expr
 from s2sad.frontend.indexing import expand_index, lower_index
 from s2sad.frontend.iterators import check_used_once
+from s2sad.frontend.knownlists import extend
 from s2sad.frontend.lowerer import Contribution, Lowerer
 from s2sad.frontend.operators import BINARY, BY_SYMBOL, SYMBOLS, apply, build
 from s2sad.frontend.order import settled
@@ -444,11 +445,10 @@ def aug_assign(lw: Lowerer, node: Any) -> None:
         case StructV("dict") if isinstance(value, StructV) and value.kind == "dict" and symbol == "|":
             for key, item in zip(value.keys, value.items, strict=True):
                 write_item(lw, now, key, item, node)
+        case StructV("list") if symbol == "+" and not (isinstance(value, V) and isinstance(value.expr.type, Array)):
+            extend(lw, now, value, node)
         case StructV(kind, _, items) if isinstance(value, StructV) and symbol == "+":
             both = (*items, *value.items)
-            if kind == "list":
-                _extend_known(lw, now, value, node)
-                return
             lw.bind(target.id, StructV(kind, tuple(range(len(both))), both), span)
         case _:
             fn = BINARY[type(node.op).__name__]
@@ -471,12 +471,6 @@ def _is_changed(lw: Lowerer, target: Any, start: int, node: Any) -> bool:
     changed = settled(lw, now, start, node) is not now
     lw.block[:] = behind
     return changed
-
-
-def _extend_known(lw: Lowerer, target: StructV, value: StructV, node: Any) -> None:
-    """`items += [...]`: the list grows under all its names."""
-    for item in value.items:
-        write_item(lw, target, len(current(lw, target).keys), item, node)
 
 
 def _aug_attribute(lw: Lowerer, target: Any, value: Value, node: Any, symbol: str) -> None:

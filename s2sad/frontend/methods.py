@@ -12,8 +12,9 @@ import numpy as np
 from s2sad.errors import ArgumentError
 from s2sad.frontend import growing, rows
 from s2sad.frontend.arguments import UNKNOWN, known_value
-from s2sad.frontend.containers import current, identified, rewrite, scopes, write_item
+from s2sad.frontend.containers import current, rewrite, scopes, write_item
 from s2sad.frontend.expressions import append_all, as_expr, list_of, outside_value
+from s2sad.frontend.knownlists import known_list_method
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.operators import apply, build
 from s2sad.frontend.values import MethodV, RowsV, StaticV, StructV, V, Value, ZeroV, keys_of, literal
@@ -122,7 +123,7 @@ def call_method(lw: Lowerer, method: MethodV, args: list[Value], kwargs: dict[st
         return rows.method(lw, owner, name, args, node)
     assert isinstance(owner, V)
     if isinstance(owner.expr.type, ListOf):
-        return list_method(lw, owner, name, args, node)
+        return list_method(lw, owner, name, args, kwargs, node)
     return _array_method(lw, owner, name, args, kwargs, node)
 
 
@@ -149,9 +150,9 @@ def _struct_method(
         case "_asdict" if hasattr(owner.kind, "_fields"):
             return StructV("dict", owner.keys, owner.items)
         case _ if owner.kind == "list":
-            return _known_list_method(lw, owner, name, args, node)
+            return known_list_method(lw, owner, name, args, kwargs, node)
         case _ if owner.kind == "dict":
-            return _dict_method(lw, owner, name, args, kwargs, node)
+            return dict_method(lw, owner, name, args, kwargs, node)
         case _:
             return _own_method(lw, owner, name, args, kwargs, node)
 
@@ -165,39 +166,7 @@ def replaced(lw: Lowerer, owner: StructV, changes: dict[str, Value], node: Any) 
     return StructV(owner.kind, owner.keys, tuple(own.values()))
 
 
-def _known_list_method(lw: Lowerer, owner: StructV, name: str, args: list[Value], node: Any) -> Value:
-    """Methods of a list whose length is known: it changes under all its names."""
-    now = list(current(lw, owner).items)
-    places = [getattr(getattr(a, "expr", None), "value", None) for a in args]
-    match name:
-        case "append" if len(args) == 1:
-            write_item(lw, owner, len(now), args[0], node)
-            return StaticV(None)
-        case "extend" if len(args) == 1 and isinstance(args[0], StructV):
-            for item in args[0].items:
-                write_item(lw, owner, len(current(lw, owner).keys), item, node)
-            return StaticV(None)
-        case "pop" if now and all(isinstance(p, int) and -len(now) <= p < len(now) for p in places):
-            gone = now.pop(-1 if not places or places[0] is None else places[0])
-        case "insert" if len(args) == 2 and isinstance(places[0], int):
-            gone = StaticV(None)
-            now.insert(places[0], lw.store_value(lw.fresh("item"), identified(args[1]), lw.span(node)))
-        case "reverse" if not args:
-            gone = StaticV(None)
-            now.reverse()
-        case "clear" if not args:
-            gone = StaticV(None)
-            now.clear()
-        case "index" | "count":
-            return lw.fail(node, f"`{name}` of a list is not supported", "Compare its items in a loop.")
-        case _:
-            return lw.fail(node, f"`{name}` of a list of known structure is not supported here",
-                           "A list that grows must be a local name that starts as a display.")  # fmt: skip
-    rewrite(lw, owner, tuple(range(len(now))), tuple(now), node)
-    return gone
-
-
-def _dict_method(
+def dict_method(
     lw: Lowerer, owner: StructV, name: str, args: list[Value], kwargs: dict[str, Value], node: Any
 ) -> Value:
     """Methods of a dict whose keys are known."""
@@ -259,7 +228,9 @@ def _retyped(value: Value, target: Var) -> Value:
             return value
 
 
-def list_method(lw: Lowerer, owner: V, name: str, args: list[Value], node: Any) -> Value:
+def list_method(
+    lw: Lowerer, owner: V, name: str, args: list[Value], kwargs: dict[str, Value], node: Any
+) -> Value:
     """A method of a list that the function builds."""
     if name == "append" and isinstance(owner.expr, Var):
         rows.look_for_records(lw, owner.expr, args[0])
@@ -275,7 +246,7 @@ def list_method(lw: Lowerer, owner: V, name: str, args: list[Value], node: Any) 
         return StaticV(None)
     if name == "extend" and len(args) == 1 and isinstance(args[0], StructV):
         for item in args[0].items:
-            list_method(lw, owner, "append", [item], node)
+            list_method(lw, owner, "append", [item], {}, node)
         return StaticV(None)
     if name == "extend" and len(args) == 1 and isinstance(args[0], V) and isinstance(owner.expr, Var):
         kind, given = owner.expr.type, args[0].expr.type
@@ -296,8 +267,15 @@ def list_method(lw: Lowerer, owner: V, name: str, args: list[Value], node: Any) 
         assert kind.item is not None
         popped = Apply(ops.pop, (owner.expr,), kind.item)
         return V(lw.atom(popped, "item", lw.span(node)))
+    if name == "sort" and not args and isinstance(owner.expr, Var):
+        from s2sad.frontend.functional import lower_sorted
+
+        ordered = lower_sorted(lw, [owner], kwargs, node)
+        if isinstance(ordered, V):
+            lw.emit(Assign(owner.expr, as_expr(lw, list_of(lw, ordered, node), node), lw.span(node)))
+            return StaticV(None)
     return lw.fail(node, f"`{name}` of a growing list is not supported here",
-                   "Only `append`, `extend`, `pop()`. Keep an index of the first item, or use an array.")  # fmt: skip
+                   "Only `append`, `extend`, `pop()`, `sort`. Keep the index of an item, or use an array.")  # fmt: skip
 
 
 def _popped_first(lw: Lowerer, owner: V, node: Any) -> Value:

@@ -88,7 +88,7 @@ def append(lw: Lowerer, rows: RowsV, value: Value, node: Any) -> None:
             append(lw, held, item, node)
         else:
             assert isinstance(held, V)
-            list_method(lw, held, "append", [item], node)
+            list_method(lw, held, "append", [item], {}, node)
 
 
 def append_parts(lw: Lowerer, name: str, record: StructV, node: Any) -> Struct:

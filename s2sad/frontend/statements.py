@@ -14,6 +14,7 @@ from s2sad.frontend.exceptions import lower_try
 from s2sad.frontend.exchange import with_exchanges
 from s2sad.frontend.expressions import NO_GENERATORS, lower_expr, lower_test
 from s2sad.frontend.flow import lower_break, lower_continue, lower_for, lower_if, lower_while, run_counted
+from s2sad.frontend.knownlists import delete
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.matching import lower_match
 from s2sad.frontend.matrices import with_arrays
@@ -51,7 +52,6 @@ RULE_OUTSIDE = (
 )
 
 _REFUSED = {
-    "Delete": ("`del` cannot be differentiated", "Leave the name alone; it costs nothing."),
     "Global": ("`global` writes cannot be differentiated", "Pass the value in and return it."),
     "ClassDef": ("a class inside a differentiated function is not supported", "Move it outside."),
     "Nonlocal": ("`nonlocal` writes cannot be differentiated", "Pass the value in and return it."),
@@ -256,6 +256,7 @@ _STATEMENTS: dict[str, Any] = {
     "Import": _import,
     "ImportFrom": _import,
     "Pass": _pass,
+    "Delete": delete,
 }
 
 __all__ = ["Continue", "Index", "assign_target", "lower_block", "lower_stmt", "run_counted", "type_of"]
