@@ -217,7 +217,7 @@ def _items_of(lw: Lowerer, value: Value, count: int, target: Any, node: Any) -> 
     match value:
         case StructV(_, _, items):
             return list(items)
-        case V(expr) if isinstance(expr.type, Array):
+        case V(expr) if isinstance(expr.type, Array | ListOf):
             base = V(lw.atom(expr, "row", lw.span(node)))
             stars = [i for i, t in enumerate(target.elts) if isinstance(t, gast.Starred)]
             if stars:
@@ -230,21 +230,40 @@ def _items_of(lw: Lowerer, value: Value, count: int, target: Any, node: Any) -> 
 
 def _check_length(lw: Lowerer, row: V, count: int, node: Any) -> None:
     """What is unpacked has as many items as there are names: that is tested where it is not known."""
-    assert isinstance(row.expr.type, Array)
-    length = row.expr.type.dims[0]
-    known = f"{length}={count}"
-    if length == count or known in lw.proven:
-        return
-    if isinstance(length, int):
-        lw.fail(node, f"{length} values cannot be unpacked into {count} names")
-    lw.proven |= {known}
-    test = build(operator.ne, build(ops.dim, row.expr, literal(0)), literal(count))
-    text = f"{count} values are needed here"
+    if isinstance(row.expr.type, Array):
+        length = row.expr.type.dims[0]
+        known = f"{length}={count}"
+        if length == count or known in lw.proven:
+            return
+        if isinstance(length, int):
+            lw.fail(node, f"{length} values cannot be unpacked into {count} names")
+        lw.proven |= {known}
+    _raise_where(lw, build(operator.ne, _length(row), literal(count)), f"{count} values are needed here", node)
+
+
+def _check_enough(lw: Lowerer, row: V, count: int, node: Any) -> None:
+    """What is unpacked around a star has an item for each of the other names."""
+    length = row.expr.type.dims[0] if isinstance(row.expr.type, Array) else None
+    if not isinstance(length, int):
+        test = build(operator.lt, _length(row), literal(count))
+        _raise_where(lw, test, f"at least {count} values are needed here", node)
+    elif length < count:
+        lw.fail(node, f"{length} values cannot be unpacked into {count} names and a star")
+
+
+def _length(row: V) -> Expr:
+    if isinstance(row.expr.type, Array):
+        return build(ops.dim, row.expr, literal(0))
+    return Apply(ops.length, (row.expr,), Scalar("int64", True))
+
+
+def _raise_where(lw: Lowerer, test: Expr, text: str, node: Any) -> None:
     lw.emit(If(test, (Raise(ValueError, (Const(text, Static(text)),), lw.span(node)),), (), lw.span(node)))
 
 
 def _around_star(lw: Lowerer, row: V, before: int, after: int, node: Any) -> list[Value]:
     """`first, *rest = row`: the items before and behind the star, and a list of those between."""
+    _check_enough(lw, row, before + after, node)
     first = [lower_index(lw, row, [literal(i)], node) for i in range(before)]
     last = [lower_index(lw, row, [literal(i)], node) for i in range(-after, 0)]
     part = Slice(literal(before), literal(-after) if after else None, None)

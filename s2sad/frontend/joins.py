@@ -89,6 +89,11 @@ def _join(meeting: Meeting, name: str, a: Value, b: Value, phi: str) -> Value:
                 for key, x, y in zip(keys, items, parts, strict=True)
             )
             return StructV(kind, keys, joined, meeting.cell(a, b))
+        case StructV("dict", keys, _), StructV("dict", others, _) if set(keys) == set(others):
+            return Poison(f"`{name}` has its keys in another order on another path; write them in one order on both")
+        case StructV("dict", keys, _), StructV("dict", others, _) if keys != others:
+            missing = next(key for key in (*keys, *others) if not (key in keys and key in others))
+            return Poison(f"`{name}` has the key {missing!r} on one path only; give it one on both")
         case RowsV(kind, keys, items), RowsV(other, others, parts) if kind == other and keys == others:
             joined = tuple(
                 _join(meeting, f"{name}_{key}", x, y, f"{phi}.{key}" if phi else "")

@@ -166,7 +166,7 @@ def resize(a: Any, new_shape: Any) -> Any:
     size = 1
     for n in shape:
         size = size * n
-    return np.reshape(np.take(flat, np.arange(size) % flat.size), shape)
+    return np.reshape(flat[np.arange(size) % flat.size], shape)
 
 
 @expands(np.ediff1d)
