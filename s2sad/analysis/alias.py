@@ -8,6 +8,8 @@ proves that, following every buffer through branches and loops, or raises `Alias
 
 from __future__ import annotations
 
+import linecache
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +19,7 @@ from s2sad import runtime
 from s2sad.analysis.bounds import lower_bounds
 from s2sad.analysis.liveness import Liveness
 from s2sad.analysis.loops import affine, popped_from
-from s2sad.errors import AliasError
+from s2sad.errors import AliasError, Span
 from s2sad.ir import ops
 from s2sad.ir.nodes import (
     Append,
@@ -88,6 +90,12 @@ def exact_aliases(fn: Function) -> dict[str, Alias]:
             users.setdefault(name, set()).add(id(stmt))
     _scan(fn.body, defs, params, found, users, lower_bounds(fn))
     return found
+
+
+def _is_in_text(name: str, span: Span) -> bool:
+    """Say whether a name is the program's own, not one that a part of an expression was given."""
+    word = re.compile(rf"\b{re.escape(name)}\b")
+    return any(word.search(line) for line in linecache.getlines(span.file))
 
 
 def _mentioned(stmt: Stmt) -> set[str]:
@@ -323,7 +331,7 @@ class _Checker:
     def _write(self, name: str, stmt: Stmt, state: State) -> None:
         root = self._root(name)
         touched = state.get(name, frozenset())
-        later = self.live.after.get(id(stmt), frozenset())
+        later = self.live.after.get(id(stmt), frozenset()) - set(bound(stmt))  # what the statement binds is no old name
         for other, objects in state.items():
             if other != name and objects & touched:
                 self.shared.setdefault(id(stmt), set()).add(other)
@@ -332,11 +340,13 @@ class _Checker:
             if self.only_unsure and other not in self.unsure and name not in self.unsure:
                 continue
             if other in later and objects & touched:
+                named = [word for word in (other, name) if _is_in_text(word, stmt.span)]
+                example = f", as in `{named[0]} = {named[0]}.copy()`" if named else ""
                 raise AliasError(
-                    f"`{name}` is written here while `{other}` may share its memory",
+                    f"`{name}` is written here while `{other}` may share its memory" if len(named) == 2 else
+                    "an array is written here while another may share its memory",
                     stmt.span,
-                    f"Which of them the write reaches cannot be decided. Make one a copy, as in "
-                    f"`{other} = {other}.copy()`, before the write.",
+                    f"Which of them the write reaches cannot be decided. Make one a copy{example}, before the write.",
                 )
 
     def _replaced(self, items: str, stmt: Store) -> None:

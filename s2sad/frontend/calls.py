@@ -14,7 +14,7 @@ from typing import Any
 import gast
 import numpy as np
 
-from s2sad.errors import ArgumentError, MissingRuleError
+from s2sad.errors import ArgumentError, MissingRuleError, UnsupportedSyntaxError
 from s2sad.frontend import formatted, records, rows
 from s2sad.frontend.arguments import (
     STATIC_NAMES,
@@ -207,8 +207,18 @@ def call_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
         args = [_settled(names[i] if i < len(names) else "", a) for i, a in enumerate(args)]
         kwargs = {name: _settled(name, v) for name, v in kwargs.items()}
         written = write_expansion(lw, body, args, kwargs, node)
-        return call_user(lw, body, args, kwargs, node) if written is None else written
+        return _call_expansion(lw, body, args, kwargs, node) if written is None else written
     return library_call(lw, fn, args, kwargs, node)
+
+
+def _call_expansion(lw: Lowerer, body: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    """Call the code that stands for a library function; what cannot be read in it is said of the user's call."""
+    try:
+        return call_user(lw, body, args, kwargs, node)
+    except (UnsupportedSyntaxError, MissingRuleError, ArgumentError) as error:
+        if error.span is None or error.span.file != source_of(body).file:
+            raise
+        raise type(error)(f"`{body.__name__}`: {error.what}", lw.span(node), error.why) from error
 
 
 def _own_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value | None:
@@ -496,8 +506,6 @@ def _untypable(lw: Lowerer, fn: Any, reason: str, node: Any) -> Value:
         return lw.fail(node, "a random generator cannot be made inside the function", why)
     if not _hashable(fn) or find(fn) is None:
         return lw.fail(node, f"`{name}` has no derivative rule", missing_rule_help(fn), MissingRuleError)
-    from s2sad.errors import ArgumentError
-
     return lw.fail(node, f"`{name}` cannot be applied here", f"NumPy says: {reason.strip()}.", ArgumentError)
 
 

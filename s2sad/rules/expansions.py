@@ -27,7 +27,9 @@ def average(
         else:
             return mean
     else:
-        if np.ndim(weights) < a.ndim:
+        a = np.asarray(a)
+        weights = np.asarray(weights)
+        if weights.ndim < a.ndim:
             moved = np.moveaxis(a, axis, -1)
             total = np.sum(weights)
             mean = np.sum(moved * weights, axis=-1) / total

@@ -252,13 +252,124 @@ def parameters_bound_again(x):
     return own_name(u) + u[1] * x[2]
 
 
+def tries_within_tries(x):
+    s = 0.0
+    try:
+        for i in range(4):
+            try:
+                if x[i] > 0.8:
+                    raise ValueError("large")
+                s += x[i]
+            except ValueError:
+                s += x[i] ** 2
+        try:
+            if s > 1.0:
+                raise KeyError("s")
+            s *= 5.0
+        except KeyError:
+            s *= 3.0
+        if s > 2.0:
+            raise ValueError("s")
+        s *= 7.0
+    except ValueError:
+        s = s * x[1]
+    return s
+
+
+def leaves_a_tuple(x):
+    s, t = 0.0, 1.0
+    for e in (x[0], x[1], x[2]):
+        if e > 1.0:
+            break
+        s += e * e
+    for i, w in enumerate([x, x * 2, x * x]):
+        if w[i] > 1.7:
+            t = w[3]
+            break
+        for k in range(4):
+            if k == 2:
+                break
+            s *= 1.0 + w[k]
+    else:
+        t = 5.0
+    for key, w in {"a": x, "b": x * x}.items():
+        if key == "b":
+            break
+        s += w[3]
+    return s * t
+
+
+def lists_that_start_as_displays(x):
+    a = [x[0], x[1]]
+    same = a
+    a.extend(x)
+    b = [x[2], x[0], x[1]]
+    c = b
+    b.sort()
+    c[0] *= 1.5
+    b.sort(reverse=True)
+    d = [x[0]]
+    d += x[:2].tolist()
+    return a[-1] * len(same) + b[0] * c[1] ** 2 + sum(d) * d[2]
+
+
+def items_taken_out(x):
+    a = [x[0], x[1], x[2], x[0] * x[1]]
+    del a[1]
+    del a[-1]
+    rows = [x * 2, x, x]
+    del rows[1:]
+    d = {"a": x[0], "b": x[1]}
+    del d["a"]
+    names = ["p", "q"]
+    names.remove("p")
+    built = [v * v for v in x]
+    built.sort()
+    del built[-1]
+    return a[1] * len(a) + a[0] + rows[0][0] * len(rows) + d["b"] * len(d) * (3 if names[0] == "q" else 1) + built[2]
+
+
+def unpacked_lists(x):
+    a, b, c, d = tuple(v**2 for v in x)
+    first, *rest, last = [v**3 for v in x]
+    return a * b + c * d + first * last + sum(rest) * len(rest)
+
+
+def put_from_lists(x):
+    y = x.copy()
+    np.put(y, [0], [x[1]])
+    np.put(y, [1, 2], [x[3], x[0] * 2])
+    return np.sum(y * x) + np.resize([x[0]], 3).sum() * x[1]
+
+
+def weighted_by_lists(x):
+    columns = np.average(np.outer(x, x), axis=0, weights=[x[0], x[1], 2, 1])
+    return np.average(x, weights=[1, 2, 1.0, 3]) + columns[1] + np.average([x[0], x[1]], weights=(x[2], 2))
+
+
+def corrected(u, f, n):
+    u[1:] += f[1:] * n
+    if n > 1:
+        e = corrected(np.zeros_like(f), f, n - 1)
+        u += e
+    return u
+
+
+def writers_that_return_what_they_write(x):
+    u = np.zeros_like(x)
+    for _ in range(2):
+        u = corrected(u, x, 3)
+    return np.sum(u * u * x)
+
+
 PROGRAMS = [
     two_buffers, three_assignments, pieces, sums_and_sorted, largest_by_key, parallel_range, products_and_pairs,
     unpacked_displays, messages, keys_that_are_tuples, shifted_history, slices_of_lists, folds, from_a_generator,
     product_in_place, grown_by_append, integer_functions, mixed_displays, a_series, integer_products,
     lists_among_arrays, partials_that_hold_arrays, largest_of_a_grid, powers_of_a_matrix, products_of_lists,
     texts_in_order, attributes_by_name, keys_that_are_pairs, joined_dicts, tuples_in_dictionary_order,
-    items_times_sums, parameters_bound_again,
+    items_times_sums, parameters_bound_again, tries_within_tries, leaves_a_tuple, lists_that_start_as_displays,
+    items_taken_out, unpacked_lists, put_from_lists, weighted_by_lists, writers_that_return_what_they_write,
 ]  # fmt: skip
 
 
@@ -280,6 +391,31 @@ def largest_text(x):
     return d[max(d, key=d.get)]
 
 
+def other_order_of_keys(x):
+    d = {"q": x[0], "p": x[1]}
+    if x[0] > 0:
+        d = {"p": d["q"], "q": x[2]}
+    return d["p"]
+
+
+def unknown_item(x):
+    a = [x[0], x[1]]
+    a.remove(x[1])
+    return a[0]
+
+
+def too_few(x):
+    a, *_, b, c = (x[0], x[1])
+    return a * b * c
+
+
+def no_name_for_it(x):
+    z = x.copy()
+    y = z if x[0] > 0 else x
+    y[0] = 1.0
+    return np.sum(y * z * x)
+
+
 def array_of_texts(x):
     return x[0] * len(np.array([(1, "a"), (2, "b")]))
 
@@ -289,6 +425,10 @@ def array_of_texts(x):
     [
         (lambda x: changed_on_a_path(x), "p = p * 2", "bound to something else on some paths"),
         (largest_text, "max(d, key=d.get)", "known only when the function runs"),
+        (other_order_of_keys, 'd["p"]', "keys in another order on another path"),
+        (unknown_item, "a.remove(x[1])", "known only when the function runs"),
+        (too_few, "a, *_, b, c = (x[0], x[1])", "not enough values"),
+        (no_name_for_it, "y[0] = 1.0", "Make one a copy, as in `"),
         (array_of_texts, 'np.array([(1, "a"), (2, "b")])', "holds no numbers"),
     ],
 )
@@ -296,3 +436,37 @@ def test_what_is_refused_names_the_line_and_the_reason(fun, line, reason):
     with pytest.raises(s2sad.S2SADError, match=reason) as caught:
         s2sad.grad(fun, target="python")(X)
     assert line in str(caught.value)
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_what_is_unpacked_is_counted_at_run_time(target):
+    def two(x):
+        a, b = [v for v in x if v > 0.4]
+        return a * b
+
+    def ends(x):
+        a, *between, b = [v for v in x if v > 1.0]
+        return a * b + sum(between)
+
+    with pytest.raises(ValueError, match="2 values are needed here"):
+        s2sad.grad(two, target=target)(X)
+    with pytest.raises(ValueError, match="at least 2 values are needed here"):
+        s2sad.grad(ends, target=target)(X)
+    np.testing.assert_allclose(s2sad.grad(two, target=target)(X[1:]), [1.1, 0.9, 0.0])
+
+
+def test_a_rule_whose_value_calls_the_function_again_has_no_second_derivative():
+    @s2sad.custom_vjp
+    def product(x, y):
+        return x * y
+
+    product.defvjp(lambda x, y: (product(x, y), (x, y)), lambda kept, g: (g * kept[1], g * kept[0]))
+
+    def folded(x):
+        t = 1.0
+        for i in range(2):
+            t = product(x[i], t)
+        return t
+
+    with pytest.raises(s2sad.S2SADError, match="`product` has a reverse-mode rule only"):
+        s2sad.hessian(folded, target="python")(X)
