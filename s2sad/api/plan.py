@@ -189,6 +189,7 @@ def shape_text(kind: Array) -> str:
 def _dim_text(dim: Sym) -> str:
     name, dot, axis = dim.name.rpartition(".")
     text = f"{name}.shape[{axis}]" if dot and axis.isdigit() else dim.name.partition("#")[0]
+    text = text if text.isidentifier() or axis.isdigit() else "n"
     return f"{text} - {dim.minus}" if dim.minus else text
 
 

@@ -228,7 +228,7 @@ def static_key(value: Any, depth: int = 2) -> Hashable:
         return cls, tuple(static_key(item, depth - 1) for item in value)
     try:
         hash(value)
-    except TypeError:
+    except (TypeError, ValueError):  # a memoryview that can be written
         return _Same(value)
     return cls, value
 

@@ -116,9 +116,7 @@ def _inline(
         contributing=lw.contributing, depth=lw.depth + 1,
         outer=lw, definer=None if local is None else local.owner, parts=lw.parts,
     )  # fmt: skip
-    bound = bind_parameters(
-        inner, fn_node, source, args, kwargs, node, None if local is None else local.defaults
-    )
+    bound = bind_parameters(lw, fn_node, source, args, kwargs, node, None if local is None else local.defaults)
     for name, value in bound.items():
         inner.env[name] = _named(inner, name, identified(value), body, lw.span(node))
     if not _straight(body):

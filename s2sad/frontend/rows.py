@@ -244,8 +244,9 @@ def method(lw: Lowerer, rows: RowsV, name: str, args: list[Value], node: Any) ->
         case "pop" if len(args) < 2:
             gone: list[Value] = []
             for held in rows.items:
-                pop = method if isinstance(held, RowsV) else list_method
-                gone.append(pop(lw, held, "pop", args, node))  # type: ignore[arg-type]
+                within = isinstance(held, RowsV)
+                item = method(lw, held, "pop", args, node) if within else list_method(lw, held, "pop", args, {}, node)  # type: ignore[arg-type]
+                gone.append(item)
             return StructV(rows.kind, rows.keys, tuple(gone))
         case "copy" if not args:
             return copied(lw, rows, node)
