@@ -182,6 +182,8 @@ def _refuse_unknown_container(value: Any, path: str) -> None:
             f"`{path}` is a `{type(value).__qualname__}`, a container that is not followed",
             why="Pass a tuple, list, dict, namedtuple or dataclass, or register it in optree.",
         )
+    if isinstance(value, memoryview):
+        raise ArgumentError(f"`{path}` is a memoryview, which is not followed", why="Pass the array, `np.asarray(…)`.")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -228,7 +230,7 @@ def static_key(value: Any, depth: int = 2) -> Hashable:
         return cls, tuple(static_key(item, depth - 1) for item in value)
     try:
         hash(value)
-    except (TypeError, ValueError):  # a memoryview that can be written
+    except TypeError:
         return _Same(value)
     return cls, value
 

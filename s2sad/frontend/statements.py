@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import re
 import warnings
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -136,24 +138,62 @@ def _assert(lw: Lowerer, node: Any) -> None:
     if test is True:
         return
     expr = literal(test) if isinstance(test, bool) else test
-    lw.emit(Assert(expr, None if node.msg is None else _message(node.msg), lw.span(node)))
+    lw.emit(Assert(expr, None if node.msg is None else _message(lw, node.msg), lw.span(node)))
 
 
-def _message(node: Any) -> Const:
+def _message(lw: Lowerer, node: Any) -> Const:
     """Return the text of an error: what it says of values is named, `too large: {x}`, as compiled code has no texts."""
     from s2sad.ir.types import Static
 
-    match node:
-        case gast.Constant(value=text):
-            pass
-        case gast.JoinedStr(values=parts):
-            named = (p.value if isinstance(p, gast.Constant) else f"{{{_code(p.value)}}}" for p in parts)
-            text = "".join(map(str, named))
-        case gast.BinOp(left=gast.Constant(value=str(text)), op=gast.Mod()):
-            pass
-        case _:
-            text = _code(node)
+    if isinstance(node, gast.Name):
+        node = _known_text(lw, node)
+    text = node.value if isinstance(node, gast.Constant) else _named(node)
     return Const(text, Static(text))
+
+
+def _known_text(lw: Lowerer, node: Any) -> Any:
+    """Return the text that a name means, if it is known, else the name."""
+    found = lw.env.get(node.id)
+    if found is None and lw.source.knows(node.id):
+        found = StaticV(lw.source.resolve(node.id))
+    match found:
+        case StaticV(str() as text):
+            return gast.Constant(value=text, kind=None)
+        case _:
+            return node
+
+
+def _named(node: Any) -> str:
+    """Return a text in which each value is its name in braces."""
+    match node:
+        case gast.Constant(value=str(text)):
+            return text
+        case gast.JoinedStr(values=parts):
+            return "".join(map(_named, parts))
+        case gast.FormattedValue(value=value) | gast.Call(func=gast.Name(id="str"), args=[value], keywords=[]):
+            return f"{{{_code(value)}}}"
+        case gast.BinOp(left=left, op=gast.Add(), right=right) if _begins_with_text(left):
+            return _named(left) + _named(right)
+        case gast.BinOp(left=gast.Constant(value=str(text)), op=gast.Mod(), right=right):
+            values = iter(right.elts if isinstance(right, gast.Tuple) else [right])
+            return re.sub("%%|" + _CONVERSION, lambda found: "%" if found[0] == "%%" else _next_named(values), text)
+        case _:
+            return f"{{{_code(node)}}}"
+
+
+_CONVERSION = r"%[-#0 +]*[0-9]*(\.[0-9]+)?[a-zA-Z]"
+
+
+def _next_named(values: Iterator[Any]) -> str:
+    value = next(values, None)
+    return "%" if value is None else f"{{{_code(value)}}}"
+
+
+def _begins_with_text(node: Any) -> bool:
+    while isinstance(node, gast.BinOp) and isinstance(node.op, gast.Add | gast.Mod):
+        node = node.left
+    is_str = isinstance(node, gast.Call) and getattr(node.func, "id", "") == "str"
+    return isinstance(node, gast.JoinedStr) or is_str or isinstance(getattr(node, "value", None), str)
 
 
 def _code(node: Any) -> str:
@@ -174,7 +214,7 @@ def raised_class(lw: Lowerer, node: Any) -> tuple[type[BaseException], tuple[Exp
     value = lower_expr(lw, call.func if call else node.exc)
     if not (isinstance(value, StaticV) and isinstance(value.value, type) and issubclass(value.value, BaseException)):
         lw.fail(node, "only an exception class can be raised here", "Write `raise ValueError(…)`.")
-    args = (_message(call.args[0]),) if call and call.args else ()
+    args = tuple(_message(lw, arg) for arg in call.args) if call else ()
     assert isinstance(value, StaticV)
     return value.value, args
 

@@ -470,3 +470,42 @@ def test_a_rule_whose_value_calls_the_function_again_has_no_second_derivative():
 
     with pytest.raises(s2sad.S2SADError, match="`product` has a reverse-mode rule only"):
         s2sad.hessian(folded, target="python")(X)
+
+
+KNOWN = "not in range"
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_texts_of_errors_name_their_values(target):
+    def percent(x):
+        if x[0] < 5:
+            raise ValueError("%5.2f of %d%% in " % (x[0], len(x)) + str(x[1]), 3)  # noqa: UP031
+        return x[0]
+
+    def by_name(x):
+        assert x[0] > 5, KNOWN
+        return x[0]
+
+    with pytest.raises(ValueError) as caught:
+        s2sad.grad(percent, target=target)(X)
+    assert caught.value.args == ("{x[0]} of {len(x)}% in {x[1]}", 3)
+    with pytest.raises(AssertionError, match=KNOWN):
+        s2sad.grad(by_name, target=target)(X)
+
+
+def doubled(a):
+    return a * 2
+
+
+def test_arguments_that_do_not_fit_are_told_at_the_call():
+    def caller(x):
+
+        return doubled(x, x)
+
+    with pytest.raises(s2sad.S2SADError, match="takes 1 arguments") as caught:
+        s2sad.grad(caller, target="python")(1.0)
+    assert "return doubled(x, x)" in str(caught.value)
+    with pytest.raises(s2sad.S2SADError, match=r"of shape \(n,\)"):
+        s2sad.grad(lambda x: x[:1] * 2, target="python")(X)
+    with pytest.raises(s2sad.S2SADError, match="`y` is a memoryview"):
+        s2sad.grad(lambda x, y: x * y[0], target="python")(1.0, memoryview(X))
