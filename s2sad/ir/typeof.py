@@ -48,7 +48,7 @@ def typeof(value: Any, name: str = "x") -> Type:
     if kind is tuple or kind is list:
         return _struct(kind.__name__, tuple(range(len(value))), tuple(value), name)
     if isinstance(value, dict):
-        keys = tuple(_sorted_keys(value))
+        keys = tuple(value)
         return _struct("dict", keys, tuple(value[key] for key in keys), name)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         keys = tuple(f.name for f in dataclasses.fields(value))
@@ -59,10 +59,3 @@ def typeof(value: Any, name: str = "x") -> Type:
 def _struct(kind: Any, keys: tuple[Any, ...], values: tuple[Any, ...], name: str) -> Struct:
     items = tuple(typeof(v, f"{name}_{k}") for k, v in zip(keys, values, strict=True))
     return Struct(kind, keys, items)
-
-
-def _sorted_keys(mapping: dict[Any, Any]) -> list[Any]:
-    try:
-        return sorted(mapping)
-    except TypeError:
-        return list(mapping)

@@ -20,7 +20,10 @@ def report(checker, file):
     """Return the lines of the file that the checker complains of, and all that it says."""
     if importlib.util.find_spec(checker) is None:
         pytest.skip(f"{checker} is not installed")
-    words = {"pyright": ["--pythonpath", sys.executable], "mypy": ["--ignore-missing-imports", "--cache-dir=/dev/null"]}
+    words = {
+        "pyright": ["--pythonpath", sys.executable],
+        "mypy": ["--ignore-missing-imports", "--follow-imports=silent", "--cache-dir=/dev/null"],
+    }
     command = [sys.executable, "-m", checker, *words[checker], str(HERE / file)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
     found = re.findall(rf"{file}:(\d+)(?::\d+)?(?: -|:) error", done.stdout)

@@ -52,7 +52,7 @@ def test_right(as_is: bool) -> None:
 CASES: dict[str, tuple[Callable[..., Any], str, str, str]] = {
     "number": (lambda p, g: ({"w": X * g, "b": g},), "another number of cotangents", "a tuple of 2", "tuple of 1"),
     "no tuple": (lambda p, g: g, "another number of cotangents", "a tuple of 2", "float"),
-    "keys": (lambda p, g: ({"w": p["w"] * g}, None), "another structure", "'b', 'w'", "'w'"),
+    "keys": (lambda p, g: ({"w": p["w"] * g}, None), "another structure", "'w', 'b'", "'w'"),
     "container": (lambda p, g: ((p["w"] * g, g), None), "another structure", "a dict", "a tuple of 2"),
     "rank": (lambda p, g: ({"w": g, "b": g}, None), "for `p_w` has another shape", "float64", "float64"),
     "length": (

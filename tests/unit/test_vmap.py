@@ -124,7 +124,9 @@ def test_it_is_one_loop_that_reads_well():
     vmap(layer, (0, None), target="python")(ROWS, M)
     store = store_of(mapped(layer, (0, None), 0), "python", False)
     text = store.known()[-1][1].plan.entry.derivative.text
-    assert "def layer_vmap(x, w):\n    count = x.shape[0]\n    result = np.empty((count, w.shape[0]))\n" in text
+    says = '    """`layer`, one element of the batch after the other."""\n'
+    start = "    count = x.shape[0]\n    result = np.empty((count, w.shape[0]))\n"
+    assert f"def layer_vmap(x, w):\n{says}{start}" in text
 
 
 @pytest.mark.parametrize("target", ["python", "cpu"])
