@@ -8,7 +8,7 @@ from typing import Any, cast
 import gast
 import numpy as np
 
-from s2sad.frontend import growing, rows
+from s2sad.frontend import growing, rows, texts
 from s2sad.frontend.infer import broadcast_dims, fresh_dim
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.operators import BOOL, apply, build
@@ -97,6 +97,12 @@ def _struct_item(lw: Lowerer, base: StructV, node: Any) -> Value:
             return _keyed_item(lw, base, expr, node) if base.kind == "dict" else _dynamic_item(lw, base, expr, node)
         case _ if formatted.is_unknown(key):
             return formatted.unrolled(lw, node)
+        case _ if texts.is_choice(key):
+            return lw.fail(node, f"which item of this {base.kind} is meant depends on the path taken to here",
+                           "Choose the item where the key is chosen: `item = d['a'] if ... else d['b']`.")  # fmt: skip
+        case StaticV(missing):
+            known = ", ".join(repr(k) for k in base.keys) or "none"
+            return lw.fail(node, f"{missing!r} is not among the keys of this {base.kind}", f"Its keys: {known}.")
         case _:
             return lw.fail(node, f"the key is not in this {base.kind}")
 

@@ -341,7 +341,7 @@ class Deriver:
         self, instance: Instance, whole: Function, mode: str, results: int, dots: int, kept: frozenset[str]
     ) -> Derived:
         alone = not any(isinstance(s, CallStmt) and s.fn is None for s in statements(whole.body))
-        before = self._main(instance) if alone else whole
+        before = self._main(instance) if alone else whole  # of helpers' names, which are whose is not known
         whole = inlined(whole, self._defined, Namer(set(_names_of(whole))))
         halves = split(tidy(whole, self.facts, kept), results, dots, self.facts)
         half = halves.forward if mode in ("lin", "hoist") else halves.push

@@ -267,3 +267,24 @@ def test_tangents_that_are_passed_stay_as_they_are(target):
     s2sad.linearize(written_in_place, point, target=target)[1](tangent)
     np.testing.assert_array_equal(tangent, [0.1, 0.2, 0.3])
     np.testing.assert_array_equal(point, V)
+
+
+def chosen_by_path(x):
+    held = {"a": x[0], "b": x[1]}
+    key = "b" if x[2] > 0.0 else "a"
+    return held[key]
+
+
+def misspelt(x):
+    held = {"a": x[0], "b": x[1]}
+    return held["c"]
+
+
+@pytest.mark.parametrize(("fun", "words"), [
+    (chosen_by_path, "depends on the path taken to here"), (misspelt, "'c' is not among the keys of this dict"),
+])  # fmt: skip
+def test_keys_that_cannot_be_followed(fun, words):
+    with pytest.raises(s2sad.UnsupportedSyntaxError, match=words) as caught:
+        s2sad.grad(fun, target="python")(V)
+    assert "held[" in str(caught.value)
+    assert "'a'" in str(caught.value)
