@@ -10,6 +10,7 @@ from typing import Any
 
 from s2sad.analysis.bounds import lower_bounds
 from s2sad.analysis.facts import Facts
+from s2sad.analysis.small import compiled_into_callers
 from s2sad.analysis.sums import accumulators
 from s2sad.api.nested import context
 from s2sad.api.options import Options, nans_are_checked
@@ -79,6 +80,8 @@ def derive(
     functions = {name: legalised(fn, target, facts) for name, fn in looped.items()}
     hints = {name: _hints(fn, before.get(name)) for name, fn in functions.items()}
     functions, hints = _each_once(functions, hints, derived.entry)
+    for name in compiled_into_callers(functions, derived.entry):
+        hints[name] = replace(hints[name], into_callers=True)
     for better in (unnumbered, unlike_variables):
         other = better(functions, derived.entry)
         functions = {other.get(name, name): renamed(fn, other) for name, fn in functions.items()}

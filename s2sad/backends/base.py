@@ -20,15 +20,17 @@ class Hints:
     Attributes:
         least: the least value of whole numbers: indices that are not negative need no wrap-around.
         sums: real numbers whose sums have no order of their own.
+        into_callers: the function is compiled into those that call it.
     """
 
     least: Mapping[str, int] = field(default_factory=dict[str, int])
     sums: frozenset[str] = frozenset()
+    into_callers: bool = False
 
     def of_both(self, other: Hints) -> Hints:
         """Return what holds of two functions with one text."""
         least = {name: min(n, other.least[name]) for name, n in self.least.items() if name in other.least}
-        return Hints(least, self.sums & other.sums)
+        return Hints(least, self.sums & other.sums, self.into_callers and other.into_callers)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import operator
+import re
 from typing import Any
 
 from s2sad.backends import lean, remainders, vector_math
@@ -27,6 +28,8 @@ _typing: Any = importlib.import_module("numba.core.typing")
 _types: Any = importlib.import_module("numba.core.types")
 
 _CONSTANTS = (_numba_ir.Const, _numba_ir.Global, _numba_ir.FreeVar)
+_INSIDE = re.compile(r"(\w+?)_v\d+_(\w+)")
+"""How Numba calls a name of a function that it writes into another."""
 _ADDITIONS = (operator.add, operator.sub, operator.iadd, operator.isub)
 
 
@@ -100,8 +103,9 @@ class _Lower(_lowering.Lower):
 
     def _least(self, var: Any, depth: int = 6) -> int | None:
         """Return the least value of a whole number, from the hints and the expression that makes it."""
-        if var.unversioned_name in self.hints.least:
-            return self.hints.least[var.unversioned_name]
+        known = self._known(var.unversioned_name)
+        if known is not None:
+            return known
         made = _utils.guard(_utils.get_definition, self.func_ir, var)
         if isinstance(made, _CONSTANTS):
             return _whole(made)
@@ -118,6 +122,15 @@ class _Lower(_lowering.Lower):
             return 0 if right is not None and right >= 0 else None
         both = left is not None and right is not None and min(left, right) >= 0
         return 0 if both and made.fn in (operator.mul, operator.floordiv) else None
+
+    def _known(self, name: str) -> int | None:
+        """Return what the hints say of a name, or those of the function that it came from into this one."""
+        inside = None if name in self.hints.least else _INSIDE.fullmatch(name)
+        if inside is None:
+            return self.hints.least.get(name)
+        function = getattr(self.func_ir.func_id.func.__globals__.get(inside[1]), "py_func", None)
+        hints = getattr(function, "hints", None)
+        return hints.least.get(inside[2]) if isinstance(hints, Hints) and hints.into_callers else None
 
 
 def _is_one_item(base: Any, index: Any) -> bool:

@@ -65,8 +65,9 @@ def _load(stem: str, module: Module) -> Loaded:
     if module.debug:
         options |= {"debug": True, "_dbg_optnone": True}
     for name in module.functions:
-        namespace[name].hints = module.hints.get(name)
-        dispatcher = _numba.njit(**options)(namespace[name])
+        hints = namespace[name].hints = module.hints.get(name)
+        into_callers = hints is not None and hints.into_callers and not module.debug and not module.parallel
+        dispatcher = _numba.njit(**options, inline="always" if into_callers else "never")(namespace[name])
         namespace[name] = keep(dispatcher, f"{stem}.{name}", stem) if cache else dispatcher
     entry = namespace[module.entry]
     _explain_failures(entry, module)

@@ -142,7 +142,10 @@ def stem(module: Module) -> str:
         module.entry,
         fingerprint((module.functions, options)),
         fingerprint({name: given[name] for name in sorted(given)}),
-        repr([(name, sorted(one.least.items()), sorted(one.sums)) for name, one in sorted(module.hints.items())]),
+        repr([
+            (name, sorted(one.least.items()), sorted(one.sums), one.into_callers)
+            for name, one in sorted(module.hints.items())
+        ]),
         versions(),
     )
     digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()

@@ -158,6 +158,9 @@ class Elements:
                 if fn is np.full_like:
                     return self._scalar(args[1])
                 return literal(fill) if kind.dtype == "float64" else literal(int(fill or 0))
+            case Apply(fn, (first, second), _, ()) if fn is np.outer and kind.dtype == "float64":
+                factors = tuple(self._factor(part, at) for part, at in zip((first, second), index, strict=True))
+                return Apply(operator.mul, factors, Scalar("float64"))
             case Apply(fn, (base,), _, static) if fn is np.sum and dict(static).get("keepdims"):
                 return self._kept(expr, base, dict(static), index)
             case Apply() if is_compound(expr):
@@ -165,6 +168,13 @@ class Elements:
             case _:
                 viewed = is_view(expr) or isinstance(expr, Index)
                 return self.at(self.view(expr) if viewed else self.value(expr), index)
+
+    def _factor(self, expr: Expr, at: Expr) -> Expr:
+        """Return the element of a factor of an outer product, which is computed once and not for every pair."""
+        if rank(expr.type) != 1:
+            raise Unfit
+        known = expr if isinstance(expr, Var | Index) or is_view(expr) else self.value(expr)
+        return self.at(self._measured(known, [at]), (at,))
 
     def _applied(self, expr: Apply, index: tuple[Expr, ...]) -> Expr:
         assert isinstance(expr.type, Array)

@@ -252,6 +252,12 @@ def _scalarised(body: tuple[Stmt, ...], element: Index) -> tuple[Stmt, ...]:
     base = element.base
     assert isinstance(base, Var)
     scalar = Var(base.name, element.type)
+    read = any(
+        part == element
+        for s in statements(body)
+        for e in (exprs_of(s) if not isinstance(s, Store) or s.place != element or s.op else (s.value,))
+        for part in _below(e)
+    )
 
     def expr_of(expr: Any) -> Any:
         return scalar if expr == element else map_children(expr, expr_of)
@@ -262,12 +268,16 @@ def _scalarised(body: tuple[Stmt, ...], element: Index) -> tuple[Stmt, ...]:
             if isinstance(stmt, Assign) and stmt.target.name == base.name:
                 continue
             if isinstance(stmt, Store) and stmt.place == element:
+                if not read:
+                    continue
                 value = expr_of(stmt.value)
                 if stmt.op:
                     value = Apply(_OPERATORS[stmt.op], (scalar, value), scalar.type)
                 out.append(Assign(scalar, value, stmt.span))
                 continue
-            out.append(map_blocks(map_exprs(stmt, expr_of), each))
+            made = map_blocks(map_exprs(stmt, expr_of), each)
+            if not (isinstance(made, For) and made.var in element.index and not made.body):
+                out.append(made)
         return tuple(out)
 
     return each(body)

@@ -95,7 +95,8 @@ def _copies_new(stmt: Assign) -> bool:
     value = stmt.value
     if not (isinstance(value, Apply) and value.fn is np.copy and isinstance(value.args[0], Apply)):
         return False
-    return is_elementwise(value.args[0].fn) and value.args[0].type == value.type
+    made = value.args[0].fn
+    return (made is np.copy or is_elementwise(made)) and value.args[0].type == value.type
 
 
 def _is_fresh(stmt: Stmt) -> bool:

@@ -50,14 +50,15 @@ def inlined(fn: Function, callee: Callable[[str], Function], namer: Namer) -> Fu
 def _block(body: tuple[Stmt, ...], callee: Callable[[str], Function], namer: Namer) -> tuple[Stmt, ...]:
     result: list[Stmt] = []
     for stmt in body:
-        if isinstance(stmt, CallStmt) and stmt.fn is None and not _recursive(stmt.callee, callee):
+        if isinstance(stmt, CallStmt) and stmt.fn is None and not recursive(stmt.callee, callee):
             result.extend(_call(stmt, callee, namer))
         else:
             result.append(map_blocks(stmt, lambda b: _block(b, callee, namer)))
     return tuple(result)
 
 
-def _recursive(name: str, callee: Callable[[str], Function]) -> bool:
+def recursive(name: str, callee: Callable[[str], Function]) -> bool:
+    """Say whether a function calls itself, perhaps through others."""
     waiting, seen = [name], set[str]()
     while waiting:
         for stmt in statements(callee(waiting.pop()).body):

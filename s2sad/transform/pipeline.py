@@ -21,7 +21,7 @@ from s2sad.ir.walk import bound, exprs_of, map_blocks, reads, root_of, statement
 from s2sad.transform.adjoint import Sweeps, placeholder, sweeps
 from s2sad.transform.decisions import Decisions
 from s2sad.transform.entry import bound_apart, parameters_kept
-from s2sad.transform.inlined import inlined
+from s2sad.transform.inlined import inlined, recursive
 from s2sad.transform.linear import split
 from s2sad.transform.naming import Namer
 from s2sad.transform.ruled import ruled_adjoint, ruled_tangent, transposed
@@ -29,6 +29,7 @@ from s2sad.transform.ruled_as_is import runs_as_is, transposed_as_is
 from s2sad.transform.structure import structured
 from s2sad.transform.tangent import tangent
 from s2sad.transform.tidy import tidy
+from s2sad.transform.written_out import written_out
 
 MODES = (
     "primal", "jvp", "tangent", "vjp", "pullback", "grad", "value_and_grad", "fwd", "bwd", "lin", "push",
@@ -67,6 +68,8 @@ class Deriver:
         """The functions whose tangents are being written."""
         self.undefined: dict[str, tuple[Instance, tuple[bool, ...]]] = {}
         """Names of tangents that a reverse-mode rule does not give; they may stand where nothing reads them."""
+        self.wholes: dict[str, Function] = {}
+        """By function, what reverse mode differentiates: its helpers written out where that serves."""
         self.finished: dict[str, Function] = {}
         self.decisions: dict[str, Decisions] = {}
         self.prepared: dict[str, Function] = {}
@@ -82,7 +85,7 @@ class Deriver:
         self.adjoints[key] = name
         if callee in self.rules:
             return self._ruled_adjoint(callee, name, on, results)
-        fn = self.functions[callee]
+        fn = self._whole(callee)
         wrt = tuple(i for i, active in enumerate(on) if active)
         self.functions[name] = _signature_only(fn, name, wrt, results)
         own = parameters_kept(fn, wrt, self.facts)
@@ -178,7 +181,7 @@ class Deriver:
 
     def reverse(self, instance: Instance, mode: str, wrt: tuple[int, ...], aux: bool) -> Derived:
         """Return the program of a reverse-mode derivative."""
-        fn = self._main(instance)
+        fn = self._whole(instance.name, instance.function)
         seed = 1.0 if mode in ("grad", "value_and_grad") else None
         active = tuple(is_inexact(k) for k in fn.results)
         if aux and isinstance(instance.result, Struct):
@@ -335,7 +338,7 @@ class Deriver:
         """Return one half of the adjoint sweep: "hoist" does what needs no cotangent, "pull" the rest."""
         made = self.reverse(instance, "bwd", wrt, aux)
         fn = made.functions[made.entry]
-        return self._cut(instance, fn, mode, 0, len(fn.params) - made.residuals, _names_of(self._main(instance)))
+        return self._cut(instance, fn, mode, 0, len(fn.params) - made.residuals, _names_of(self._whole(instance.name)))
 
     def _cut(
         self, instance: Instance, whole: Function, mode: str, results: int, dots: int, kept: frozenset[str]
@@ -375,6 +378,16 @@ class Deriver:
         self._collect(name, order)
         sources = dict(self.ctx.functions())
         return Derived(name, order, instance, residuals, sources, self.decisions, {**sources, **self.prepared})
+
+    def _whole(self, name: str, own: Function | None = None) -> Function:
+        """Return a function, `own` where it is given, with its helpers written out where that serves reverse mode."""
+        if name not in self.wholes:
+            fn = self.wholes[name] = own or self.functions[name]
+            called = {s.callee for s in statements(fn.body) if isinstance(s, CallStmt) and s.fn is None}
+            if called and not self.ctx.device:
+                fit = {c: self._whole(c) for c in sorted(called) if not recursive(c, self.functions.__getitem__)}
+                self.wholes[name] = written_out(fn, fit, self.facts)
+        return self.wholes[name]
 
     def _defined(self, name: str) -> Function:
         """Return a function of the program; raises ReverseOnlyError for a tangent that there is none of."""

@@ -12,7 +12,7 @@ import numpy as np
 from s2sad.analysis.facts import Facts
 from s2sad.analysis.sharing import Groups
 from s2sad.ir.nodes import Apply, Expr, Function, Return, Var
-from s2sad.ir.walk import root_of
+from s2sad.ir.views import view_base
 
 
 def without_last_copies(fn: Function, facts: Facts) -> Function:
@@ -22,7 +22,7 @@ def without_last_copies(fn: Function, facts: Facts) -> Function:
         return fn
     groups = Groups(fn.body, facts)
     params = {groups.find(p.name) for p in fn.params}
-    roots = [root_of(v.args[0] if isinstance(v, Apply) and v.fn is np.copy else v) for v in last.values]
+    roots = [view_base(v.args[0] if isinstance(v, Apply) and v.fn is np.copy else v) for v in last.values]
     used = [groups.find(root.name) for root in roots if root is not None]
 
     def own(value: Expr) -> Expr:

@@ -34,7 +34,7 @@ def tidy(
     `silent`: prints and checks are dropped, as their statements have run before.
     """
     passes: list[tuple[str, Callable[[Function], Function]]] = [
-        ("zeros", first_accumulations),
+        ("zeros", lambda f: first_accumulations(f, keep)),
         ("scalars", lambda f: scalarised(f, keep | outputs)),
         ("dead", lambda f: without_dead_code(f, facts, outputs, silent)),
         ("copies", lambda f: without_copies(f, keep)),

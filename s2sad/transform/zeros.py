@@ -1,9 +1,12 @@
-"""First accumulations become assignments: `x_bar = 0.0` … `x_bar += e` is `x_bar = e`.
+"""First accumulations become assignments, `x_bar = 0.0` … `x_bar += e` is `x_bar = e`, and what zeros add goes.
 
-Guarantees the same values; needs nothing; leaves the zeroing behind for `dead` to remove.
+Guarantees the same values, but for a zero cotangent times infinity, which is zero; needs nothing; leaves the
+zeroing behind for `dead` to remove.
 
     x_bar = 0.0
     x_bar = x_bar + a * g        becomes        x_bar = a * g
+    y_bar = 0.0
+    z_bar = x_bar + b * y_bar    becomes        z_bar = x_bar
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ import numpy as np
 from s2sad.analysis.alias import view_base
 from s2sad.frontend.indexing import same_dims
 from s2sad.frontend.operators import build
+from s2sad.frontend.values import literal
 from s2sad.ir.nodes import (
     Append,
     Apply,
@@ -35,15 +39,19 @@ from s2sad.ir.nodes import (
 )
 from s2sad.ir.types import Array, Scalar
 from s2sad.ir.walk import bound, exprs_of, reads, root_of, statements
-from s2sad.transform.algebra import negative
+from s2sad.transform.algebra import negative, plus
 
 _ZEROS = (np.zeros_like, np.zeros)
+_NOTHING = literal(0.0)
 
 
-def first_accumulations(fn: Function) -> Function:
-    """Turn every accumulation onto a known zero into an assignment."""
+def first_accumulations(fn: Function, keep: frozenset[str] | None = None) -> Function:
+    """Turn every accumulation onto a known zero into an assignment.
+
+    `keep`: the user's own names, whose products with zero stay as they are; None for all names.
+    """
     params = {p.name for p in fn.params}
-    body, _ = _Zeros(params).block(fn.body, frozenset())
+    body, _ = _Zeros(params, keep).block(fn.body, frozenset())
     return replace(fn, body=body)
 
 
@@ -54,15 +62,17 @@ class _Zeros:
     caller's arrays.
     """
 
-    def __init__(self, params: set[str]) -> None:
-        self.params = params
+    def __init__(self, params: set[str], keep: frozenset[str] | None) -> None:
+        self.params, self.keep = params, keep
         self.like: dict[str, Expr] = {}
         """By name: the array that its zeros were made like."""
 
     def block(self, body: tuple[Stmt, ...], zero: frozenset[str]) -> tuple[tuple[Stmt, ...], frozenset[str]]:
         result: list[Stmt] = []
         for stmt in body:
-            stmt, zero = self._step(stmt, zero)
+            stmt, zero = self._step(self._without_zeros(stmt, zero), zero)
+            if isinstance(stmt, Store) and stmt.op in ("+", "-") and stmt.value == _NOTHING:
+                continue
             previous = result[-1] if result else None
             merged = _onto_zeroed_place(previous, stmt)
             if merged is not None:
@@ -70,6 +80,13 @@ class _Zeros:
             else:
                 result.append(stmt)
         return tuple(result), zero
+
+    def _without_zeros(self, stmt: Stmt, zero: frozenset[str]) -> Stmt:
+        """Leave out what a product with a zero cotangent adds."""
+        if self.keep is None or not isinstance(stmt, Assign | Store) or not (own := zero - self.keep - self.params):
+            return stmt
+        value = _reduced(stmt.value, own)
+        return stmt if value is stmt.value else replace(stmt, value=_NOTHING if value is None else value)
 
     def _step(self, stmt: Stmt, zero: frozenset[str]) -> tuple[Stmt, frozenset[str]]:
         changed = {n for s in statements((stmt,)) for n in bound(s)}
@@ -145,6 +162,25 @@ class _Zeros:
             if head <= end:
                 return replace(stmt, body=body), head
             head = head & end
+
+
+def _reduced(expr: Expr, zero: frozenset[str]) -> Expr | None:
+    """Return a number without the terms that are a product with a name in `zero`; None if nothing is left."""
+    if not isinstance(expr.type, Scalar) or not expr.type.dtype.startswith("float"):
+        return expr
+    if isinstance(expr, Var):
+        return None if expr.name in zero else expr
+    if not isinstance(expr, Apply):
+        return expr
+    if expr.fn is operator.mul and None in (_reduced(a, zero) for a in expr.args):
+        return None
+    if expr.fn in (operator.neg, operator.truediv) and _reduced(expr.args[0], zero) is None:
+        return None
+    if expr.fn in (operator.add, operator.sub) and len(expr.args) == 2:
+        first, second = (_reduced(a, zero) for a in expr.args)
+        if first is not expr.args[0] or second is not expr.args[1]:
+            return plus(first, negative(second) if second is not None and expr.fn is operator.sub else second)
+    return expr
 
 
 def _is_diagonal(value: Expr) -> bool:

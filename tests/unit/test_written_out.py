@@ -1,0 +1,159 @@
+"""Helpers written out in the function that calls them, and those that only the machine code has in their callers."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import s2sad
+from tests.differences import differences
+
+X = np.array([0.7, -0.4, 1.3])
+W = np.array([[0.3, -0.8, 0.5], [0.9, 0.2, -0.4]])
+
+
+def text_of(fun, *args, target="python"):
+    return s2sad.differentiate(fun, target=target).source("grad", args)
+
+
+def bend(w, v):
+    hidden = np.tanh(w @ v)
+    return hidden * hidden
+
+
+def cost(v, w):
+    bent = bend(w, v)
+    return np.sum(bent * bent)
+
+
+def test_a_helper_called_once_is_run_once():
+    text = text_of(cost, X, W)
+    assert text.count("def ") == 1
+    assert text.count("tanh") == 1, "the hidden layer is kept, not computed again"
+    np.testing.assert_allclose(s2sad.grad(cost, target="python")(X, W), differences(lambda x: cost(x, W), X), rtol=1e-7)
+
+
+def drift(u, rate, slope):
+    slope[0] = rate * u[0] - u[0] * u[1]
+    slope[1] = u[0] * u[1] - u[1]
+
+
+def orbit(rate, steps):
+    u, k, m = np.array([1.1, 0.4]), np.empty(2), np.empty(2)
+    for _ in range(steps):
+        drift(u, rate, k)
+        m[0], m[1] = u[0] + 0.05 * k[0], u[1] + 0.05 * k[1]
+        drift(m, rate, k)
+        u[0] += 0.1 * k[0]
+        u[1] += 0.1 * k[1]
+    return u[0] * u[1]
+
+
+def in_one_place(rate, steps):
+    """The helper writes a row of an array: a view by another name."""
+    rows = np.empty((steps + 1, 2))
+    rows[0, 0], rows[0, 1] = 1.1, 0.4
+    for s in range(steps):
+        drift(rows[s], rate, rows[s + 1])
+    return rows[steps, 0] * rows[steps, 1] + rows[1, 0]
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+@pytest.mark.parametrize("fun", [orbit, in_one_place])
+def test_helpers_that_write_their_argument_inside_a_loop(fun, target):
+    slope = s2sad.grad(fun, target=target)(1.3, 6)
+    np.testing.assert_allclose(slope, differences(lambda r: fun(r, 6), np.float64(1.3)), rtol=1e-6)
+    np.testing.assert_allclose(s2sad.jvp(fun, (1.3, 6), (1.0, None), target=target)[1], slope, rtol=1e-12)
+
+
+def test_a_helper_called_twice_in_a_loop_stays_a_function_that_is_compiled_into_its_caller():
+    made = s2sad.differentiate(orbit, target="cpu")._entry("grad", (1.3, 6)).derivative
+    names = re.findall(r"def (\w+)", made.text)
+    assert names == ["drift", "drift_bwd", "orbit_grad"]
+    assert [made.module.hints[name].into_callers for name in names] == [True, True, False]
+
+
+def scan(x, w, count):
+    """A helper with arrays in a loop: what it keeps is not kept for every step."""
+    total = 0.0
+    for i in range(count):
+        total += np.sum(bend(w * (1.0 + i), x))
+    return total
+
+
+def test_a_helper_of_arrays_stays_where_a_loop_calls_it():
+    assert "def bend_bwd(" in text_of(scan, X, W, 3)
+    found = s2sad.grad(scan, target="python")(X, W, 3)
+    np.testing.assert_allclose(found, differences(lambda x: scan(x, W, 3), X), rtol=1e-6)
+
+
+def factorial_like(x, n):
+    return 1.0 if n == 0 else x * n * factorial_like(x, n - 1)
+
+
+def calls_itself(x):
+    return factorial_like(x, 4) + x
+
+
+def early(x):
+    if x > 1.0:
+        return x * x
+    return np.sin(x)
+
+
+def calls_early(x):
+    return early(x) * early(x + 1.0)
+
+
+@pytest.mark.parametrize("fun", [calls_itself, calls_early])
+def test_what_calls_itself_or_returns_early_stays_a_function(fun):
+    assert text_of(fun, 0.7).count("def ") > 1
+    np.testing.assert_allclose(s2sad.grad(fun, target="python")(0.7), differences(fun, np.float64(0.7)), rtol=1e-7)
+
+
+def outer_names(x, y):
+    """Names of the helper's are the caller's too."""
+    hidden, v = x[0] * y, x * y
+    return np.sum(bend(np.outer(v, v), v)) * hidden + v[1]
+
+
+def test_names_that_both_have_are_kept_apart():
+    for target in ("python", "cpu"):
+        found = s2sad.grad(outer_names, (0, 1), target=target)(X, 0.8)
+        np.testing.assert_allclose(found[0], differences(lambda x: outer_names(x, 0.8), X), rtol=1e-6)
+        np.testing.assert_allclose(found[1], differences(lambda y: outer_names(X, y), np.float64(0.8)), rtol=1e-6)
+
+
+def halves(x):
+    out = np.empty(2)
+    out[0] = x[0] * x[1]
+    out[1] = np.sin(x[2]) * x[0]
+    return out
+
+
+def second_half(x):
+    return halves(x)[1]
+
+
+def test_what_a_cotangent_of_zero_adds_is_left_out():
+    text = text_of(second_half, X)
+    assert "_0 = 0.0" not in text
+    assert "x[1]" not in text.partition("adjoint sweep")[2]
+    np.testing.assert_allclose(s2sad.grad(second_half, target="python")(X), differences(second_half, X), rtol=1e-7)
+
+
+def layers(w, b):
+    total = 0.0
+    for i in range(3):
+        total += np.sum(np.tanh(w @ (b * i)))
+    return total
+
+
+def test_outer_products_are_added_element_by_element():
+    text = text_of(layers, W, X, target="cpu")
+    assert "outer" not in text
+    assert len(re.findall(r"^ +for ", text, re.MULTILINE)) == 4, "no loop is left that does nothing"
+    found = s2sad.grad(layers, target="cpu")(W, X)
+    np.testing.assert_allclose(found, differences(lambda w: layers(w, X), W), rtol=1e-6, atol=1e-9)
