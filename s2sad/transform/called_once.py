@@ -19,7 +19,7 @@ from s2sad.analysis.bounds import lower_bounds
 from s2sad.analysis.facts import Facts
 from s2sad.ir.nodes import Assign, CallStmt, Function, Return, Stmt, Var
 from s2sad.ir.walk import bound, exprs_of, map_blocks, names_in, statements, subexpressions
-from s2sad.transform.inlined import Names, Renaming
+from s2sad.transform.inlined import Names, Renaming, free
 from s2sad.transform.naming import Namer
 from s2sad.transform.pipeline import Derived
 from s2sad.transform.placed import placed
@@ -93,7 +93,7 @@ class _Joining:
         facts, keep = Facts(self.functions), joined.before.names - _other_names(whole)
         whole = tidy(whole, facts, keep)
         whole = tidy(placed(whole, facts, keep), facts, keep)
-        better = _free(joined.wanted, whole)
+        better = free(joined.wanted, whole)
         self.functions[name] = Names(better).function(whole)
         self.before[name] |= self.before[name].renamed(better)
 
@@ -133,19 +133,6 @@ def _returns_last(fn: Function) -> bool:
 def _other_names(fn: Function) -> set[str]:
     """Return the names that are one more name of something."""
     return {s.target.name for s in statements(fn.body) if isinstance(s, Assign) and isinstance(s.value, Var)}
-
-
-def _free(wanted: Mapping[str, str], fn: Function) -> dict[str, str]:
-    """Return the better names that nothing in the function has."""
-    taken = {p.name for p in fn.params} | names_in(fn.body)
-    found: dict[str, str] = {}
-    for name, better in wanted.items():
-        while better in wanted and better not in taken:
-            better = wanted[better]
-        if name in taken and better not in taken:
-            found[name] = better
-            taken.add(better)
-    return found
 
 
 def _renamed_results(fn: Function) -> tuple[Stmt, ...]:

@@ -233,3 +233,16 @@ class Renaming(Names):
         if isinstance(given, int):
             return max(given - less, 0)
         return Sym(given.name, given.minus + less, given.nonone and less <= 0)
+
+
+def free(wanted: Mapping[str, str], fn: Function) -> dict[str, str]:
+    """Return the better names that nothing in the function has."""
+    taken = {p.name for p in fn.params} | names_in(fn.body)
+    found: dict[str, str] = {}
+    for name, better in wanted.items():
+        while better in wanted and better not in taken:
+            better = wanted[better]
+        if name in taken and better not in taken:
+            found[name] = better
+            taken.add(better)
+    return found

@@ -20,7 +20,7 @@ from s2sad.analysis.facts import Facts
 from s2sad.ir.nodes import Assign, CallStmt, Const, For, Function, Raise, Return, Stmt, Swap, Var, While
 from s2sad.ir.types import Array, ListOf, Scalar, Type
 from s2sad.ir.walk import bound, map_blocks, names_in, statements
-from s2sad.transform.inlined import Renaming
+from s2sad.transform.inlined import Names, Renaming, free
 from s2sad.transform.naming import Namer
 
 _MANY = 16  # statements of a helper that stands in several places, in all of them together
@@ -30,7 +30,10 @@ _FEW = 16  # numbers of an array that may be kept at every step of a loop
 def written_out(fn: Function, functions: Mapping[str, Function], facts: Facts) -> Function:
     """Return `fn` with the bodies of such helpers in place of their calls."""
     work = _Writing(fn, functions, facts)
-    return replace(fn, body=work.block(fn.body, False)) if work.any else fn
+    if not work.any:
+        return fn
+    whole = replace(fn, body=work.block(fn.body, False))
+    return Names(free(work.wanted, whole)).function(whole)
 _STEPS = 4  # of a loop that may stand in a loop
 
 
@@ -44,6 +47,7 @@ class _Writing:
         self.any = bool(self.fit)
         self.bound = Counter([*(p.name for p in fn.params), *(n for s in statements(fn.body) for n in bound(s))])
         self.namer = Namer({*names_in(fn.body), *(p.name for p in fn.params)})
+        self.wanted: dict[str, str] = {}
 
     def block(self, body: tuple[Stmt, ...], looped: bool) -> tuple[Stmt, ...]:
         """Return a block, inside a loop or not, with the helpers in it."""
@@ -53,7 +57,9 @@ class _Writing:
             if isinstance(stmt, CallStmt) and stmt.callee in self.fit and stmt.fn is None and (
                 not looped or (self.calls[stmt.callee] == 1 and _only_few_numbers(self.functions[stmt.callee]))
             ):
-                made.extend(Renaming(self.functions[stmt.callee], stmt, self.namer, self.bound).written_out())
+                own = Renaming(self.functions[stmt.callee], stmt, self.namer, self.bound)
+                self.wanted |= own.wanted
+                made.extend(own.written_out())
             else:
                 made.append(map_blocks(stmt, lambda b, inside=inside: self.block(b, inside)))
         return tuple(made)
