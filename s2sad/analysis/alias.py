@@ -213,7 +213,7 @@ class _Checker:
     def __init__(self, fn: Function, facts: Facts, only_unsure: bool) -> None:
         self.fn, self.facts, self.only_unsure = fn, facts, only_unsure
         self.exact = exact_aliases(fn)
-        self.live = Liveness(fn.body, _given(fn))
+        self.live = Liveness(fn.body, given_names(fn))
         self.unsure: set[str] = set()
         self.shared: dict[int, set[str]] = {}
         self.reachable: set[int] = set()
@@ -371,7 +371,7 @@ class _Checker:
             state = after
 
 
-def _given(fn: Function) -> frozenset[str]:
+def given_names(fn: Function) -> frozenset[str]:
     """Return the arrays and lists that a caller gave and still has: it may read them afterwards."""
     rebound = {name for stmt in statements(fn.body) for name in bound(stmt)}
     return frozenset(p.name for p in fn.params if isinstance(p.type, Array | ListOf) and p.name not in rebound)

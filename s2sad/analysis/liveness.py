@@ -36,7 +36,7 @@ class Liveness:
 
         `pops_read` False: a pop whose item nobody takes is no use of its list.
         """
-        self._pops_read = pops_read
+        self._out, self._pops_read = out, pops_read
         self.after: dict[int, frozenset[str]] = {}
         self._entries: dict[int, frozenset[str]] = {}
         self._loops: list[tuple[frozenset[str], frozenset[str]]] = []
@@ -67,7 +67,9 @@ class Liveness:
                 return self._loops[-1][0] if self._loops else live
             case Continue():
                 return self._loops[-1][1] if self._loops else live
-            case Return() | Raise():
+            case Return():
+                return _used(stmt) | self._out
+            case Raise():
                 return _used(stmt)
             case Effect() if not self._pops_read and popped_from(stmt) is not None:
                 return live

@@ -163,6 +163,7 @@ def _lower_into(
         default = literals.get(name) if entered else None
         params.extend(Param(leaf.name, leaf.type, default if leaf.name == name else None) for leaf in leaves)
         lw.env[name] = identified(_given(rebuild(kind, list(leaves))), None if entered else OF_THE_CALLER)
+    instance.given = frozenset(param.name for param in params)
     bottomed = _lower_body(lw, source.node) or lw.bottomed
     if not lw.results:
         if bottomed:

@@ -48,6 +48,8 @@ class Instance:
     rule: Any = None
     """A custom derivative rule of the user's, which replaces differentiating the body."""
     param_spans: Span = NOWHERE
+    given: frozenset[str] = frozenset()
+    """The names of its parameters in the IR."""
     returns_given: bool = False
     """A list or dict that it returns is, or may be, one that it was called with."""
 
@@ -127,6 +129,7 @@ class Mark:
     names: set[str]
     sizes: tuple[int, int, int]
     depth: int
+    turns: tuple[int, ...]
     known: frozenset[Any]
     """The helpers that had been begun."""
 
@@ -163,6 +166,9 @@ class Lowerer:
     comprehending: int = 0
     """How many comprehensions, whose variables are no names of the function, are being lowered."""
     depth: int = 0
+    """How many functions that are written in place this one stands in."""
+    turns: tuple[int, ...] = ()
+    """Which turn of each loop that is written out is being lowered."""
     outer: Lowerer | None = None
     """The lowering that this one is written into."""
     definer: Lowerer | None = None
@@ -188,11 +194,12 @@ class Lowerer:
         """Return the state of the lowering, to come back to if what follows is lowered in another way."""
         sizes = len(self.block), len(self.results), len(self.loops)
         known = frozenset(self.ctx.instances)
-        return Mark(dict(self.env), self.block, set(self.names), sizes, self.depth, known)
+        return Mark(dict(self.env), self.block, set(self.names), sizes, self.depth, self.turns, known)
 
     def back_to(self, mark: Mark) -> None:
         """Forget what was lowered since `mark`."""
-        self.env, self.block, self.names, self.depth = dict(mark.env), mark.block, set(mark.names), mark.depth
+        self.env, self.block, self.names = dict(mark.env), mark.block, set(mark.names)
+        self.depth, self.turns = mark.depth, mark.turns
         for items, size in zip((self.block, self.results, self.loops), mark.sizes, strict=True):
             del items[size:]
         half = [key for key, one in self.ctx.instances.items() if one.function is None and key not in mark.known]

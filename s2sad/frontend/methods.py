@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 
 from s2sad.errors import ArgumentError
-from s2sad.frontend import growing, rows
+from s2sad.frontend import anew, growing, rows
 from s2sad.frontend.arguments import UNKNOWN, known_value
-from s2sad.frontend.containers import current, rewrite, scopes, write_item
+from s2sad.frontend.containers import current, rewrite, write_item
 from s2sad.frontend.expressions import append_all, as_expr, list_of, outside_value
 from s2sad.frontend.knownlists import known_list_method
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.operators import apply, build
 from s2sad.frontend.values import MethodV, RowsV, StaticV, StructV, V, Value, ZeroV, keys_of, literal
 from s2sad.ir import ops
-from s2sad.ir.nodes import Append, Apply, Assign, Index, Slice, Store, Var
+from s2sad.ir.nodes import Append, Apply, Index, Slice, Store, Var
 from s2sad.ir.types import Array, ListOf, Scalar, is_complex
 
 _AS_FUNCTIONS: dict[str, Any] = {
@@ -217,17 +217,6 @@ def _own_method(
             return lw.fail(node, f"`{name}` of a {kind} is not supported")
 
 
-def _retyped(value: Value, target: Var) -> Value:
-    """Return a value in which a list has the type that it has now."""
-    match value:
-        case V(Var(name)) if name == target.name:
-            return V(target)
-        case RowsV(kind, keys, items):
-            return RowsV(kind, keys, tuple(_retyped(item, target) for item in items))
-        case _:
-            return value
-
-
 def list_method(
     lw: Lowerer, owner: V, name: str, args: list[Value], kwargs: dict[str, Value], node: Any
 ) -> Value:
@@ -241,8 +230,7 @@ def list_method(
         item = value.type if kind.item is None else _joined(kind.item, value.type)
         target = Var(owner.expr.name, ListOf(item))
         lw.emit(Append(target, value, lw.span(node)))
-        for scope in scopes(lw):
-            scope.env.update({key: _retyped(held, target) for key, held in scope.env.items()})
+        anew.hold(lw, target)
         return StaticV(None)
     if name == "extend" and len(args) == 1 and isinstance(args[0], StructV):
         for item in args[0].items:
@@ -254,11 +242,14 @@ def list_method(
         if same and args[0].expr != owner.expr:
             append_all(lw, owner.expr, args[0], node)
             return StaticV(None)
+    if name == "insert" and len(args) == 2 and isinstance(owner.expr, Var):
+        rows.look_for_records(lw, owner.expr, args[1])
+        return anew.inserted(lw, owner.expr, args[0], args[1], node)
     if name == "copy" and not args:
         return list_of(lw, owner, node)
     first = len(args) == 1 and isinstance(args[0], V) and getattr(args[0].expr.type, "value", None) == 0
     if name == "pop" and first and isinstance(owner.expr, Var):
-        return _popped_first(lw, owner, node)
+        return anew.popped_first(lw, owner.expr, node)
     if name == "pop" and not args and isinstance(owner.expr, Var):
         kind = owner.expr.type
         assert isinstance(kind, ListOf)
@@ -268,26 +259,10 @@ def list_method(
         popped = Apply(ops.pop, (owner.expr,), kind.item)
         return V(lw.atom(popped, "item", lw.span(node)))
     if name == "sort" and not args and isinstance(owner.expr, Var):
-        from s2sad.frontend.functional import lower_sorted
-
-        ordered = lower_sorted(lw, [owner], kwargs, node)
-        if isinstance(ordered, V):
-            lw.emit(Assign(owner.expr, as_expr(lw, list_of(lw, ordered, node), node), lw.span(node)))
+        if anew.sort(lw, owner.expr, kwargs, node):
             return StaticV(None)
-    return lw.fail(node, f"`{name}` of a growing list is not supported here",
-                   "Only `append`, `extend`, `pop()`, `sort`. Keep the index of an item, or use an array.")  # fmt: skip
-
-
-def _popped_first(lw: Lowerer, owner: V, node: Any) -> Value:
-    """`items.pop(0)`: the list gives way to one of the items behind the first."""
-    from s2sad.frontend.indexing import lower_index
-
-    assert isinstance(owner.expr, Var)
-    item = lower_index(lw, owner, [literal(0)], node)
-    gone = V(lw.atom(as_expr(lw, item, node), "item", lw.span(node)))
-    rest = lower_index(lw, owner, [Slice(literal(1), None, None)], node)
-    lw.emit(Assign(owner.expr, as_expr(lw, rest, node), lw.span(node)))
-    return gone
+    why = "Only `append`, `extend`, `insert`, `pop`, `sort`. Keep the index of an item, or use an array."
+    return lw.fail(node, f"`{name}` of a growing list is not supported here", why)
 
 
 def _joined(a: Any, b: Any) -> Any:

@@ -37,6 +37,11 @@ def copy_list(items: list[Any]) -> list[Any]:
     return [item for item in items]
 
 
+def copy_arrays(items: list[Any]) -> list[Any]:
+    """Return a list of copies of the arrays of a list."""
+    return [np.copy(item) for item in items]
+
+
 def gather_scalars(items: list[Any]) -> Any:
     """Return the numbers of a list as an array."""
     result = np.empty(len(items))

@@ -23,6 +23,7 @@ from s2sad.frontend.values import literal
 from s2sad.ir import ops
 from s2sad.ir.device import is_barrier
 from s2sad.ir.nodes import (
+    Append,
     Apply,
     Assign,
     Break,
@@ -51,7 +52,7 @@ from s2sad.transform.algebra import zero, zero_list
 from s2sad.transform.cotangents import Cotangents
 from s2sad.transform.decisions import Decisions
 from s2sad.transform.structure import values_of
-from s2sad.transform.tapes import Tapes
+from s2sad.transform.tapes import Tapes, copied
 
 
 @dataclass(frozen=True, slots=True)
@@ -357,7 +358,10 @@ class _Adjoint(Statements):
                 back = [undone] if undone else []
                 code = self.adjoint_code.get(id(stmt), [])
                 made = self.results_read.get(id(stmt))
-                popped = popped_from(stmt) is not None  # the item is put back before its name is
+                items = popped_from(stmt)
+                popped = items is not None  # the item is put back before its name is
+                if popped and id(stmt) in self.left_out:
+                    code = [s for s in code if not (isinstance(s, Append) and s.list == items)]  # it was never taken
                 if popped or (made is None and id(stmt) in self.results_read):  # what it made is read where it is
                     return [*back, *_without_shapes(code, stmt), *restore, *_shapes(code, stmt)]
                 return [*([made] if made else []), *restore, *back, *code]
@@ -383,7 +387,7 @@ class _Adjoint(Statements):
                 fixed.append(Assign(name, value, stmt.span))
                 put = replace(put, value=name)  # type: ignore[type-var]
             if id(stmt) not in self.left_out:
-                fixed.append(put)
+                fixed.append(_put_copy(put))
             again.append(put)
         return [*fixed, *code, *again]
 
@@ -418,6 +422,13 @@ class _Adjoint(Statements):
             last = build(operator.add, stmt.start, last)
         stop = _folded(build(operator.sub, stmt.start, stmt.step))
         return For(stmt.var, last, stop, _folded(build(operator.neg, stmt.step)), body, stmt.span)
+
+
+def _put_copy(put: Stmt) -> Stmt:
+    """Put a list of arrays back as copies: what runs next writes into them, and they are put back once more."""
+    if isinstance(put, Store) and isinstance(put.value.type, ListOf) and isinstance(put.value.type.item, Array):
+        return replace(put, value=copied(put.value))
+    return put
 
 
 def _shadow(ct: Cotangents, value: Expr) -> Expr:

@@ -15,6 +15,7 @@ from s2sad.analysis.alias import exact_aliases
 from s2sad.analysis.facts import Facts, written_by
 from s2sad.analysis.layout import TOP, Layout
 from s2sad.analysis.loops import popped_from
+from s2sad.analysis.one_list import check_lists
 from s2sad.analysis.saved import Plan
 from s2sad.analysis.steep import is_steep
 from s2sad.errors import NotDifferentiableError, Span
@@ -79,6 +80,7 @@ class Statements:
         fn = with_own_counters(with_items_named(fn, self.namer), self.namer)
         fn = with_places_for_names(fn)
         alias_analysis.check(fn, facts)
+        check_lists(fn, facts)
         self.results_active = active_results or tuple(is_inexact(k) for k in fn.results)
         self.inputs = {fn.params[i].name for i in wrt}
         self.active = self._activity(fn)

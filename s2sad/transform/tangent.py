@@ -120,8 +120,10 @@ class _Tangent:
 
     def _stmt(self, stmt: Stmt) -> list[Stmt]:
         match stmt:
-            case Assign(target):
-                return self._assign(stmt) if target.name in self.varied else [stmt]
+            case Assign(target) if target.name in self.varied:
+                return self._assign(stmt)
+            case Assign(_, Apply(fn, (Var() as items,))) if fn is ops.pop and items.name in self.varied:
+                return [Effect(replace(stmt.value, args=(self.dot(items),)), stmt.span), stmt]  # type: ignore[type-var]
             case Store(place):
                 root = root_of(place)
                 varied = root is not None and root.name in self.varied and is_inexact(place.type)

@@ -16,6 +16,7 @@ from s2sad.ir import ops
 from s2sad.ir.nodes import Append, Apply, Assign, CallStmt, Const, Expr, For, Index, Slice, Stmt, Store, Var
 from s2sad.ir.types import Array, ListOf, Scalar, Sym, Type
 from s2sad.ir.walk import exprs_of, reads, root_of, statements
+from s2sad.runtime.lists import copy_arrays, copy_list
 from s2sad.transform.naming import Namer, noun
 from s2sad.transform.prepare import Prepared
 
@@ -56,14 +57,14 @@ class Tapes:
     def _variable(self, place: Expr, hint: str, rebinds: bool, reachable: bool) -> Slot:
         saved = Var(self.namer.fresh(f"{hint}_saved"), _fresh_type(place.type))
         kept = (rebinds and not reachable) or isinstance(place.type, Scalar)
-        value = place if kept else build(np.copy, place)
+        value = place if kept else copied(place)
         return Slot((), None, (Assign(saved, value),), (_put_back(place, saved, rebinds),))
 
     def _list(self, place: Expr, loop: Any, hint: str, rebinds: bool, reachable: bool) -> Slot:
         kind = _fresh_type(place.type)
         tape = Var(self.namer.fresh(f"{hint}_tape"), ListOf(kind))
-        kept = (rebinds and not reachable) or not isinstance(place.type, Array)
-        value = place if kept else build(np.copy, place)
+        kept = (rebinds and not reachable) or isinstance(place.type, Scalar)
+        value = place if kept else copied(place)
         create = Assign(tape, Apply(ops.new_list, (), tape.type))
         popped = Apply(ops.pop, (tape,), kind)
         return Slot((create,), loop, (Append(tape, value),), (_put_back(place, popped, rebinds),))
@@ -244,6 +245,13 @@ def _put_back(place: Expr, value: Expr, rebinds: bool) -> Stmt:
     if isinstance(place, Var) and (rebinds or isinstance(place.type, Scalar)):
         return Assign(place, value)
     return Store(_whole(place), "", value)
+
+
+def copied(value: Expr) -> Expr:
+    """Return a copy that no write into the value reaches."""
+    if not isinstance(value.type, ListOf):
+        return build(np.copy, value)
+    return Apply(copy_arrays if isinstance(value.type.item, Array) else copy_list, (value,), value.type)
 
 
 def _whole(place: Expr) -> Expr:

@@ -1,0 +1,119 @@
+"""Methods of a list that the function builds which make it anew: `insert`, `pop(0)`, `sort`.
+
+The name is bound to the new list, which is shorter to read and run. Where another name may mean the same list, the
+list is emptied and filled again, so that every name sees it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from s2sad.frontend import growing
+from s2sad.frontend.arguments import known_value
+from s2sad.frontend.containers import scopes
+from s2sad.frontend.expressions import append_all, as_expr, list_of
+from s2sad.frontend.indexing import lower_index
+from s2sad.frontend.iteration import emit_loop
+from s2sad.frontend.lowerer import Lowerer
+from s2sad.frontend.values import RowsV, StaticV, V, Value, leaves_of, literal
+from s2sad.ir import ops
+from s2sad.ir.nodes import Apply, Assign, Effect, Expr, Slice, Var
+from s2sad.ir.types import Array, ListOf, Scalar, Type
+
+
+def inserted(lw: Lowerer, owner: Var, place: Value, value: Value, node: Any) -> Value:
+    """`items.insert(k, x)`: `items[:k] + [x] + items[k:]`, whose bounds are those of `insert`."""
+    at = lw.atom(as_expr(lw, place, node), "place", lw.span(node))
+    item = growing.fitted(lw, owner, as_expr(lw, value, node), node)
+    kind = owner.type
+    assert isinstance(kind, ListOf)
+    longer = growing.make(lw, lw.fresh("longer"), item.type if kind.item is None else kind.item, node)
+    first = known_value(place) == 0
+
+    def take(part: Slice) -> None:
+        items = V(owner) if first else lower_index(lw, V(owner), [part], node)
+        if kind.item is not None and isinstance(items, V):
+            append_all(lw, longer, items, node)
+
+    if not first:
+        take(Slice(None, at, None))
+    growing.append(lw, longer, item, node)
+    take(Slice(at, None, None))
+    _give_way(lw, owner, longer, node)
+    return StaticV(None)
+
+
+def popped_first(lw: Lowerer, owner: Var, node: Any) -> Value:
+    """`items.pop(0)`: the first item, and the list gives way to one of the others."""
+    item = lower_index(lw, V(owner), [literal(0)], node)
+    gone = V(lw.atom(as_expr(lw, item, node), "item", lw.span(node)))
+    rest = lower_index(lw, V(owner), [Slice(literal(1), None, None)], node)
+    _give_way(lw, owner, as_expr(lw, rest, node), node)
+    return gone
+
+
+def sort(lw: Lowerer, owner: Var, kwargs: dict[str, Value], node: Any) -> bool:
+    """`items.sort()`; False where the order cannot be found."""
+    from s2sad.frontend.functional import lower_sorted
+
+    ordered = lower_sorted(lw, [V(owner)], kwargs, node)
+    if not isinstance(ordered, V):
+        return False
+    _give_way(lw, owner, as_expr(lw, list_of(lw, ordered, node), node), node)
+    return True
+
+
+def hold(lw: Lowerer, target: Var) -> None:
+    """A list that got its first item holds such items under every name."""
+    for scope in scopes(lw):
+        scope.env.update({key: _retyped(held, target) for key, held in scope.env.items()})
+
+
+def _retyped(value: Value, target: Var) -> Value:
+    """Return a value in which a list has the type that it has now."""
+    match value:
+        case V(Var(name)) if name == target.name:
+            return V(target)
+        case RowsV(kind, keys, items):
+            return RowsV(kind, keys, tuple(_retyped(item, target) for item in items))
+        case _:
+            return value
+
+
+def _give_way(lw: Lowerer, owner: Var, new: Expr, node: Any) -> None:
+    """Let the new list stand in the place of the old one, under every name that the old one has."""
+    assert isinstance(new.type, ListOf)
+    target = Var(owner.name, new.type)
+    if not _is_seen_elsewhere(lw, owner):
+        lw.emit(Assign(target, new, lw.span(node)))
+        hold(lw, target)
+        return
+    held = V(lw.atom(new, "items", lw.span(node)))
+    length = Apply(ops.length, (target,), Scalar("int64", True))
+    assert new.type.item is not None
+    pop = Effect(Apply(ops.pop, (target,), new.type.item), lw.span(node))
+    emit_loop(lw, length, "i", lambda _: lw.emit(pop), node)
+    hold(lw, target)
+    append_all(lw, target, held, node)
+
+
+def _is_seen_elsewhere(lw: Lowerer, owner: Var) -> bool:
+    """Say whether the list may be the caller's, or one that another name means."""
+    if lw.instance is not None and owner.name in lw.instance.given:
+        return True
+    held = [leaf for scope in scopes(lw) for value in scope.env.values() for leaf in leaves_of(value)]
+    lists = [leaf for leaf in held if isinstance(leaf, Var) and isinstance(leaf.type, ListOf)]
+    return any(leaf.name != owner.name and _may_be_one(leaf.type, owner.type) for leaf in lists)
+
+
+def _may_be_one(a: Type, b: Type) -> bool:
+    """Say whether two names can mean one list, by what it holds."""
+    assert isinstance(a, ListOf)
+    assert isinstance(b, ListOf)
+    match a.item, b.item:
+        case Scalar(x), Scalar(y):
+            return x == y
+        case Array(x, dims), Array(y, others):
+            return x == y and len(dims) == len(others)
+        case x, y:
+            return x is None or y is None or type(x) is type(y)
