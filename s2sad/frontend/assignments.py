@@ -34,6 +34,9 @@ from s2sad.ir.walk import reads
 def lower_assign(lw: Lowerer, node: Any) -> None:
     """Lower `a = b = value`."""
     first = node.targets[0]
+    if len(node.targets) == 1 and isinstance(first, gast.Name) and optional.may_be_none(node.value):
+        _assign_on_two_paths(lw, node)
+        return
     if isinstance(first, gast.Name):
         check_used_once(lw, first.id, node.value, node)
     lw.wanted = _wanted(lw, first, node.value)
@@ -50,6 +53,18 @@ def lower_assign(lw: Lowerer, node: Any) -> None:
     for target in node.targets[1:]:
         again = lower_expr(lw, _as_load(first)) if isinstance(first, gast.Name) else value
         assign_target(lw, target, again, node)
+
+
+def _assign_on_two_paths(lw: Lowerer, node: Any) -> None:
+    """`t = x if x > 0 else None`: two assignments."""
+    from s2sad.frontend.statements import lower_stmt
+
+    choice = node.value
+    sides = [
+        gast.copy_location(gast.Assign(targets=node.targets, value=side, type_comment=None), side)
+        for side in (choice.body, choice.orelse)
+    ]
+    lower_stmt(lw, gast.copy_location(gast.If(test=choice.test, body=[sides[0]], orelse=[sides[1]]), node))
 
 
 def _wanted(lw: Lowerer, target: Any, node: Any) -> str | None:
@@ -222,10 +237,16 @@ def _items_of(lw: Lowerer, value: Value, count: int, target: Any, node: Any) -> 
             stars = [i for i, t in enumerate(target.elts) if isinstance(t, gast.Starred)]
             if stars:
                 return _around_star(lw, base, stars[0], count - stars[0] - 1, node)
-            _check_length(lw, base, count, node)
-            return [lower_index(lw, base, [literal(i)], node) for i in range(count)]
+            return items_of_row(lw, base, count, node)
         case _:
             return lw.fail(node, "this value cannot be unpacked")
+
+
+def items_of_row(lw: Lowerer, row: V, count: int, node: Any) -> list[Value]:
+    """Return the items of a list or an array, of which there must be so many."""
+    base = V(lw.atom(row.expr, "row", lw.span(node)))
+    _check_length(lw, base, count, node)
+    return [lower_index(lw, base, [literal(i)], node) for i in range(count)]
 
 
 def _check_length(lw: Lowerer, row: V, count: int, node: Any) -> None:

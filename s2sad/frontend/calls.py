@@ -28,15 +28,15 @@ from s2sad.frontend.arguments import (
 from s2sad.frontend.containers import UNDECIDED, identified, writes_given
 from s2sad.frontend.displays import array_of, displayed, gathered, joined, makes_array, rows_as_arrays
 from s2sad.frontend.expansion import write_expansion
-from s2sad.frontend.expressions import UNKNOWN_COUNT, as_expr, lower_expr, lower_test
+from s2sad.frontend.expressions import as_expr, lower_expr, lower_test
 from s2sad.frontend.functional import Partial, call_partial
 from s2sad.frontend.indexing import lower_index
 from s2sad.frontend.infer import InferenceError, infer, infer_several
-from s2sad.frontend.iteration import static_items
 from s2sad.frontend.lowerer import BottomReached, Lowerer
 from s2sad.frontend.operators import apply, build
 from s2sad.frontend.order import Order
 from s2sad.frontend.source import has_source, source_of, unwrap
+from s2sad.frontend.starred import starred_arguments
 from s2sad.frontend.transforms import Derivation, Linear, as_derivation, call_transformed, needs_writing_out
 from s2sad.frontend.values import (
     FuncV,
@@ -49,7 +49,6 @@ from s2sad.frontend.values import (
     ZeroV,
     const,
     leaves_of,
-    literal,
     rebuild,
     type_of,
 )
@@ -73,22 +72,10 @@ def lower_call(lw: Lowerer, node: Any) -> Value:
                     if isinstance(part, gast.Starred) else part)  # fmt: skip
     for keyword in node.keywords:
         order.lower(keyword.value)
-    args: list[Value] = []
-    for part, inner in zip(node.args, order.values, strict=False):
-        if isinstance(part, gast.Starred):
-            if isinstance(inner, RowsV) and target == StaticV(builtins.zip):
-                return rows.columns(lw, inner, node)
-            items = static_items(lw, inner)
-            if items is None and isinstance(inner, V) and isinstance(inner.expr.type, Array):
-                count = inner.expr.type.dims[0]
-                row = V(lw.atom(inner.expr, "row", lw.span(node)))
-                if isinstance(count, int):
-                    items = [lower_index(lw, row, [literal(k)], node) for k in range(count)]
-            if items is None:
-                return lw.fail(part, *UNKNOWN_COUNT)
-            args.extend(items)
-        else:
-            args.append(inner)
+    stars = [inner for part, inner in zip(node.args, order.values, strict=False) if isinstance(part, gast.Starred)]
+    if target == StaticV(builtins.zip) and stars and isinstance(stars[0], RowsV):
+        return rows.columns(lw, stars[0], node)
+    args = starred_arguments(lw, target, node, order.values) if stars else order.values[: len(node.args)]
     kwargs: dict[str, Value] = {}
     for keyword, value in zip(node.keywords, order.values[len(node.args) :], strict=True):
         if keyword.arg is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import gast
@@ -34,7 +34,7 @@ from s2sad.frontend.values import (
 )
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Assign, Const, Expr, If, Var
-from s2sad.ir.types import ListOf, Scalar, Static
+from s2sad.ir.types import Array, ListOf, Scalar, Static
 
 NO_GENERATORS = (
     "A generator has no single result to differentiate.\n"
@@ -189,7 +189,9 @@ def _bin_op(lw: Lowerer, node: Any) -> Value:
         case StructV("dict"), StructV("dict") if fn is operator.or_:
             both = dict(zip(left.keys, left.items, strict=True)) | dict(zip(right.keys, right.items, strict=True))
             return StructV("dict", tuple(both), tuple(both.values()))
-        case (StructV("list") | V() as a, StructV("list") | V() as b) if fn is operator.add and _are_lists(a, b):
+        case (StructV("list" | "tuple") | V() as a, StructV("list" | "tuple") | V() as b) if (
+            fn is operator.add and _are_lists(a, b)
+        ):
             return _joined(lw, (a, b), node)
         case StructV("list" | "tuple", _, _), V(count) if fn is operator.mul and _is_count(count):
             return _repeat(lw, left, count, node)
@@ -233,8 +235,8 @@ def _are_lists(a: V | StructV, b: V | StructV) -> bool:
     return any(built) and all(is_built or isinstance(v, StructV) for is_built, v in zip(built, (a, b), strict=True))
 
 
-def _joined(lw: Lowerer, parts: tuple[V | StructV, V | StructV], node: Any) -> Value:
-    """`items + [x]`: a new list of the items of both."""
+def _joined(lw: Lowerer, parts: Sequence[V | StructV], node: Any) -> Value:
+    """`items + [x]`: a new list of the items of each."""
     known = [p.expr.type.item for p in parts if isinstance(p, V) and isinstance(p.expr.type, ListOf)]
     known += [as_expr(lw, item, node).type for p in parts if isinstance(p, StructV) for item in p.items]
     kind = next((item for item in known if item is not None), None)
@@ -469,12 +471,6 @@ def _if_statement(lw: Lowerer, node: Any, test: Expr, then: list[Any], a: Value,
     return result
 
 
-UNKNOWN_COUNT = (
-    "only a tuple or list of known length can be starred",
-    "Name the items first, as in `a, b, c = v`, or index them: `v[0], v[1]`.",
-)
-
-
 def _tuple(lw: Lowerer, node: Any) -> Value:
     order = Order(lw)
     wanted, lw.wanted_each = lw.wanted_each, ()
@@ -484,7 +480,7 @@ def _tuple(lw: Lowerer, node: Any) -> Value:
     items: list[Value] = []
     for part, value in zip(node.elts, order.values, strict=True):
         if isinstance(part, gast.Starred) and not isinstance(value, StructV):
-            lw.fail(part, *UNKNOWN_COUNT)
+            return _starred(lw, node, order.values)
         items += value.items if isinstance(part, gast.Starred) and isinstance(value, StructV) else [value]
     keys = tuple(range(len(items)))
     if isinstance(node, gast.Tuple):
@@ -495,6 +491,19 @@ def _tuple(lw: Lowerer, node: Any) -> Value:
 
         return dynamic_list(lw, lw.fresh("items"), made, node)
     return made
+
+
+def _starred(lw: Lowerer, node: Any, values: list[Value]) -> Value:
+    """`[*v, 1.0]`: a list that the function builds."""
+    from s2sad.frontend.starred import UNKNOWN_COUNT, starred_display
+
+    for part, value in zip(node.elts, values, strict=True):
+        row = isinstance(value, StructV) or (isinstance(value, V) and isinstance(value.expr.type, Array | ListOf))
+        if isinstance(part, gast.Starred) and not row:
+            lw.fail(part, *UNKNOWN_COUNT)
+    pieces = starred_display(node.elts, values)
+    lists = [list_of(lw, p, node) if isinstance(p, V) and isinstance(p.expr.type, Array) else p for p in pieces]
+    return _joined(lw, lists, node)
 
 
 def _set(lw: Lowerer, node: Any) -> Value:

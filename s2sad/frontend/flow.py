@@ -139,7 +139,8 @@ def _loop_else(lw: Lowerer, node: Any, flag: str | None) -> bool:
 
 
 def _loop_key(lw: Lowerer, node: Any) -> str:
-    return f"{lw.source.name}:{node.lineno}:{node.col_offset}:{lw.depth}"
+    turns = "".join(f".{turn}" for turn in lw.turns)
+    return f"{lw.source.name}:{node.lineno}:{node.col_offset}:{lw.depth}{turns}"
 
 
 def lower_for(lw: Lowerer, node: Any) -> bool:

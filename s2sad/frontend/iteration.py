@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -35,8 +36,8 @@ from s2sad.frontend.values import (
     literal,
 )
 from s2sad.ir import ops
-from s2sad.ir.nodes import Apply, Assign, Break, Const, Expr, For, If, Var
-from s2sad.ir.types import Array, ListOf, Scalar, Struct, is_inexact
+from s2sad.ir.nodes import Apply, Assign, Break, Const, Expr, For, If, Raise, Var
+from s2sad.ir.types import Array, ListOf, Scalar, Static, Struct, is_inexact
 
 INT = Scalar("int64", weak=True)
 _MAX_UNROLL = 64
@@ -56,6 +57,7 @@ def loop_over(lw: Lowerer, node: Any, iterable: Value) -> bool:
     """Lower a `for` statement over any iterable value."""
     items = static_items(lw, iterable)
     if items is not None:
+        check_reach(lw, iterable, len(items), node)
         return _unrolled(lw, node, items, iterable)
     mark = lw.mark()
     try:
@@ -112,7 +114,8 @@ def static_items(lw: Lowerer, iterable: Value) -> list[Value] | None:
             known = [c for c in columns if c is not None]
             if not known:
                 return None
-            count = min(len(c) for c in known)
+            others = [_known_length(lw, part) for part, column in zip(parts, columns, strict=True) if column is None]
+            count = min([len(c) for c in known] + [length for length in others if length is not None])
             rows: list[list[Value]] = []
             for part, column in zip(parts, columns, strict=True):
                 rows.append(column if column is not None else _first_items(lw, part, count))
@@ -129,6 +132,35 @@ def known_items(lw: Lowerer, iterable: Value) -> list[Value] | None:
     if items is None and (known := _known_range(iterable)) is not None and len(known) <= _MAX_UNROLL:
         return list[Value](const(i) for i in known)
     return items
+
+
+def _known_length(lw: Lowerer, part: Value) -> int | None:
+    """Return how long a part of a `zip` is, if that is known."""
+    if isinstance(part, V) and isinstance(part.expr.type, Array):
+        length: Any = part.expr.type.dims[0]
+    else:
+        length = getattr(indexable(lw, part, None)[0].type, "value", None)
+    return length if isinstance(length, int) else None
+
+
+def check_reach(lw: Lowerer, iterable: Value, count: int, node: Any) -> None:
+    """What a `zip` that is written out meets beside a known container is as long: that is tested when it runs."""
+    if not isinstance(iterable, IterV):
+        return
+    if iterable.kind != "zip":
+        check_reach(lw, iterable.parts[0], count, node)
+        return
+    for part in iterable.parts:
+        if count == 0 or static_items(lw, part) is not None:
+            continue
+        length, _ = indexable(lw, part, None)
+        fact = f"{part.expr.type.dims[0]}>={count}" if isinstance(part, V) and isinstance(part.expr.type, Array) else ""
+        if _known_length(lw, part) is not None or (fact and fact in lw.proven):
+            continue
+        text = f"`zip` needs {count} items here"
+        short = Apply(operator.lt, (length, literal(count)), Scalar("bool", True))
+        lw.emit(If(short, (Raise(ValueError, (Const(text, Static(text)),), lw.span(node)),), (), lw.span(node)))
+        lw.proven |= {fact} if fact else set()
 
 
 def _first_items(lw: Lowerer, part: Value, count: int) -> list[Value]:
@@ -173,10 +205,11 @@ def _items_in_turn(lw: Lowerer, node: Any, items: list[Value], iterable: Value |
     assigned, body = _assigns(node), without_continue(node.body)
     items = _kept_apart(lw, items, node)
     watched = [(c, c.cell.writes) for c in _containers(iterable) if c.cell is not None] if iterable is not None else []
+    around = lw.turns
     for place, first in enumerate(items):
         item = _live_item(lw, iterable, watched, place, first, node) if watched else first
         lw.loops.append(scope)
-        lw.depth += 1
+        lw.turns = (*around, place)
         if isinstance(node.target, gast.Name) and isinstance(item, V) and isinstance(item.expr, Const) and not assigned:
             lw.env[node.target.id] = item
         elif isinstance(node.target, gast.Tuple) and lw.contributing:
@@ -185,6 +218,7 @@ def _items_in_turn(lw: Lowerer, node: Any, items: list[Value], iterable: Value |
             assign_target(lw, node.target, item, node)
         jumps = lower_block(lw, body)
         lw.loops.pop()
+        lw.turns = around
         if jumps:
             return True
     return lower_block(lw, node.orelse)
@@ -446,6 +480,7 @@ def _comprehension(lw: Lowerer, node: Any, name: str | None) -> Value:
         if items is None and (known := _known_range(iterable)) is not None and len(known) <= 8 and not generator.ifs:
             items = list[Value](const(i) for i in known)
         if items is not None:
+            check_reach(lw, iterable, len(items), generator.iter)
             return _unrolled_comprehension(lw, node, generator, items)
     if isinstance(node, gast.DictComp):
         return lw.fail(node, "a dict comprehension needs keys known at transform time")

@@ -31,6 +31,7 @@ def optional_names(node: Any) -> frozenset[str]:
     none: set[str] = set()
     other: set[str] = set()
     asked: set[str] = set()
+    either: set[str] = set()
     for part in gast.walk(node):
         match part:
             case gast.Assign(targets=[gast.Tuple(elts=targets)], value=gast.Tuple(elts=values)) if len(targets) == len(
@@ -39,6 +40,8 @@ def optional_names(node: Any) -> frozenset[str]:
                 for target, value in zip(targets, values, strict=True):
                     if isinstance(target, gast.Name):
                         (none if isinstance(value, gast.Constant) and value.value is None else other).add(target.id)
+            case gast.Assign(targets=[gast.Name(id=name)], value=value) if may_be_none(value):
+                either.add(name)
             case gast.Assign(targets=targets, value=value):
                 names = {t.id for t in targets if isinstance(t, gast.Name)}
                 parts = [e for t in targets if isinstance(t, gast.Tuple) for e in t.elts]
@@ -48,7 +51,14 @@ def optional_names(node: Any) -> frozenset[str]:
                 asked.add(name)
             case _:
                 pass
-    return frozenset(none & other & (asked | _set_on_a_path(node)))
+    return frozenset(either | (none & other & (asked | _set_on_a_path(node))))
+
+
+def may_be_none(value: Any) -> bool:
+    """Say whether an expression is None on one side of a condition, and something else on the other."""
+    sides = (value.body, value.orelse) if isinstance(value, gast.IfExp) else ()
+    none = [isinstance(side, gast.Constant) and side.value is None for side in sides]
+    return none.count(True) == 1 or any(may_be_none(side) for side in sides)
 
 
 def _set_on_a_path(node: Any) -> set[str]:

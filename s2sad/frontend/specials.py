@@ -473,6 +473,8 @@ SPECIAL: dict[Any, Any] = {
     np.ndindex: _ndindex,
     np.ndenumerate: _iterator("ndenumerate"),
     np.vectorize: _unread("vectorize", "Write the loop, call the function with the whole array, or use s2sad.vmap."),
+    builtins.next: _unread("next", "For the first item that fits, write a loop that ends in `break`."),
+    builtins.iter: _unread("iter", "Loop over the thing itself, or over `x[1:]` for what follows the first item."),
     np.nditer: _unread("nditer", "Loop over np.ndindex(x.shape), or over x.flat."),
     builtins.len: _len,
     builtins.sum: _sum,

@@ -130,10 +130,21 @@ def default_arguments(x, w=None):
     return w @ x
 
 
+def none_on_one_side(x):
+    s = 0.0
+    for v in x:
+        t = v * 2 if v > 0.45 else None
+        if t is not None:
+            s += t * v
+    row = x * x if x[0] > 0.1 else None if x[1] > 0 else x
+    return s if row is None else s * row.sum()
+
+
 PROGRAMS = [
     largest_square, differences_of_neighbours, arrays_that_come_later, place_of_the_largest,
     conditional_expressions, found_or_refused, until_it_is_small,
     the_first_two, inner_functions, sums_of_arrays, filled_in_a_later_turn, default_arguments,
+    none_on_one_side,
 ]  # fmt: skip
 
 
@@ -164,3 +175,8 @@ def never_found(x):
 def test_none_is_no_number(target):
     with pytest.raises(TypeError, match="is still None here"):
         s2sad.value_and_grad(never_found, target=target)(X)
+
+
+def test_the_first_item_that_fits_is_found_by_a_loop():
+    with pytest.raises(s2sad.UnsupportedSyntaxError, match="write a loop that ends in `break`"):
+        s2sad.grad(lambda x: next(v for v in x if v > 0.4), target="python")(X)
