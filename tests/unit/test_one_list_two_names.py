@@ -1,4 +1,4 @@
-"""Lists that two names mean, and lists that a helper changes."""
+"""Lists and arrays that two names mean, and lists that a helper changes."""
 
 from __future__ import annotations
 
@@ -185,3 +185,24 @@ def test_a_copy_may_grow():
         return sum(best)
 
     assert np.allclose(s2sad.grad(kept_as_a_copy, target="python")(X), [1.0, 1.0, 1.0])
+
+
+def write_by_an_unsure_name(first, second, v):
+    z = first
+    if v > 0.25:
+        z = second
+    if v > 0.1:
+        z[0] = v * v
+        return 1.0
+    return 2.0
+
+
+def test_a_write_before_an_early_return_is_looked_at_too():
+    def program(x):
+        a, b = x * 2, x * 3
+        s = write_by_an_unsure_name(a, b, x[0])
+        return s * (a.sum() + 2 * b.sum())
+
+    with pytest.raises(s2sad.AliasError, match="may share its memory"):
+        s2sad.grad(program, target="python")(X)
+    assert np.allclose(s2sad.jacfwd(program, target="python")(X), differences(program, X), atol=1e-6)
