@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -393,7 +394,7 @@ class Cotangents:
         )
         if not known:
             g = g if view_base(g) is None else build(np.copy, g)  # the place may be cleared before the sum is read
-            return Apply(ops.unbroadcast, (g, self.value(arg, 1)), arg.type)
+            return Apply(ops.unbroadcast, (g, self.value(arg, 1)), _summed(g.type, arg.type))
         if ones:
             g = build(np.sum, g, axis=ones[0] if len(ones) == 1 else ones, keepdims=True)
         if lead:
@@ -526,6 +527,15 @@ def _simpler(a: Expr, b: Expr) -> bool:
 _LARGEST: frozenset[Any] = frozenset({max, np.maximum, np.fmax})
 _EXTREMES: frozenset[Any] = _LARGEST | {min, np.minimum, np.fmin}
 _DIVISIONS: frozenset[Any] = frozenset({operator.truediv, np.divide, operator.pow, np.power, pow})
+
+
+def _summed(g: Type, arg: Type) -> Type:
+    """Return the type of a cotangent summed to the shape of `arg`: a sum of integers is one of integers.
+
+    The cotangent of `x * k` is `k` where that of the product is 1, and an adjoint made of it would cut what
+    is written into it later.
+    """
+    return replace(arg, dtype=g.dtype) if isinstance(arg, Array) and isinstance(g, Array) else arg
 
 
 def _bar_value(arg: Expr, path: tuple[int, ...]) -> Any:

@@ -379,3 +379,25 @@ def looped_over_what_is_refused(x):
 def test_is_refused(fun, error, words):
     with pytest.raises(error, match=words):
         s2sad.grad(fun, target="python")(V)
+
+
+def whole_numbers_on_a_diagonal(m):
+    n = m.shape[0]
+    b = m * 0.5
+    b[1, 1] *= 0.5
+    return np.sum(np.diag(b) * np.arange(n))
+
+
+def whole_numbers_beside_a_part(x, k):
+    z = x[: k.size] * 0.5
+    z[0] *= 0.5
+    return np.sum(z * k)
+
+
+@pytest.mark.parametrize(
+    ("fun", "args"),
+    [(whole_numbers_on_a_diagonal, (M[:, :3],)), (whole_numbers_beside_a_part, (V, np.array([1, 2, 3])))],
+)
+def test_the_cotangent_of_a_product_with_integers_is_no_integer(fun, args):
+    _, pull = s2sad.vjp(fun, *args, target="python")
+    np.testing.assert_allclose(s2sad.grad(fun, target="python")(*args), pull(1.0)[0])
