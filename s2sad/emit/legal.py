@@ -165,7 +165,8 @@ def _reshapable(expr: Expr) -> Expr:
     """Return what has the elements of `expr` in their order, and C order, as Numba reshapes nothing else."""
     while isinstance(expr, Apply) and expr.fn is np.expand_dims and isinstance(expr.args[0].type, Array):
         expr = expr.args[0]
-    if not isinstance(expr.type, Array) or expr.type.layout == "C":
+    transposed = isinstance(expr, Apply) and expr.fn is np.transpose  # of which Numba does not know the layout
+    if not isinstance(expr.type, Array) or (expr.type.layout == "C" and not transposed):
         return expr
     return Apply(np.ascontiguousarray, (expr,), expr.type)
 

@@ -20,7 +20,7 @@ from s2sad import runtime
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Const, Expr, Index, Pack, Slice, Var
 from s2sad.ir.types import Array, Dim, Scalar, Static, Struct, Type, rank
-from s2sad.rules import legal_fft, legal_linalg, subscripts
+from s2sad.rules import legal_fft, legal_linalg, legal_shapes, subscripts
 from s2sad.runtime import integers
 
 Rewrite = Callable[[Apply], Expr | None]
@@ -572,7 +572,7 @@ def _filled(call: Apply) -> Expr | None:
     """`np.full(shape, array)` and `np.full_like(x, array)`: Numba fills with numbers only."""
     where, value = call.args
     if rank(value.type) == 0:
-        return None
+        return legal_shapes.listed_shape(call) if call.fn is np.full else None
     shape = where if call.fn is np.full else _apply(ops.shape, (where,), where.type)
     if not isinstance(shape, Pack) and isinstance(shape.type, Scalar):
         shape = Pack("tuple", (shape,), Struct("tuple", (0,), (shape.type,)))
@@ -697,6 +697,7 @@ def _isclose(call: Apply) -> Expr | None:
 _REWRITES: dict[Any, Rewrite] = {
     **legal_linalg.REWRITES,
     **legal_fft.REWRITES,
+    **legal_shapes.REWRITES,
     **dict.fromkeys(_ALONG, _reduce),
     **dict.fromkeys(_JOINS, _join),
     **dict.fromkeys((np.matmul, operator.matmul, np.dot), _matmul),
