@@ -61,7 +61,7 @@ def missing_rule_help(fn: Any) -> str:
 @functools.lru_cache(maxsize=1024)
 def parameters_of(fn: Any) -> tuple[str, ...] | None:
     """Return the parameter names of a library function, or None where they are not known."""
-    if isinstance(fn, np.ufunc) or fn is np.einsum or fn.__module__ in ("math", "cmath"):
+    if isinstance(fn, np.ufunc) or fn is np.einsum or getattr(fn, "__module__", "") in ("math", "cmath"):
         return None
     try:
         parameters = inspect.signature(fn).parameters.values()

@@ -33,6 +33,7 @@ from s2sad.frontend.functional import Partial, call_partial
 from s2sad.frontend.indexing import lower_index
 from s2sad.frontend.infer import InferenceError, infer, infer_several
 from s2sad.frontend.lowerer import BottomReached, Lowerer
+from s2sad.frontend.numba_objects import call_numba_object
 from s2sad.frontend.operators import apply, build
 from s2sad.frontend.order import Order
 from s2sad.frontend.source import has_source, source_of, unwrap
@@ -169,6 +170,8 @@ def call_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
             return made
         if fn.__module__ == "s2sad.rules.subscripts":
             return StaticV(None)
+    if (result := call_numba_object(lw, fn, args, kwargs, node)) is not None:
+        return result
     own = getattr(type(fn), "__call__", None)
     if isinstance(own, types.FunctionType) and not has_source(fn) and python_callee(own):
         return call_user(lw, types.MethodType(own, fn), args, kwargs, node)

@@ -16,6 +16,7 @@ from s2sad.frontend.exceptions import lower_try
 from s2sad.frontend.exchange import with_exchanges
 from s2sad.frontend.expressions import NO_GENERATORS, lower_expr, lower_test
 from s2sad.frontend.flow import lower_break, lower_continue, lower_for, lower_if, lower_while, run_counted
+from s2sad.frontend.imports import lower_import
 from s2sad.frontend.knownlists import delete
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.matching import lower_match
@@ -259,19 +260,6 @@ def lower_context(lw: Lowerer, node: Any) -> bool:
     return isinstance(value, StaticV) and value.value in (np.errstate, np.printoptions, warnings.catch_warnings)
 
 
-def _import(lw: Lowerer, node: Any) -> None:
-    import importlib
-
-    for item in node.names:
-        if isinstance(node, gast.ImportFrom):
-            module = importlib.import_module(node.module)
-            lw.env[item.asname or item.name] = StaticV(getattr(module, item.name))
-        else:
-            module = importlib.import_module(item.name)
-            root = module if item.asname else importlib.import_module(item.name.split(".")[0])
-            lw.env[item.asname or item.name.split(".")[0]] = StaticV(root)
-
-
 def _pass(lw: Lowerer, node: Any) -> None:
     del lw, node
 
@@ -293,8 +281,8 @@ _STATEMENTS: dict[str, Any] = {
     "FunctionDef": _function_def,
     "With": _with,
     "Match": lower_match,
-    "Import": _import,
-    "ImportFrom": _import,
+    "Import": lower_import,
+    "ImportFrom": lower_import,
     "Pass": _pass,
     "Delete": delete,
 }

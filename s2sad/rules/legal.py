@@ -609,12 +609,13 @@ def _atleast(call: Apply) -> Expr | None:
 def _repeat(call: Apply) -> Expr | None:
     axis = dict(call.static).get("axis")
     x, repeats = call.args
-    if axis is None or not isinstance(x, Var):
+    if axis is None or not isinstance(x.type, Array):
         return None
     if rank(x.type) == 1:
         return _apply(np.repeat, (x, repeats), call.type)
     line = Array("int64", ("n",), "C")  # type: ignore[arg-type]
-    count = _apply(ops.dim, (x, _int(axis % rank(x.type))), _INT)
+    size = x.type.dims[axis]
+    count = _int(size) if isinstance(size, int) else _apply(ops.dim, (x, _int(axis % rank(x.type))), _INT)
     index = _apply(np.repeat, (_apply(np.arange, (count,), line), repeats), line)
     return _apply(np.take, (x, index), call.type, axis=axis)
 

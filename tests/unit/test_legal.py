@@ -223,3 +223,10 @@ def test_legal_call_compiles_to_the_same_value(fn: Any, args: Any, static: Any) 
 def test_a_call_that_numba_takes_is_left_alone() -> None:
     call = Apply(np.tanh, (Var("x", typeof(V)),), typeof(V))
     assert legal(call) is call
+
+
+def test_what_is_computed_is_repeated_along_an_axis() -> None:
+    x = Var("x", typeof(M))
+    operands = (Apply(operator.add, (x, x), typeof(M)), Const(2, typeof(2)))
+    call = Apply(np.repeat, operands, infer(np.repeat, operands, {"axis": 1}), (("axis", 1),))
+    np.testing.assert_allclose(compiled(legal(call), {"x": M}), np.repeat(M + M, 2, axis=1))

@@ -1,0 +1,118 @@
+"""What Numba makes beside `@njit` functions: differentiated, or refused where it is called."""
+
+from __future__ import annotations
+
+import math
+
+import numba
+import numpy as np
+import pytest
+
+import s2sad
+
+X = np.array([0.4, 0.9, 1.6])
+M = np.array([[0.3, 0.8, 1.1], [0.7, 0.2, 0.5]])
+
+
+@numba.vectorize([numba.float64(numba.float64, numba.float64)])
+def relative_difference(x, y):
+    return 2 * (x - y) / (x + y)
+
+
+@numba.vectorize
+def sinc(x):
+    if x == 0.0:
+        return 1.0
+    return math.sin(math.pi * x) / (math.pi * x)
+
+
+@numba.vectorize([numba.int64(numba.float64)])
+def whole(x):
+    return x * 2.7
+
+
+def of_two_arrays(x, m):
+    return np.sum(relative_difference(x, m) ** 2)
+
+
+def of_an_array_and_a_number(x, m):
+    return np.sum(sinc(x) * relative_difference(x, 2))
+
+
+def of_numbers(x, m):
+    return relative_difference(x[0], m[0, 1]) * sinc(m[1, 0])
+
+
+@numba.njit
+def with_a_typed_list(x, m):
+    items = numba.typed.List()
+    for value in x:
+        items.append(value * value)
+    total = 0.0
+    for item in items:
+        total += item * item
+    return total
+
+
+def through_integers(x, m):
+    return np.sum(whole(x) * x)
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+@pytest.mark.parametrize(
+    "fun", [of_two_arrays, of_an_array_and_a_number, of_numbers, with_a_typed_list, through_integers]
+)
+def test_is_differentiated(fun, target):
+    plain = getattr(fun, "py_func", fun)
+    direction = np.array([0.3, -1.0, 0.7])
+    value, gradient = s2sad.value_and_grad(fun, target=target)(X, M)
+    expected = (plain(X + 1e-6 * direction, M) - plain(X - 1e-6 * direction, M)) / 2e-6
+    np.testing.assert_allclose(value, plain(X, M), rtol=1e-12)
+    np.testing.assert_allclose(gradient @ direction, expected, rtol=1e-7)
+    assert gradient.dtype == np.float64
+
+
+def test_lengths_that_do_not_fit_are_an_error():
+    with pytest.raises(ValueError, match="broadcast"):
+        s2sad.grad(lambda x, y: np.sum(relative_difference(x, y)), target="python")(X, np.ones(2))
+
+
+@numba.guvectorize(["void(float64[:], float64[:])"], "(n)->(n)")
+def running_sum(a, out):
+    total = 0.0
+    for i in range(a.size):
+        total += a[i]
+        out[i] = total
+
+
+@numba.stencil
+def neighbours(a):
+    return a[-1] + a[1]
+
+
+def with_a_guvectorize(x):
+    return np.sum(running_sum(x))
+
+
+def with_a_stencil(x):
+    return np.sum(neighbours(x))
+
+
+def with_a_typed_dict(x):
+    table = numba.typed.Dict.empty(key_type=numba.types.int64, value_type=numba.types.float64)
+    table[0] = x[0]
+    return table[0]
+
+
+@pytest.mark.parametrize(
+    ("fun", "words"),
+    [
+        (with_a_guvectorize, "`@guvectorize` function"),
+        (with_a_stencil, "`@stencil` kernel"),
+        (with_a_typed_dict, "typed dict"),
+    ],
+)
+def test_is_refused_at_the_call(fun, words):
+    with pytest.raises(s2sad.UnsupportedSyntaxError, match=words) as caught:
+        s2sad.grad(fun, target="python")(X)
+    assert "test_numba_objects.py" in str(caught.value)
