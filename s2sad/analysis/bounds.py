@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Assign, Const, Expr, For, Function, Index, Slice, Stmt, Var
-from s2sad.ir.types import Array, Scalar, Sym
+from s2sad.ir.types import Array, Scalar, Sym, is_given
 from s2sad.ir.walk import bound, statements
 
 _ROUNDS = 8
@@ -32,7 +32,7 @@ def lower_bounds(fn: Function, known: Bounds | None = None) -> dict[str, int]:
     body = tuple(statements(fn.body))
     whole = {p.name for p in fn.params if _is_whole(p.type)}
     dims = [dim for p in fn.params if isinstance(p.type, Array) for dim in p.type.dims]
-    lengths = {dim.name for dim in dims if isinstance(dim, Sym) and dim.minus >= 0}
+    lengths = {dim.name for dim in dims if isinstance(dim, Sym) and dim.minus >= 0 and not is_given(dim)}
     while True:
         before: dict[str, int | None] = {}
         for _ in range(_ROUNDS):

@@ -22,7 +22,7 @@ from s2sad.frontend.statements import lower_block
 from s2sad.frontend.texts import changing_texts
 from s2sad.frontend.values import StaticV, StructV, V, Value, const, join_types, leaves_of, literal, rebuild, type_of
 from s2sad.ir.nodes import CallStmt, Const, Expr, Function, Param, Return, Stmt, Var
-from s2sad.ir.types import ListOf, Static, Struct, Type
+from s2sad.ir.types import ListOf, Scalar, Static, Struct, Type, given_length
 from s2sad.ir.walk import map_blocks
 
 _MAX_KINDS = 12
@@ -159,6 +159,7 @@ def _lower_into(
     literals = _literal_defaults(source.node.args)
     source = replace(source, node=with_arrays(source.node))
     for name, kind in zip(names, types, strict=True):
+        kind = _as_length(name, kind)
         leaves = _parameter_leaves(lw, name, kind)
         default = literals.get(name) if entered else None
         params.extend(Param(leaf.name, leaf.type, default if leaf.name == name else None) for leaf in leaves)
@@ -182,6 +183,13 @@ def _lower_into(
         "", source.span(source.node),
     )  # fmt: skip
     return not bottomed
+
+
+def _as_length(name: str, kind: Type) -> Type:
+    """A whole number that is given counts as a length: arrays that are made by the same one are equally long."""
+    if isinstance(kind, Scalar) and kind == Scalar("int64", weak=True):
+        return Scalar("int64", weak=True, value=given_length(name))
+    return kind
 
 
 def _given(value: Value) -> Value:

@@ -8,7 +8,7 @@ from s2sad.frontend.infer import fresh_dim
 from s2sad.frontend.lowerer import Context, Instance
 from s2sad.frontend.values import Value, leaves_of
 from s2sad.ir.nodes import Assign, CallStmt, Const, Expr, Index, Return, Store
-from s2sad.ir.types import Array, Dim, ListOf, Scalar, Struct, Sym, Type
+from s2sad.ir.types import Array, Dim, ListOf, Scalar, Struct, Sym, Type, renamed_length
 from s2sad.ir.views import view_base
 from s2sad.ir.walk import root_of, statements
 
@@ -25,7 +25,7 @@ def canonical(types: tuple[Type, ...], recursive: bool) -> tuple[tuple[Type, ...
         if isinstance(value, int):
             return fixed(value)
         if value not in names:
-            names[value] = Sym(f"arg{len(names)}", 0, value.nonone)
+            names[value] = Sym(renamed_length(f"arg{len(names)}", value), 0, value.nonone)
             back[names[value].name] = value
         return names[value]
 

@@ -23,7 +23,7 @@ from s2sad import runtime
 from s2sad.ir import ops
 from s2sad.ir.nodes import Const, Expr, Pack
 from s2sad.ir.typeof import layout_of
-from s2sad.ir.types import Array, Dim, ListOf, Scalar, Static, Struct, Sym, Type, is_complex, not_one
+from s2sad.ir.types import Array, Dim, ListOf, Scalar, Static, Struct, Sym, Type, is_complex, is_given, not_one
 from s2sad.rules.registry import BROADCASTING
 
 # Far apart, so that adding or taking a small constant never lands on another one.
@@ -129,8 +129,7 @@ def _special(fn: Any, args: tuple[Expr, ...], static: dict[str, Any]) -> Type | 
         return Array(kinds[0].dtype, kinds[1].dims)
     if fn in (np.reshape,):
         return _reshape(args)
-    if fn is np.arange and any(isinstance(k, Scalar) and k.value is None and not isinstance(a, Const)
-                               for k, a in zip(kinds, args, strict=True)):  # fmt: skip
+    if fn is np.arange and any(_unknown_number(arg) for arg in args):  # a negative one makes an empty array
         return Array(_call(fn, [_sample(kind, {}, 0) for kind in kinds], static).dtype.name, (fresh_dim(),), "C")
     if fn is np.bincount:
         return Array("float64" if len(args) > 1 else "int64", (fresh_dim(),), "C")
@@ -145,6 +144,12 @@ def _special(fn: Any, args: tuple[Expr, ...], static: dict[str, Any]) -> Type | 
     if isinstance(fn, np.ufunc) and fn.nout != 1:
         raise InferenceError("functions with several results are unpacked, not nested")
     return None
+
+
+def _unknown_number(arg: Expr) -> bool:
+    """Say whether an argument is a number of which not even a sign is known."""
+    kind = arg.type
+    return isinstance(kind, Scalar) and not isinstance(arg, Const) and (kind.value is None or is_given(kind.value))
 
 
 def _reshape(args: tuple[Expr, ...]) -> Type:
@@ -178,6 +183,8 @@ def _solve_minus_one(source: Array, items: tuple[Expr, ...], dims: tuple[Dim, ..
 
 def _dim_of(item: Expr) -> Dim:
     value = getattr(item.type, "value", None)
+    if is_given(value):  # it may be the -1 that leaves the length to NumPy
+        return fresh_dim()
     if isinstance(value, Sym) or (isinstance(value, int) and value >= 0):
         return value
     return fresh_dim()

@@ -21,6 +21,23 @@ class Sym:
 
 Dim = int | Sym
 
+_GIVEN = "given "
+
+
+def given_length(name: str) -> Sym:
+    """Return what stands for the whole number that a parameter is given: a length, where arrays are made by it."""
+    return Sym(_GIVEN + name)
+
+
+def is_given(dim: object) -> bool:
+    """Say whether a symbol stands for a number that was given, which may be negative until it makes an array."""
+    return isinstance(dim, Sym) and dim.name.startswith(_GIVEN)
+
+
+def renamed_length(name: str, like: Sym) -> str:
+    """Return a name for the length `like` that still says whether it was given as a number."""
+    return _GIVEN + name if is_given(like) else name
+
 
 @dataclass(frozen=True, slots=True)
 class Scalar:

@@ -32,7 +32,7 @@ from s2sad.ir.nodes import (
     Swap,
     Var,
 )
-from s2sad.ir.types import Array, Dim, ListOf, Scalar, Struct, Sym, Type
+from s2sad.ir.types import Array, Dim, ListOf, Scalar, Struct, Sym, Type, renamed_length
 from s2sad.ir.walk import bound, map_blocks, map_exprs, names_in, statements
 from s2sad.transform.naming import Namer
 from s2sad.transform.structure import structured
@@ -227,7 +227,7 @@ class Renaming(Names):
         if isinstance(dim, int):
             return dim
         if dim.name not in self.dims:
-            self.dims[dim.name] = Sym(dim.name), fresh_dim()
+            self.dims[dim.name] = Sym(dim.name), fresh_dim(renamed_length("n", dim))
         own, given = self.dims[dim.name]
         less = dim.minus - own.minus
         if isinstance(given, int):
