@@ -17,6 +17,7 @@ from __future__ import annotations
 import functools
 import inspect
 import threading
+import types
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -289,14 +290,16 @@ class Rule:
     makers: tuple[Any, ...] | None = None
 
 
-_everywhere: dict[int, Rule] = {}
+Key = int | tuple[int, int]
+
+_everywhere: dict[Key, Rule] = {}
 
 
 class _Local(threading.local):
     """The scopes of rules of one thread, the innermost last."""
 
     def __init__(self) -> None:
-        self.scopes: list[dict[int, Rule]] = []
+        self.scopes: list[dict[Key, Rule]] = []
         self.key: tuple[Rule, ...] = ()
         self.changes = -1  # as many changes as `key` knows of
 
@@ -305,16 +308,22 @@ _local = _Local()
 _changes = [0]  # how often a rule was given, or a scope entered or left
 
 
-def _scopes() -> list[dict[int, Rule]]:
+def _scopes() -> list[dict[Key, Rule]]:
     return _local.scopes
 
 
 def rule_of(fun: Any) -> Rule | None:
     """Return the user's rule for a callable: of the innermost scope, else the global one."""
+    key = _key(fun)
     for scope in (*reversed(_scopes()), _everywhere):
-        if id(fun) in scope:
-            return scope[id(fun)]
+        if key in scope:
+            return scope[key]
     return None
+
+
+def _key(fun: Any) -> Key:
+    """Return what a callable is known by: a bound method is made anew at every access, its two parts are not."""
+    return (id(fun.__self__), id(fun.__func__)) if isinstance(fun, types.MethodType) else id(fun)
 
 
 def rules_key() -> tuple[Rule, ...]:
@@ -334,7 +343,7 @@ def _give(fun: Callable[..., Any], **parts: Any) -> None:
         raise RuleError(f"a rule belongs to a function, not to `{fun!r}`")
     scope = _scopes()[-1] if _scopes() else _everywhere
     known = rule_of(fun) or Rule(fun)
-    scope[id(fun)] = replace(known, **parts)
+    scope[_key(fun)] = replace(known, **parts)
     _changes[0] += 1
 
 

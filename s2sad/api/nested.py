@@ -5,6 +5,7 @@ The inner derivative is a program like any other; the outer one differentiates t
 
 from __future__ import annotations
 
+import types
 from collections.abc import Iterator
 from typing import Any
 
@@ -71,6 +72,7 @@ def _user_rule(fun: Any) -> UserRule | None:
 
     found = rule_of(fun)
     if found is not None:
+        fun = found.callable if isinstance(fun, types.MethodType) else fun  # one object for all accesses of a method
         own = fun.fun if isinstance(fun, CustomJVP | CustomVJP) else fun
         return UserRule(own, found.jvp, found.fwd, found.bwd, owner=fun, makers=found.makers)
     if isinstance(fun, CustomJVP | CustomVJP) and fun.parts()[0] is None:

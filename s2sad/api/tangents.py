@@ -44,10 +44,12 @@ def _flatten(
     if given is None:
         found.update((leaf, None) for leaf in tree.leaves() if is_inexact(leaf.type))
     elif isinstance(tree.type, Static) or (tree.is_leaf and not is_inexact(tree.type)):
-        raise ArgumentError(
-            f"the {word} of `{tree.path}` must be None: {kind_text(tree)} has no {word}; "
-            f"got {_text(given)}"
-        )
+        number = isinstance(tree.type, Static) and isinstance(tree.type.value, float | complex)
+        why = (
+            "its value decides what the function does, or goes to a call without a rule by it"
+            if number else f"{kind_text(tree)} has no {word}"
+        )  # fmt: skip
+        raise ArgumentError(f"the {word} of `{tree.path}` must be None: {why}; got {_text(given)}")
     elif tree.is_leaf:
         found[tree] = _leaf(tree, given, word, path, shapes.get(tree))
     else:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
+import types
 from typing import Any
 
 import numpy as np
@@ -40,12 +42,25 @@ def dotted(fn: Any) -> str:
     home = getattr(fn, "__module__", None) or ""
     if isinstance(fn, np.ufunc):
         home = "numpy" if getattr(np, name, None) is fn else "scipy.special"
-    parts = home.split(".")
+    parts = [str(part) for part in home.split(".")]
     while len(parts) > 1 and (parts[-1].startswith("_") or any(part.startswith("_") for part in parts)):
         parts.pop()
+    if (owner := _owner(fn, ".".join(parts))) is not None:
+        parts.append(owner)
     if home in ("", "builtins"):
         return f"builtins.{name}" if home else name
     return ".".join(["np" if parts[0] == "numpy" else parts[0], *parts[1:], name])
+
+
+def _owner(fn: Any, home: str) -> str | None:
+    """Return the name that a module has for the object whose method `fn` is: `norm` in `scipy.stats.norm.logpdf`."""
+    owner = getattr(fn, "__self__", None)
+    if not isinstance(fn, types.MethodType) or owner is None:
+        return None
+    if isinstance(owner, type):
+        return owner.__name__
+    known = vars(sys.modules[home]) if home in sys.modules else {}
+    return next((name for name, value in known.items() if value is owner), None)
 
 
 def missing_rule_help(fn: Any) -> str:

@@ -130,7 +130,7 @@ def call_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
     if rule is not None:
         from s2sad.frontend.rulecalls import call_ruled
 
-        return call_ruled(lw, fn, rule, args, kwargs, node)
+        return call_ruled(lw, rule.fun if isinstance(fn, types.MethodType) else fn, rule, args, kwargs, node)
     if fn is np.einsum:
         from s2sad.frontend.einsum import call_einsum
 

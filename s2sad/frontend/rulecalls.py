@@ -72,7 +72,7 @@ def _bound(
     """Return one value per position; what a library function takes by name only stays by name."""
     from s2sad.frontend.arguments import UNKNOWN, known_value, parameters_of
 
-    if has_source(rule.fun):
+    if has_source(rule.fun) and not _passes_on(rule):
         try:
             bound = bind_arguments(lw, rule.fun, args, kwargs, node)
         except SourceNotFoundError:
@@ -93,6 +93,12 @@ def _bound(
             lw.fail(node, f"`{name}` must be known at transform time: `{rule.fun.__name__}` has a rule of yours",
                     "Pass it by position.")  # fmt: skip
     return bound, replace(rule, keywords=tuple(keywords.items()))
+
+
+def _passes_on(rule: UserRule) -> bool:
+    """Say whether a library function takes what it is given as `*args, **kwds`: it is called as the user calls it."""
+    kinds = {p.kind for p in inspect.signature(rule.fun).parameters.values()}
+    return not _reads_source(rule) and kinds >= {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
 
 
 def _bound_by_signature(
