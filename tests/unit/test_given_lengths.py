@@ -51,6 +51,10 @@ def two_numbers(x, n, m):
     return np.sum(np.ones(n) * x[0] * np.ones(m) * x[1])
 
 
+def identity_of_a_size(x, n):
+    return np.sum(np.identity(x.shape[0]) * x * x) + np.sum(np.identity(n) * x[0]) + np.sum(np.identity(4) * x)
+
+
 def all_that_is_left(x, n):
     return np.sum(np.reshape(x, (n,)) * np.reshape(x[:1], (n,)))
 
@@ -68,6 +72,7 @@ def counting_to_nowhere(x, n):
         (changed_in_a_loop, [(3,), (1,)]),
         (changed_on_a_path, [(2,), (1,), (7,)]),
         (two_numbers, [(3, 3), (3, 1), (1, 3)]),
+        (identity_of_a_size, [(3,), (1,)]),
         (all_that_is_left, [(-1,)]),
         (counting_to_nowhere, [(2,), (-1,)]),
     ],
