@@ -12,6 +12,7 @@ from s2sad.analysis.bounds import lower_bounds
 from s2sad.analysis.facts import Facts
 from s2sad.analysis.small import compiled_into_callers
 from s2sad.analysis.sums import accumulators
+from s2sad.api.fresh import unshared
 from s2sad.api.nested import context
 from s2sad.api.options import Options, nans_are_checked
 from s2sad.api.written import entered, is_defined
@@ -44,6 +45,7 @@ class Derivative:
         captured: the arrays read from outer scopes at each call, passed after all other arguments.
         derived: the program that was printed.
         written: the array arguments that the function writes into; no other may overlap them.
+        fresh: which flat values surely own their memory.
     """
 
     module: Module
@@ -53,6 +55,7 @@ class Derivative:
     captured: tuple[Captured, ...] = ()
     derived: Derived | None = None
     written: tuple[str, ...] = ()
+    fresh: frozenset[int] = frozenset()
 
 
 def derive(
@@ -115,7 +118,7 @@ def derive(
     )
     return Derivative(
         module, text, derived.instance.result, derived.residuals, tuple(derived.instance.captured), derived,
-        _written(derived),
+        _written(derived), unshared(derived.functions[derived.entry], derived.functions),
     )  # fmt: skip
 
 

@@ -6,8 +6,9 @@ structure spelled out costs a tenth of that.
 
 from __future__ import annotations
 
-import linecache
+import functools
 import sys
+import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,7 @@ Match = Callable[[tuple[Any, ...]], tuple[Any, ...] | None]
 Finish = Callable[[Any, tuple[Any, ...]], Any]
 
 _may_share = np.may_share_memory
+_FEW = 32  # pairs whose addresses are compared one by one
 _PAIRS = 300  # beyond as many pairs, addresses are sorted instead
 
 
@@ -51,10 +53,14 @@ class _Writer:
 
     def build(self, name: str) -> Any:
         """Execute the text and return the function `name`."""
-        text = "\n".join(self.lines) + "\n"
-        file = f"<s2sad {name} {len(linecache.cache)}>"
-        exec(compile(text, file, "exec"), self.names)
+        exec(_code("\n".join(self.lines) + "\n", name), self.names)
         return self.names[name]
+
+
+@functools.lru_cache(maxsize=1024)
+def _code(text: str, name: str) -> types.CodeType:
+    """Compile a text; functions made anew at every call have the same one each time."""
+    return compile(text, f"<s2sad {name}>", "exec")
 
 
 def matcher(trees: Sequence[Tree]) -> Match:
@@ -253,6 +259,11 @@ def detach(
     results: list[np.ndarray[Any, Any]], inputs: Sequence[np.ndarray[Any, Any]]
 ) -> list[np.ndarray[Any, Any]]:
     """Copy those results that may share memory with an input or with an earlier result."""
+    if len(results) * (len(results) + len(inputs)) <= _FEW:
+        return [
+            result.copy() if any(_may_share(result, other) for other in (*inputs, *results[:at])) else result
+            for at, result in enumerate(results)
+        ]
     spans = [(*np.lib.array_utils.byte_bounds(a), -1) for a in inputs if a.size]
     spans += [(*np.lib.array_utils.byte_bounds(a), i) for i, a in enumerate(results) if a.size]
     spans.sort()

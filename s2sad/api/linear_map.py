@@ -12,7 +12,7 @@ from s2sad.api.axes import Axes, frozen
 from s2sad.api.closures import derived_once
 from s2sad.api.dressed import dressed
 from s2sad.api.empty import typed
-from s2sad.api.flatten import Finish, Result, detach, finisher
+from s2sad.api.flatten import Finish, Match, Result, detach, finisher, matcher
 from s2sad.api.mapped import mapped, mapped_leaves
 from s2sad.api.nested import context
 from s2sad.api.options import Options
@@ -23,6 +23,9 @@ from s2sad.api.written import defined
 from s2sad.errors import ArgumentError
 from s2sad.ir.types import Array, ListOf, Scalar, Static, Struct, Type, is_inexact
 from s2sad.transform.linear import NotSplitError
+
+_Loop = tuple[Entry, Finish, list[tuple[int, int]]]
+"""A loop, what shapes its results, and which leaves hold batches along which axis."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +47,15 @@ class MapProgram:
     bare: bool
     request: Request
     word: str
-    known: dict[Any, tuple[Entry, Finish, list[tuple[int, int]]]] = field(default_factory=dict[Any, Any])
+    known: dict[Any, _Loop] = field(default_factory=dict[Any, Any])
+    latest: list[tuple[tuple[Axes, Axes], Match, _Loop]] = field(default_factory=list[Any])
+    """The loop of the last run, tried before anything is described, if there is one."""
 
     def run(self, residuals: tuple[Any, ...], args: tuple[Any, ...], in_axes: Axes, out_axes: Axes) -> Any:
         """Map over batches of tangents or cotangents; raises ArgumentError where they do not fit."""
+        for asked, match, made_for in self.latest:
+            if asked == (in_axes, out_axes) and (leaves := match(args)) is not None:
+                return _mapped(made_for, self.word, residuals, leaves)
         if len(args) != len(self.inputs):
             raise ArgumentError(f"{len(self.inputs)} {self.word}s are needed, {len(args)} were given")
         axes = in_axes if isinstance(in_axes, tuple) else (in_axes,) * len(args)
@@ -58,14 +66,10 @@ class MapProgram:
         with DERIVING:
             if key not in self.known:
                 self.known[key] = self._made_once(trees, axes, out_axes, key)
-            made, finish, batches = self.known[key]
-        leaves = [v for tree, arg in zip(trees, args, strict=True) for v in values_of(tree, arg)]
-        counts = {leaves[at].shape[axis] for at, axis in batches}
-        if len(counts) != 1:
-            listed = ", ".join(f"{leaves[at].shape[axis]} along axis {axis}" for at, axis in batches)
-            raise ArgumentError(f"vmap needs batches of one length: the {self.word}s have {listed}")
-        given = (*residuals, *leaves)
-        return finish(made.call(*typed(made, given)), given)
+            made_for = self.known[key]
+            self.latest[:] = [((in_axes, out_axes), matcher(trees), made_for)]
+        leaves = tuple(v for tree, arg in zip(trees, args, strict=True) for v in values_of(tree, arg))
+        return _mapped(made_for, self.word, residuals, leaves)
 
     def _made_once(self, trees: tuple[Tree, ...], axes: tuple[Axes, ...], out_axes: Axes, key: Any) -> Any:
         """Return the loop, made for another function of the same code if possible."""
@@ -141,6 +145,17 @@ class MapProgram:
         if not batches:
             raise ArgumentError("vmap maps over nothing: every in_axes is None")
         return batches
+
+
+def _mapped(made_for: _Loop, word: str, residuals: tuple[Any, ...], leaves: tuple[Any, ...]) -> Any:
+    made, finish, batches = made_for
+    first, along = batches[0]
+    count = leaves[first].shape[along]
+    if any(leaves[at].shape[axis] != count for at, axis in batches[1:]):
+        listed = ", ".join(f"{leaves[at].shape[axis]} along axis {axis}" for at, axis in batches)
+        raise ArgumentError(f"vmap needs batches of one length: the {word}s have {listed}")
+    given = (*residuals, *leaves)
+    return finish(made.call(*typed(made, given)), given)
 
 
 def _axes(count: int, axes: tuple[Axes, ...]) -> tuple[Axes, ...]:

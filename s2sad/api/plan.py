@@ -13,7 +13,6 @@ from s2sad.api.captured import NOTHING, Captures, captures
 from s2sad.api.closures import derived_once
 from s2sad.api.finite import checked
 from s2sad.api.flatten import Finish, Match, Result, finisher, matcher
-from s2sad.api.fresh import unshared
 from s2sad.api.guards import Guard, both, guard
 from s2sad.api.intermediates import recorded
 from s2sad.api.notes import called
@@ -73,8 +72,7 @@ class Entry:
     @property
     def fresh(self) -> frozenset[int]:
         """Which of the entry's flat values surely own their memory."""
-        derived = self.derivative.derived
-        return unshared(derived.functions[derived.entry], derived.functions) if derived is not None else frozenset()
+        return getattr(self.derivative, "fresh", frozenset())
 
     def main(self, options: Options) -> Tree:
         """Return the structure of the differentiated part of the output."""
