@@ -43,12 +43,18 @@ EXPANDED: dict[Any, tuple[Any, ...]] = {
     np.linalg.multi_dot: (case([values(2, 3), M, W]),),
     np.linalg.slogdet: (case(S),),
     np.linalg.norm: (case(S, ord="nuc"), case(S, ord=-2), case(C, ord=1, axis=(0, 2)), case(M, ord=-np.inf)),
-    np.linalg.vector_norm: (case(M), case(M, axis=1, keepdims=True), case(M, ord=3, axis=0), case(V, ord=np.inf)),
+    np.linalg.vector_norm: (
+        case(M), case(M, axis=1, keepdims=True), case(M, ord=3, axis=0), case(V, ord=np.inf),
+        case(M, keepdims=True), case(C, axis=(0, 2), keepdims=True),
+    ),
     np.linalg.matrix_norm: (case(M), case(C, ord=1), case(C, ord=2), case(S, ord="nuc", keepdims=True)),
     np.linalg.cond: (case(S), case(S, p=-2), case(S, 1), case(S, "fro")),
     np.linalg.cholesky: (case(S @ S.T, upper=True),),
     np.linalg.qr: (case(M.T, mode="r"),),
-    np.linalg.svd: (case(M, compute_uv=False), case(C, compute_uv=False)),
+    np.linalg.svd: (
+        case(M, compute_uv=False), case(C, compute_uv=False), case(S + S.T, compute_uv=False, hermitian=True),
+        case(S + S.T, hermitian=True),
+    ),
     np.linalg.eig: (case(S + np.diag([0.0, 2.0, 5.0])),),
     np.linalg.eigvals: (case(S + np.diag([0.0, 2.0, 5.0])),),
     np.linalg.matrix_power: (case(S / 4.0, 11), case(S, -3), case(S, 0)),
@@ -56,7 +62,7 @@ EXPANDED: dict[Any, tuple[Any, ...]] = {
     np.linalg.tensorsolve: (case(SIX, values(2, 3)), case(SIX, values(2, 3, seed=3))),
     np.linalg.cross: (case(values(3), values(3, seed=1)), case(values(3, 2), values(3, 2, seed=1), axis=0)),
     np.linalg.trace: (case(S), case(SQUARES, offset=1)),
-    np.linalg.diagonal: (case(S), case(SQUARES)),
+    np.linalg.diagonal: (case(S), case(SQUARES), case(SQUARES, offset=-1)),
     np.linalg.matmul: (case(M, N.T), case(C, C.swapaxes(1, 2)), case(ZM, ZM.T)),
     np.linalg.outer: (case(V, W), case(V, values(3)), case(V, Z)),
     np.linalg.tensordot: (case(M, N), case(M, C, axes=([0, 1], [1, 2])), case(M.T, N, axes=1)),
@@ -85,13 +91,27 @@ EXPANDED: dict[Any, tuple[Any, ...]] = {
     np.select: (case([M > 0.5, M > 0.0], [M, N]), case([V > 0.0], [V], -1.0)),
     np.choose: (case(np.array([0, 1, 1, 0]), [V, W]),),
     np.matrix_transpose: (case(M), case(C)),
+    np.linalg.matrix_transpose: (case(M), case(C)),
+    np.apply_over_axes: (case(np.sum, C, [0, 2]), case(np.mean, C, 1)),
+    np.unstack: (case(M), case(C, axis=1)),
+    np.histogram: (case(V, 3), case(V, TABLE, weights=W), case(M, 4, density=True)),
+    np.unique: (case(V), case(M)),
+    np.linspace: (case(V, W, 4, axis=-1), case(0.3, 0.9, 5, retstep=True), case(0.3, V, 3, dtype=float)),
+    np.full_like: (case(M, 0.7, shape=(2,)),),
+    np.take: (case(V, np.array([7, -1]), mode="clip"), case(M, ROWS + 2, axis=0, mode="wrap")),
+    np.atleast_1d: (case(0.7, V),),
+    np.atleast_2d: (case(0.7, V),),
+    np.linalg.pinv: (case(S, hermitian=True), case(M, rtol=1e-10)),
     np.rollaxis: (case(C, 2), case(C, 0, 2)),
     np.broadcast_arrays: (case(M, V),),
-    np.pad: tuple(case(M, ((1, 2), (0, 1)), mode) for mode in ("edge", "reflect", "symmetric", "wrap")),
+    np.pad: (
+        *(case(M, ((1, 2), (0, 1)), mode) for mode in ("edge", "reflect", "symmetric", "wrap", "mean", "maximum")),
+        case(V, 2, "linear_ramp", end_values=0.5), case(V, 2, "symmetric", reflect_type="odd"),
+    ),
     np.diagonal: (case(values(2, 3, 3), axis1=1, axis2=2),),
     np.interp: (case(V, TABLE, W, left=0.5, right=-0.5),),
     np.polyder: (case(V), case(V, 2)),
-    np.polyint: (case(V), case(V, k=0.5)),
+    np.polyint: (case(V), case(V, k=0.5), case(V, 2)),
     np.polyfit: (
         case(values(7), values(7, seed=1), 2), case(values(7), values(7, 2, seed=1), 2),
         case(values(7), values(7, seed=1), 1, w=values(7, seed=2)),
@@ -102,6 +122,17 @@ EXPANDED: dict[Any, tuple[Any, ...]] = {
     np.polynomial.chebyshev.chebval: (case(0.3, V), case(V, W)),
     np.polynomial.legendre.legval: (case(0.3, V), case(V, W)),
     np.polynomial.hermite_e.hermeval: (case(0.3, V), case(V, W)),
+    np.polynomial.hermite.hermval: (case(0.3, V), case(V, W)),
+    np.polynomial.laguerre.lagval: (case(0.3, V), case(V, W)),
+    np.polynomial.polynomial.polyvander: (case(V, 3), case(M, 2)),
+    np.polynomial.polynomial.polyval2d: (case(V, W, M),),
+    np.polynomial.polynomial.polyadd: (case(V, values(2)),),
+    np.polynomial.polynomial.polysub: (case(V, values(6)),),
+    np.polynomial.polynomial.polymul: (case(V, values(2)),),
+    np.polynomial.polynomial.polyder: (case(V), case(V, 2)),
+    np.polydiv: (case(V, values(2)), case(W, values(3))),
+    np.roots: (case(np.array([1.0, -3.2, 1.1, 0.4])),),
+    np.i0: (case(V), case(M), case(0.7)),
     np.polyadd: (case(V, values(2)),),
     np.polysub: (case(V, values(6)),),
     np.meshgrid: (case(V, values(3)), case(V, values(3), indexing="ij"), case(V, values(3), sparse=True)),
@@ -138,7 +169,7 @@ EXPANDED: dict[Any, tuple[Any, ...]] = {
     np.std: (case(M, axis=1, correction=1),),
     np.nansum: (case(HOLED, axis=1, initial=0.5),),
     np.nanmean: (case(HOLED, axis=1, where=HOLED != 0.0),),
-    np.nanprod: (case(HOLED), case(HOLED, axis=1)),
+    np.nanprod: (case(HOLED), case(HOLED, axis=1), case(HOLED, axis=0, where=N > 0.0, initial=2.0)),
     np.nancumsum: (case(HOLED, axis=1),),
     np.nancumprod: (case(HOLED, axis=1),),
     np.nanvar: (case(HOLED, axis=1), case(HOLED, ddof=1)),
@@ -178,15 +209,17 @@ EXPANDED: dict[Any, tuple[Any, ...]] = {
 
 PROCEDURES: dict[Any, tuple[Any, ...]] = {
     np.copyto: (case(M, N), case(M, W), case(M, N, where=M > 0.0)),
-    np.put: (case(M, ROWS, values(3)), case(M, 3, 0.5)),
+    np.put: (case(M, ROWS, values(3)), case(M, 3, 0.5), case(M, ROWS + 20, values(3), mode="clip")),
     np.putmask: (case(M, M > 0.0, N), case(M, M > 0.0, 0.5)),
     np.place: (case(M, M > 0.0, values(2)),),
-    np.fill_diagonal: (case(S, 0.5), case(M, values(3))),
+    np.fill_diagonal: (case(S, 0.5), case(M, values(3)), case(M.T.copy(), values(2), wrap=True)),
     np.put_along_axis: (case(M, GRID[:, :1].repeat(2, 0)[:3], values(3, 1), 1), case(V, ROWS, values(3), 0)),
-    np.add.at: (case(M, ROWS, N), case(V, ROWS, values(3))),
+    np.add.at: (case(M, ROWS, N), case(V, ROWS, values(3)), case(M, ROWS, W)),
     np.subtract.at: (case(M, ROWS, N),),
-    np.multiply.at: (case(M, ROWS, N), case(V, ROWS, 0.5)),
+    np.multiply.at: (case(M, ROWS, N), case(V, ROWS, 0.5), case(M, ROWS, W), case(V, GRID, values(2, 2))),
     np.divide.at: (case(V, ROWS, 1.0 + abs(values(3))),),
+    np.negative.at: (case(M, ROWS),),
+    np.power.at: (case(V + 3.0, ROWS, 2.0),),
     np.maximum.at: (case(V, ROWS, values(3, seed=2)),),
     np.minimum.at: (case(V, ROWS, values(3, seed=2)),),
 }  # fmt: skip
@@ -215,6 +248,10 @@ BESIDE_PHASES: dict[Any, tuple[str, ...]] = {
 
 Sums with a weight for each vector tell the vectors apart, as a product that gives back the matrix does not.
 """
+
+
+WITHIN: dict[Any, str] = {np.unstack: "sum([part * part for part in {call}])"}
+"""What is made of a call's parts, where they may be read in one array of them."""
 
 
 @dataclass(frozen=True)
@@ -412,7 +449,7 @@ def program(call: Call) -> tuple[Callable[..., Any], tuple[Any, ...], tuple[int,
     if call.variant == "complex" and call.fn in HERMITIAN:
         words[0] = "0.5 * (x0 + np.conj(np.matrix_transpose(x0)))"
     body = f"function({', '.join(words)})"
-    lines = [f"    return {body}"]
+    lines = [f"    return {WITHIN.get(call.fn, '{call}').format(call=body)}"]
     if call.variant == "complex" and call.fn in BESIDE_PHASES:
         lines = [line.format(call=body) for line in BESIDE_PHASES[call.fn]]
     if call.procedure:

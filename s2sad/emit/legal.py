@@ -20,7 +20,7 @@ from s2sad.frontend.infer import fresh_dim
 from s2sad.frontend.values import literal
 from s2sad.ir import ops
 from s2sad.ir.nodes import Append, Apply, Assign, CallStmt, Const, Effect, Expr, Function, Index, Slice, Stmt, Store
-from s2sad.ir.types import Array, ListOf, Scalar, Static
+from s2sad.ir.types import Array, ListOf, Scalar, Static, not_one
 from s2sad.ir.views import view_base
 from s2sad.ir.walk import map_blocks, map_children, map_exprs, root_of, statements
 from s2sad.runtime.lists import empty_list
@@ -119,10 +119,20 @@ def _scatter(stmt: Store) -> Stmt | None:
     spread = not isinstance(value.type, Array)
     fn = {1: add_at_scalar if spread else add_at, 2: add_at_scalar_pairs if spread else add_at_pairs}.get(len(arrays))
     ranks = [len(a.type.dims) for a in arrays if isinstance(a.type, Array)]
-    if fn is None or len(arrays) != len(place.index) or any(rank != 1 for rank in ranks):
+    plain = len(arrays) == len(place.index) and all(rank == 1 for rank in ranks)
+    if fn is None or not plain or not (spread or _row_by_row(place, value)):
         added = _scatter_anywhere(place, value)
         return None if added is None else replace(added, span=stmt.span)
     return Effect(Apply(fn, (place.base, *arrays, value), value.type), stmt.span)
+
+
+def _row_by_row(place: Index, value: Expr) -> bool:
+    """Say whether an array has one part for each place: none of its axes is missing, and the first is not spread."""
+    return (
+        isinstance(place.type, Array) and isinstance(value.type, Array)
+        and len(value.type.dims) == len(place.type.dims)
+        and (value.type.dims[0] == place.type.dims[0] or not_one(value.type.dims[0]))
+    )  # fmt: skip
 
 
 def _scatter_anywhere(place: Index, value: Expr) -> Effect | None:

@@ -25,6 +25,7 @@ STATIC_NAMES: frozenset[str] = frozenset({
     "UPLO", "casting", "axisa", "axisb", "axisc", "nan", "posinf", "neginf", "optimize", "lower",
     "kind", "side", "source", "destination", "pad_width", "constant_values", "stable", "return_index",
     "endpoint", "subok", "like", "device", "hermitian", "compute_uv", "trans", "increasing", "minlength",
+    "discont",
 })  # fmt: skip
 
 

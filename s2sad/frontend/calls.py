@@ -58,7 +58,8 @@ from s2sad.ir.draws import UNSUPPORTED, is_draw, rehearsed
 from s2sad.ir.nodes import Apply, Assign, CallStmt, Expr, Index, Pack, Slice, Store, Var
 from s2sad.ir.types import Array, ListOf, Scalar, Static, is_complex
 from s2sad.ir.views import is_advanced
-from s2sad.rules.writing import AT
+from s2sad.rules.rearranging import vectorized
+from s2sad.rules.writing import AT, OPERATORS
 
 
 def lower_call(lw: Lowerer, node: Any) -> Value:
@@ -147,7 +148,7 @@ def call_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
     if isinstance(getattr(fn, "__self__", None), str):
         return formatted.method(lw, fn, args, kwargs, node)
     if isinstance(fn, np.vectorize):
-        return SPECIAL[np.vectorize](lw, args, kwargs, node)
+        return _vectorized(lw, fn, args, kwargs, node)
     if isinstance(fn, functools.partial):
         fixed: list[Value] = [_outside(lw, a, node) for a in fn.args]
         named = {name: _outside(lw, value, node, name) for name, value in fn.keywords.items()}
@@ -262,14 +263,14 @@ def _expansion(fn: Any, args: list[Value], kwargs: dict[str, Value]) -> Any:
     ranks = [_rank(a) for a in args]
     complexes = [isinstance(a, V) and is_complex(a.expr.type) for a in args]
     arrays = any(isinstance(a, V) and isinstance(a.expr.type, Array | ListOf) for a in args)
-    seen = {**known, "ndim": ranks, "complex": complexes, "arrays": arrays}
+    seen = {**known, "given": frozenset(named), "ndim": ranks, "complex": complexes, "arrays": arrays}
     return expansion(fn, len(args), set(kwargs), missing, seen)
 
 
 def _settled(name: str, value: Value) -> Value:
     """A setting that is known decides the path of an expansion, also a number that is no integer."""
     known = known_value(value)
-    return StaticV(known) if name in STATIC_NAMES and isinstance(known, float) else value
+    return StaticV(known) if (name in STATIC_NAMES or name == "p") and isinstance(known, float) else value
 
 
 def _rank(value: Value) -> int:
@@ -383,18 +384,23 @@ def _needs_inlining(bound: list[Value]) -> bool:
 
 
 def argument(lw: Lowerer, leaf: Expr, span: Any) -> Expr:
-    """Arrays are passed by name or as views; anything computed gets a name first."""
-    if isinstance(leaf.type, Array) and isinstance(leaf, Apply | Pack) and getattr(leaf, "fn", None) not in _VIEWABLE:
+    """Arrays are passed by name or as views of what has a name; anything computed gets a name first."""
+    if isinstance(leaf.type, Array) and isinstance(leaf, Apply | Pack | Index) and not _is_named_view(leaf):
         return lw.atom(leaf, "argument", span)
-    return lw.atom(leaf, "argument", span) if _is_gather(leaf) else leaf
+    return leaf
 
 
-def _is_gather(leaf: Expr) -> bool:
-    """Say whether an index array or a mask stands in an argument: what it reads is a copy."""
-    return isinstance(leaf, Index) and (is_advanced(leaf.index) or _is_gather(leaf.base))
-
-
-_VIEWABLE = frozenset({ops.transpose})
+def _is_named_view(leaf: Expr) -> bool:
+    """Say whether an argument is a slice or a transpose of a name: its adjoint is then the same view of the name's."""
+    match leaf:
+        case Var():
+            return True
+        case Index(base, index):
+            return not is_advanced(index) and _is_named_view(base)
+        case Apply(fn, (base,)) if fn is ops.transpose:
+            return _is_named_view(base)
+        case _:
+            return False
 
 
 def _flat(kind: Any) -> list[Any]:
@@ -515,8 +521,8 @@ def _ufunc_method(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
         assert isinstance(place, V)
         lw.emit(Store(place.expr, "+", value, lw.span(node), accumulate=True))
         return StaticV(None)
-    if name == "at" and owner in AT and not (isinstance(args[1], StructV) and args[1].kind == "tuple"):
-        return call_function(lw, AT[owner], args, kwargs, node)
+    if name == "at" and owner.nin in AT and owner.nout == 1 and len(args) == owner.nin + 1:
+        return _at_places(lw, owner, args, node)
     from s2sad.rules import folding
 
     if name == "reduceat" and len(args) == 2 and not kwargs and _rank(args[0]) == 1 and owner in folding.FOLDED:
@@ -535,6 +541,25 @@ def _ufunc_method(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
     if name == "outer" and len(args) == 2:
         return call_user(lw, folding.outer, [StaticV(owner), *args], kwargs, node)
     return lw.fail(node, f"`{owner.__name__}.{name}` is not supported")
+
+
+def _at_places(lw: Lowerer, owner: Any, args: list[Value], node: Any) -> Value:
+    """`np.multiply.at(a, indices, b)` by one array of places in the first axis, or by a mask of it."""
+    if isinstance(args[1], StructV) and args[1].kind == "tuple":
+        return lw.fail(node, f"`{owner.__name__}.at` by several indices is not supported", "Write the loop.")
+    places = args[1] if isinstance(args[1], V) and _rank(args[1]) == 0 else array_of(lw, args[1], node)
+    if isinstance(places, V) and getattr(places.expr.type, "dtype", "") == "bool":
+        places = call_function(lw, np.flatnonzero, [places], {}, node)
+    fn = StaticV(OPERATORS.get(owner, owner))
+    return call_function(lw, AT[owner.nin], [fn, args[0], places, *args[2:]], {}, node)
+
+
+def _vectorized(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    """Call what `np.vectorize` made outside: its function, for every element."""
+    if fn.signature is not None or fn.excluded or kwargs:
+        return lw.fail(node, "`vectorize` is read for a function alone, without `excluded` or `signature`",
+                       "Write the loop, or use s2sad.vmap.")  # fmt: skip
+    return call_function(lw, vectorized, [StaticV(fn.pyfunc), *args], {}, node)
 
 
 # ---- builtins and functions that are syntax rather than arithmetic ----

@@ -22,6 +22,7 @@ _LARGEST_TABLE = 1000
 
 def lower_subscript(lw: Lowerer, node: Any) -> Value:
     """Return the value of `base[...]`, whatever the base is."""
+    from s2sad.frontend.arguments import UNKNOWN, known_value
     from s2sad.frontend.expressions import lower_expr, outside_value
     from s2sad.frontend.grids import is_maker, make
 
@@ -33,9 +34,13 @@ def lower_subscript(lw: Lowerer, node: Any) -> Value:
             return _struct_item(lw, base, node)
         case StaticV(obj) if is_maker(obj):
             return make(lw, obj, node)
-        case StaticV(obj):
+        case StaticV(obj) if obj is np.s_ or obj is np.index_exp:
             key = lower_expr(lw, node.slice)
-            known = key.value if isinstance(key, StaticV) else getattr(getattr(key, "expr", None), "value", None)
+            return StructV("tuple", (0,), (key,)) if obj is np.index_exp and not _is_tuple(key) else key
+        case StaticV(obj):
+            known = known_value(lower_expr(lw, node.slice))
+            if known is UNKNOWN:
+                return lw.fail(node, "which item is read is not known when the derivative is written")
             return outside_value(lw, obj[known], "item", node, lambda: obj[known])
         case RangeV():
             return _range_item(lw, base, lower_expr(lw, node.slice), node)
@@ -45,6 +50,10 @@ def lower_subscript(lw: Lowerer, node: Any) -> Value:
             return lower_index(lw, base, lower_index_items(lw, node.slice, node), node)
         case _:
             return lw.fail(node, "this value cannot be indexed")
+
+
+def _is_tuple(value: Value) -> bool:
+    return isinstance(value, StructV) and value.kind == "tuple"
 
 
 def _range_item(lw: Lowerer, base: RangeV, index: Value, node: Any) -> Value:

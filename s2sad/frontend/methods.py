@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import operator
 import types
 from dataclasses import replace
 from typing import Any
@@ -87,8 +88,11 @@ def _array_attribute(lw: Lowerer, owner: V, kind: Array | Scalar, name: str, nod
             return V(build(ops.size, expr)) if dims else V(literal(1))
         case "ndim":
             return V(literal(len(dims)))
+        case "itemsize" | "nbytes":
+            each = literal(np.dtype(kind.dtype).itemsize)
+            return V(build(operator.mul, build(ops.size, expr), each)) if dims and name == "nbytes" else V(each)
         case "dtype":
-            return StaticV(np.dtype(kind.dtype).type)
+            return StaticV(np.dtype(kind.dtype))
         case "mT" if isinstance(kind, Array) and len(kind.dims) > 2:
             from s2sad.frontend.calls import call_function
 
@@ -320,6 +324,10 @@ def _array_method(lw: Lowerer, owner: V, name: str, args: list[Value], kwargs: d
             whole = Index(expr, (Slice(None, None, None),), expr.type)
             lw.emit(Store(whole, "", as_expr(lw, args[0], node), lw.span(node)))
             return StaticV(None)
+        case "view" if not args and not kwargs:
+            return owner
+        case "choose":
+            return call_function(lw, np.choose, [owner, *args], kwargs, node)
         case "is_integer" | "view" | "byteswap" | "setflags" | "resize":
             return lw.fail(node, f"the array method `{name}` is not supported", "Use a NumPy function instead.")
         case _:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from s2sad.frontend import formatted, rows
-from s2sad.frontend.arguments import known_value
+from s2sad.frontend.arguments import UNKNOWN, known_value
 from s2sad.frontend.calls import call_function, library_call
 from s2sad.frontend.comparisons import set_of
 from s2sad.frontend.expansion import refuse
@@ -401,9 +401,60 @@ def _ndim(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -
 
 
 def _size(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    """The number of elements, along one axis or several if they are named."""
     from s2sad.frontend.methods import attribute
 
-    return attribute(lw, args[0], "size", node)
+    axis = known_value([*args[1:], *kwargs.values(), StaticV(None)][0])
+    if axis is None:
+        return attribute(lw, args[0], "size", node)
+    sizes = attribute(lw, args[0], "shape", node)
+    axes = axis if isinstance(axis, tuple) else (axis,)
+    if not isinstance(sizes, StructV) or not all(isinstance(k, int) and abs(k) <= len(sizes.items) for k in axes):
+        return lw.fail(node, "the axis of `size` must be a known axis of an array")
+    parts = [as_expr(lw, sizes.items[k], node) for k in axes]
+    return V(functools.reduce(functools.partial(build, operator.mul), parts))
+
+
+def _astype(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    from s2sad.frontend.methods import converted
+
+    named = dict(zip(("dtype",), args[1:], strict=False)) | kwargs
+    return converted(lw, V(as_expr(lw, args[0], node)), named, True, node)
+
+
+def _about_types(fn: Any) -> Any:
+    """What says something of types alone (`np.finfo`, `np.result_type`) is known beforehand."""
+
+    def kind(value: Value) -> Any:
+        match value:
+            case V(expr) if isinstance(expr.type, Array):
+                return np.dtype(expr.type.dtype)
+            case V(expr) if isinstance(expr.type, Scalar):
+                if fn is np.result_type and expr.type.weak:
+                    return class_of(value)(0)  # a Python number: it takes part by its kind alone
+                return np.dtype(expr.type.dtype)
+            case _:
+                return known_value(value)
+
+    def lower(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+        given = [kind(value) for value in args]
+        named = {name: kind(value) for name, value in kwargs.items()}
+        if any(value is UNKNOWN for value in [*given, *named.values()]):
+            return lw.fail(node, f"`{fn.__name__}` is asked about a type that is not known beforehand")
+        found = fn(*given, **named)
+        return StaticV(found)
+
+    return lower
+
+
+def _vectorize(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    """`np.vectorize(f)`: what calls `f` for every element."""
+    from s2sad.rules.rearranging import vectorized
+
+    if len(args) != 1 or kwargs.keys() - {"otypes", "cache", "doc"}:
+        return lw.fail(node, "`vectorize` is read for a function alone, without `excluded` or `signature`",
+                       "Write the loop, or use s2sad.vmap.")  # fmt: skip
+    return lower_partial(lw, [StaticV(vectorized), *args], {}, node)
 
 
 def _bool(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
@@ -424,6 +475,10 @@ def _array(fn: Any) -> Any:
     """`np.array(x)` of an array copies; of a growing list it gathers; of a display it packs."""
 
     def lower(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+        if fn is np.array and "ndmin" in kwargs:
+            least = known_value(kwargs["ndmin"])
+            rest = {name: item for name, item in kwargs.items() if name != "ndmin"}
+            return _of_rank(lw, lower(lw, args, rest, node), least, node)
         value = args[0]
         if isinstance(value, RowsV):
             value = rows.stacked(lw, value, node)
@@ -445,6 +500,21 @@ def _array(fn: Any) -> Any:
         return library_call(lw, np.array, [_lists(value), *args[1:]], kwargs, node)
 
     return lower
+
+
+def _of_rank(lw: Lowerer, value: Value, least: Any, node: Any) -> Value:
+    """An array with axes of length 1 in front where it has too few."""
+    from s2sad.frontend.indexing import lower_index
+
+    if not isinstance(least, int) or not isinstance(value, V):
+        return lw.fail(node, "`ndmin=` must be known, and the array one of numbers")
+    kind = value.expr.type
+    lacking = least - (len(kind.dims) if isinstance(kind, Array) else 0)
+    if lacking > 0 and isinstance(kind, Scalar):
+        value, lacking = call_function(lw, np.atleast_1d, [value], {}, node), lacking - 1
+    if lacking > 0 and isinstance(value, V):
+        return lower_index(lw, value, [Const(None, Static(None))] * lacking, node)
+    return value
 
 
 def _unfilled(fn: Any, zeros: Any) -> Any:
@@ -472,9 +542,9 @@ SPECIAL: dict[Any, Any] = {
     builtins.reversed: _iterator("reversed"),
     np.ndindex: _ndindex,
     np.ndenumerate: _iterator("ndenumerate"),
-    np.vectorize: _unread("vectorize", "Write the loop, call the function with the whole array, or use s2sad.vmap."),
     builtins.next: _unread("next", "For the first item that fits, write a loop that ends in `break`."),
     builtins.iter: _unread("iter", "Loop over the thing itself, or over `x[1:]` for what follows the first item."),
+    np.vectorize: _vectorize,
     np.nditer: _unread("nditer", "Loop over np.ndindex(x.shape), or over x.flat."),
     builtins.len: _len,
     builtins.sum: _sum,
@@ -539,4 +609,6 @@ SPECIAL: dict[Any, Any] = {
     np.asarray: _array(np.asarray),
     np.ascontiguousarray: _array(np.ascontiguousarray),
     np.asanyarray: _array(np.asarray),
+    np.astype: _astype,
+    **{fn: _about_types(fn) for fn in (np.finfo, np.iinfo, np.result_type, np.promote_types, np.issubdtype, np.dtype)},
 }

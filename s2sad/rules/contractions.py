@@ -210,8 +210,10 @@ class convolve:
         case(values(2), values(5, seed=1), mode="same"),
         case(values(5), values(3, seed=1), mode="valid"),
         case(values(2), values(5, seed=1), mode="valid"),
+        case(complex_values(5), complex_values(3, seed=1), mode="same"),
     )
     only = (("mode", ("full", "same", "valid")),)
+    complex = True
 
     def tangent(a: Any, v: Any, y: Any, a_dot: Any, v_dot: Any, *, mode: Any = "full") -> Any:
         return np.convolve(a_dot, v, mode=mode) + np.convolve(a, v_dot, mode=mode)
@@ -227,8 +229,8 @@ class convolve:
         else:
             start = min(a.size, v.size) - 1
             whole = runtime.embed(y_bar, start, a.size + v.size - 1)
-        a_bar += np.correlate(whole, v, mode="valid")
-        v_bar += np.correlate(whole, a, mode="valid")
+        a_bar += np.correlate(whole, np.conj(v), mode="valid")
+        v_bar += np.correlate(whole, np.conj(a), mode="valid")
 
 
 @rule(np.correlate)

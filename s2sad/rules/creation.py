@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from s2sad.ir.ops import unbroadcast
-from s2sad.rules.registry import expands, rule
+from s2sad.rules.registry import Settings, expands, rule
 from s2sad.rules.sample import case, values
 
 
@@ -42,6 +42,33 @@ class linspace:
         weights = t[(slice(None),) + (None,) * (y.ndim - 1)].astype(y.dtype)
         start_bar += unbroadcast(np.sum(y_bar * (1.0 - weights), axis=0), start)
         stop_bar += unbroadcast(np.sum(y_bar * weights, axis=0), stop)
+
+
+def _beside_the_first_axis(known: Settings) -> bool:
+    """Say whether a range runs along another axis, gives its step too, or has a dtype of its own."""
+    return known.get("axis", 0) != 0 or known.get("retstep") is True or known.get("dtype") is not None
+
+
+@expands(np.linspace, when=_beside_the_first_axis)
+def line(
+    start: Any, stop: Any, num: Any = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None, axis: int = 0
+) -> Any:
+    """Return evenly spaced values along any axis, and their step if it is asked for."""
+    first = np.linspace(start, stop, num, endpoint=endpoint)
+    typed = first if dtype is None else first.astype(dtype)
+    values = typed if axis == 0 else np.moveaxis(typed, 0, axis)
+    if retstep:
+        return values, (stop - start) / (num - 1 if endpoint else num)
+    else:
+        return values
+
+
+@expands(np.full_like, keywords=("shape",))
+def full_like(
+    a: Any, fill_value: Any, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None
+) -> Any:
+    """Return an array of another shape, of the type of `a`."""
+    return np.full(shape, fill_value, dtype=a.dtype if dtype is None else dtype)
 
 
 @expands(np.logspace)

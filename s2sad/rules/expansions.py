@@ -30,9 +30,9 @@ def average(
         a = np.asarray(a)
         weights = np.asarray(weights)
         if weights.ndim < a.ndim:
-            moved = np.moveaxis(a, axis, -1)
+            last = tuple(range(-len(axis), 0)) if isinstance(axis, tuple) else -1
             total = np.sum(weights)
-            mean = np.sum(moved * weights, axis=-1) / total
+            mean = np.sum(np.moveaxis(a, axis, last) * weights, axis=last) / total
             if keepdims:
                 mean = np.expand_dims(mean, axis)
         else:

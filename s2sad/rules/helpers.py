@@ -138,6 +138,8 @@ class take_along_axis:
         case(values(3, 4), np.argsort(values(3, 4), axis=1), axis=1),
         case(values(3, 4), np.array([[0, 0, 1, -1]]), axis=0),
         case(values(5), np.array([1, 1, 3]), axis=0),
+        case(values(3, 4), np.array([[2, 0, 1, 1]]), axis=1),
+        case(values(1, 4), np.array([[2], [0], [2]]), axis=-1),
     )
 
     def tangent(arr: Any, indices: Any, y: Any, arr_dot: Any, *, axis: int = -1) -> Any:
@@ -264,6 +266,7 @@ class embed:
     """The transpose of taking a stretch."""
 
     samples = (case(values(4), 2, 7), case(values(3), 0, 3))
+    complex = True
 
     def tangent(g: Any, start: Any, size: Any, y: Any, g_dot: Any) -> Any:
         return runtime.embed(g_dot, start, size)

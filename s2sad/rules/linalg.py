@@ -119,6 +119,7 @@ class inner:
         case(values(2, 3), values(4, 3, seed=1)),
         case(values(2, 3), values(3, seed=1)),
         case(values(3), values(4, 3, seed=1)),
+        case(values(), values(2, 3, seed=1)),
     )
     complex = True
 
@@ -126,9 +127,12 @@ class inner:
         return np.inner(a_dot, b) + np.inner(a, b_dot)
 
     def adjoint(a: Any, b: Any, y: Any, y_bar: Any, a_bar: Any, b_bar: Any) -> None:
-        if a.ndim == 1 and b.ndim == 1:
+        if np.ndim(a) == 1 and np.ndim(b) == 1:
             a_bar += y_bar * b
             b_bar += y_bar * a
+        elif np.ndim(a) == 0 or np.ndim(b) == 0:
+            a_bar += unbroadcast(y_bar * b, a)
+            b_bar += unbroadcast(y_bar * a, b)
         else:
             rows = np.reshape(a, (-1, a.shape[-1]))
             columns = np.reshape(b, (-1, a.shape[-1]))

@@ -6,9 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from s2sad.rules.registry import expands
+from s2sad.rules.registry import Settings, expands
 
 _MASKED = ("where", "initial")
+
+
+def _is_complex(known: Settings) -> bool:
+    return known["complex"][0]
 
 
 @expands(np.sum, keywords=_MASKED)
@@ -19,12 +23,15 @@ def total(
     return np.sum(np.where(where, a, 0.0), axis=axis, keepdims=keepdims) + initial
 
 
-@expands(np.nansum, keywords=_MASKED)
+@expands(np.nansum, keywords=_MASKED, when=_is_complex)
 def nantotal(
     a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False, initial: Any = 0.0, where: Any = True
 ) -> Any:
     """Return the sum of what the mask lets through and is a number."""
-    return np.nansum(np.where(where, a, 0.0), axis=axis, keepdims=keepdims) + initial
+    if np.iscomplexobj(a):
+        return np.sum(np.where(np.logical_and(where, ~np.isnan(a)), a, 0.0), axis=axis, keepdims=keepdims) + initial
+    else:
+        return np.nansum(np.where(where, a, 0.0), axis=axis, keepdims=keepdims) + initial
 
 
 @expands(np.prod, keywords=_MASKED, when=lambda known: isinstance(known.get("axis"), tuple))
@@ -62,7 +69,7 @@ def mean(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False,
     return np.sum(np.where(where, a, 0.0), axis=axis, keepdims=keepdims) / count
 
 
-@expands(np.var, keywords=("where", "correction", "mean"))
+@expands(np.var, keywords=("where", "correction", "mean"), when=_is_complex)
 def var(
     a: Any, axis: Any = None, dtype: Any = None, *, ddof: Any = 0, keepdims: bool = False, where: Any = True,
     mean: Any = None, correction: Any = None,
@@ -76,10 +83,11 @@ def var(
     else:
         deviation = np.where(where, a - mean, 0.0)
     share = np.sum(np.where(where, np.ones_like(a), 0.0), axis=axis, keepdims=keepdims) - less
-    return np.sum(deviation * deviation, axis=axis, keepdims=keepdims) / share
+    square = np.real(deviation * np.conj(deviation)) if np.iscomplexobj(a) else deviation * deviation
+    return np.sum(square, axis=axis, keepdims=keepdims) / np.real(share)
 
 
-@expands(np.std, keywords=("where", "correction", "mean"))
+@expands(np.std, keywords=("where", "correction", "mean"), when=_is_complex)
 def std(
     a: Any, axis: Any = None, dtype: Any = None, *, ddof: Any = 0, keepdims: bool = False, where: Any = True,
     mean: Any = None, correction: Any = None,
@@ -97,9 +105,13 @@ def nanmean(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = Fal
 
 
 @expands(np.nanprod)
-def nanprod(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Any:
-    """Return the product of the elements that are not NaN."""
-    return np.prod(np.where(np.isnan(a), 1.0, a), axis=axis, keepdims=keepdims)
+def nanprod(
+    a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False, initial: Any = None, where: Any = None
+) -> Any:
+    """Return the product of the elements that the mask lets through and that are not NaN."""
+    chosen = np.where(np.isnan(a), 1.0, a) if where is None else np.where(where & ~np.isnan(a), a, 1.0)
+    product = np.prod(chosen, axis=axis, keepdims=keepdims)
+    return product if initial is None else product * initial
 
 
 @expands(np.nancumsum)

@@ -74,6 +74,33 @@ def polymul(a1: Any, a2: Any) -> Any:
     return np.convolve(first, second)
 
 
+@expands(np.polydiv)
+def polydiv(u: Any, v: Any) -> Any:
+    """Return quotient and remainder of polynomials by long division; leading zeros of the remainder are dropped."""
+    rest, divisor = np.atleast_1d(u) + 0.0, np.atleast_1d(v) + 0.0
+    size = max(rest.size - divisor.size + 1, 1)
+    quotient = np.zeros(size, rest.dtype)
+    for k in range(rest.size - divisor.size + 1):
+        share = rest[k] / divisor[0]
+        quotient[k] = share
+        rest[k : k + divisor.size] -= share * divisor
+    first = 0
+    while first < rest.size - 1 and np.abs(rest[first]) <= 1e-8:
+        first += 1
+    return quotient, rest[first:]
+
+
+@expands(np.roots)
+def zeros_of(p: Any) -> Any:
+    """Return the eigenvalues of the companion matrix, which have to be real if the coefficients are."""
+    given = np.asarray(p)
+    if given[0] == 0 or given[given.size - 1] == 0:
+        raise ValueError("roots is differentiated with a first and a last coefficient that are not zero")
+    companion = np.diag(np.ones(given.size - 2, given.dtype), -1)
+    companion[0] = -given[1:] / given[0]
+    return np.linalg.eigvals(companion)
+
+
 @expands(np.poly)
 def poly(seq_of_zeros: Any) -> Any:
     """Return the coefficients of the polynomial with these roots."""

@@ -60,8 +60,13 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
 @expands(np.linalg.vector_norm)
 def vector_norm(x: Any, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
     """Return the norm of vectors, of the flattened array without an axis."""
-    if axis is None and not keepdims:
-        return np.linalg.norm(np.ravel(x), ord=ord)
+    if axis is None or (isinstance(axis, tuple) and len(axis) == x.ndim):
+        value = np.linalg.norm(np.ravel(x), ord=ord)
+        return np.full((1,) * x.ndim, value) if keepdims else value
+    elif isinstance(axis, tuple):
+        last = np.moveaxis(x, axis, tuple(range(-len(axis), 0)))
+        value = np.linalg.norm(np.reshape(last, (*last.shape[: -len(axis)], -1)), ord=ord, axis=-1)
+        return np.expand_dims(value, axis) if keepdims else value
     else:
         return np.linalg.norm(x, ord=ord, axis=axis, keepdims=keepdims)
 
@@ -86,12 +91,31 @@ def cond(x: Any, p: Any = None) -> Any:
 # ---- factors ----
 
 
-@expands(np.linalg.svd, when=lambda known: known.get("compute_uv") is False)
+@expands(np.linalg.svd, when=lambda known: known.get("compute_uv") is False or known.get("hermitian") is True)
 def svd(
     a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
 ) -> Any:
-    """Return the singular values alone."""
-    return np.linalg.svdvals(a)
+    """Return the singular values alone, or those of a Hermitian matrix by its eigenvalues, as NumPy does."""
+    if not compute_uv and not hermitian:
+        return np.linalg.svdvals(a)
+    elif not compute_uv:
+        return np.sort(np.abs(np.linalg.eigvalsh(a)), axis=-1)[..., ::-1]
+    else:
+        w, q = np.linalg.eigh(a)
+        order = np.argsort(np.abs(w), axis=-1)[..., ::-1]
+        sorted_w = np.take_along_axis(w, order, axis=-1)
+        u = np.take_along_axis(q, np.expand_dims(order, -2), axis=-1)
+        sign = np.sign(sorted_w)
+        return u, np.abs(sorted_w), np.conj(np.matrix_transpose(u * np.expand_dims(sign, -2)))
+
+
+@expands(np.linalg.pinv, keywords=("rtol",), when=lambda known: known.get("hermitian") is True)
+def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
+    """Return the pseudo-inverse; of a Hermitian matrix, of which the lower triangle is read."""
+    low = np.tril(a, k=-1) if hermitian else a
+    matrix = np.tril(a) + np.conj(np.matrix_transpose(low)) if hermitian else a
+    limit = rtol if rcond is None else rcond
+    return np.linalg.pinv(matrix) if limit is None else np.linalg.pinv(matrix, limit)
 
 
 @expands(np.linalg.qr, when=lambda known: known.get("mode") == "r")
@@ -224,10 +248,10 @@ def linalg_trace(x: Any, *, offset: int = 0) -> Any:
     return np.trace(x, offset=offset, axis1=-2, axis2=-1)
 
 
-@expands(np.linalg.diagonal, when=lambda known: known.get("offset", 0) == 0)
+@expands(np.linalg.diagonal)
 def linalg_diagonal(x: Any, *, offset: int = 0) -> Any:
-    """Return the main diagonal of the matrices in the last two axes."""
-    return np.einsum("...ii->...i", x)
+    """Return a diagonal of the matrices in the last two axes."""
+    return np.einsum("...ii->...i", x) if offset == 0 else np.diagonal(x, offset, -2, -1)
 
 
 @expands(np.linalg.matmul)

@@ -10,11 +10,15 @@ from typing import Any
 
 import numpy as np
 
+from s2sad.ir import ops
 from s2sad.rules.registry import expands
 
 
 @expands(np.quantile)
-def quantile(a: Any, q: Any, axis: Any = None, method: str = "linear", keepdims: bool = False) -> Any:
+def quantile(
+    a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear",
+    keepdims: bool = False,
+) -> Any:  # fmt: skip
     """Return the elements, or means of neighbours, below which the shares `q` of all lie."""
     rows = sorted_rows(a, axis)
     if not isinstance(q, (list, tuple, np.ndarray)):
@@ -30,7 +34,10 @@ def quantile(a: Any, q: Any, axis: Any = None, method: str = "linear", keepdims:
 
 
 @expands(np.percentile)
-def percentile(a: Any, q: Any, axis: Any = None, method: str = "linear", keepdims: bool = False) -> Any:
+def percentile(
+    a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear",
+    keepdims: bool = False,
+) -> Any:  # fmt: skip
     """As `quantile`, of hundredths."""
     rows = sorted_rows(a, axis)
     if not isinstance(q, (list, tuple, np.ndarray)):
@@ -46,7 +53,9 @@ def percentile(a: Any, q: Any, axis: Any = None, method: str = "linear", keepdim
 
 
 @expands(np.median)
-def median(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def median(
+    a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False
+) -> Any:
     """Return the middle element, or the mean of the middle two."""
     rows = sorted_rows(a, axis)
     n = rows.shape[0]
@@ -122,25 +131,53 @@ def kept(value: Any, a: Any, axis: Any, several: bool) -> Any:
         return np.expand_dims(value, axis)
 
 
+_CONTINUOUS = {
+    "linear": (1.0, 1.0), "weibull": (0.0, 0.0), "hazen": (0.5, 0.5), "interpolated_inverted_cdf": (0.0, 1.0),
+    "median_unbiased": (1.0 / 3.0, 1.0 / 3.0), "normal_unbiased": (3.0 / 8.0, 3.0 / 8.0),
+}  # fmt: skip
+"""Hyndman & Fan 1996: what decides between which elements a share lies."""
+
+
 def at_share(rows: Any, q: Any, method: str) -> Any:
     """Return what lies at the share `q` of the way through sorted rows."""
     n = rows.shape[0]
-    place = q * (n - 1)
-    low = min(int(np.floor(place)), n - 1)
-    high = min(low + 1, n - 1)
-    if method == "linear":
+    if method in _CONTINUOUS:
+        first, last = _CONTINUOUS[method]
+        place = q * (n - 1) if method == "linear" else n * q + (first + q * (1.0 - first - last)) - 1.0
+        place = place if method == "linear" else min(max(place, 0.0), n - 1.0)
+        low = min(int(np.floor(place)), n - 1)
+        high = min(low + 1, n - 1)
         value = rows[low] + (rows[high] - rows[low]) * (place - low)
-    elif method == "lower":
-        value = rows[low]
-    elif method == "higher":
-        value = rows[int(np.ceil(place))]
     elif method == "midpoint":
-        value = (rows[low] + rows[int(np.ceil(place))]) * 0.5
-    elif method == "nearest":
-        value = rows[int(np.rint(place))]
+        place = q * (n - 1)
+        value = (rows[int(np.floor(place))] + rows[int(np.ceil(place))]) * 0.5
+    elif method == "averaged_inverted_cdf":
+        place = n * q - 1.0
+        high = min(max(int(np.floor(place)) + 1, 0), n - 1)
+        low = max(int(np.ceil(place)), 0)
+        value = (rows[low] + rows[high]) * 0.5
     else:
-        raise NotImplementedError("only the methods linear, lower, higher, midpoint and nearest are known")
+        value = rows[selected(n, q, method)]
     return np.where(np.isnan(rows[n - 1]), rows[n - 1], value)
+
+
+def selected(n: int, q: Any, method: str) -> Any:
+    """Return which of `n` sorted elements a method without weights selects."""
+    if method == "lower":
+        at = int(np.floor(q * (n - 1)))
+    elif method == "higher":
+        at = int(np.ceil(q * (n - 1)))
+    elif method == "nearest":
+        at = int(np.rint(q * (n - 1)))
+    elif method == "inverted_cdf":
+        at = int(np.ceil(n * q - 1.0))
+    elif method == "closest_observation":
+        place = n * q - 1.5
+        below = int(np.floor(place))
+        at = below if place == below and below % 2 == 1 else below + 1
+    else:
+        ops.refuse("this method of a quantile is not known", "Name one that np.quantile lists.")
+    return max(at, 0)
 
 
 def at_share_given(rows: Any, q: Any) -> Any:

@@ -12,19 +12,20 @@ import numpy as np
 from s2sad import runtime
 from s2sad.ir import ops
 from s2sad.rules.registry import expands
-from s2sad.rules.subscripts import counting, pad_widths
+from s2sad.rules.subscripts import counting
 
 _UNKNOWN_PARTS = "the number of parts to split into must be known at transform time"
 _WRITE_SLICES = "Write it as a constant, or take slices in a loop."
 
 
 @expands(np.reshape, counts=(2,))
-def reshape(a: Any, shape: Any, order: Any = "C") -> Any:
+def reshape(a: Any, shape: Any, order: Any = "C", *, copy: Any = None) -> Any:
     """Return the elements in another shape; Fortran's order is that of the transpose."""
     if order not in ("C", "F"):
         ops.refuse("only the orders 'C' and 'F' of a reshape have a derivative rule", "Name one of them.")
     return (
-        np.reshape(a, shape) if order == "C"
+        np.copy(np.reshape(a, shape, order=order)) if copy
+        else np.reshape(a, shape) if order == "C"
         else np.reshape(np.transpose(a), shape) if isinstance(shape, int)
         else np.transpose(np.reshape(np.transpose(a), shape[::-1]))
     )  # fmt: skip
@@ -90,6 +91,24 @@ def vsplit(ary: Any, indices_or_sections: Any) -> Any:
 def dsplit(ary: Any, indices_or_sections: Any) -> Any:
     """Return parts one behind the other."""
     return np.split(ary, indices_or_sections, 2)
+
+
+@expands(np.atleast_1d, counts=(1,))
+def atleast_1d(*arys: Any) -> Any:
+    """Return several arrays, each with an axis at least."""
+    return tuple([np.atleast_1d(a) for a in arys])
+
+
+@expands(np.atleast_2d, counts=(1,))
+def atleast_2d(*arys: Any) -> Any:
+    """Return several arrays, each with two axes at least."""
+    return tuple([np.atleast_2d(a) for a in arys])
+
+
+@expands(np.unstack)
+def unstack(x: Any, /, *, axis: int = 0) -> Any:
+    """Return the parts along an axis: an array gives them when it is unpacked, counted or looped over."""
+    return x if axis == 0 else np.moveaxis(x, axis, 0)
 
 
 @expands(np.atleast_3d)
@@ -196,6 +215,18 @@ def extract(condition: Any, arr: Any) -> Any:
     return np.take(np.ravel(arr), np.flatnonzero(condition))
 
 
+@expands(np.take, when=lambda known: known.get("mode") in ("clip", "wrap"))
+def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
+    """Return elements by indices that are brought inside first."""
+    size = a.size if axis is None else a.shape[axis]
+    return np.take(a, inside(np.asarray(indices), size, mode), axis=axis)
+
+
+def inside(places: Any, size: Any, mode: str) -> Any:
+    """Return indices clipped or wrapped to those below `size`."""
+    return np.minimum(np.maximum(places, 0), size - 1) if mode == "clip" else places % size
+
+
 @expands(np.select)
 def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     """Return for each element the first choice whose condition is true."""
@@ -208,9 +239,8 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
 @expands(np.choose)
 def choose(a: Any, choices: Any, mode: str = "raise") -> Any:
     """Return for each element the choice of that number."""
-    if mode != "raise":
-        ops.refuse("`choose` with a mode has no derivative rule", "Clip or wrap the indices before.")
-    chosen = np.asarray(a)
+    given = np.asarray(a)
+    chosen = given if mode == "raise" else inside(given, len(choices), mode)
     if np.any(chosen < 0) or np.any(chosen >= len(choices)):
         raise ValueError("invalid entry in choice array")
     result = choices[0]
@@ -220,7 +250,7 @@ def choose(a: Any, choices: Any, mode: str = "raise") -> Any:
 
 
 @expands(np.piecewise)
-def piecewise(x: Any, condlist: Any, funclist: Any) -> Any:
+def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any) -> Any:
     """Return what the functions give, each called with the elements of which its condition is true."""
     result = np.zeros_like(x)
     conditions = [condlist] if not isinstance(condlist, (list, tuple)) else condlist
@@ -233,24 +263,52 @@ def piecewise(x: Any, condlist: Any, funclist: Any) -> Any:
         if isinstance(fun, (int, float)):
             result[condition] = fun
         else:
-            result[condition] = fun(x[condition])
+            result[condition] = fun(x[condition], *args)
     return result
 
 
 @expands(np.apply_along_axis)
-def apply_along_axis(func1d: Any, axis: int, arr: Any) -> Any:
-    """Return what a function gives for each vector along an axis of a matrix."""
-    if arr.ndim != 2:
-        ops.refuse("`apply_along_axis` is read for matrices only", "Write the loops.")
-    lines = arr if axis % 2 == 1 else arr.T
-    results = [func1d(line) for line in lines]
-    return (
-        np.array(results) if np.ndim(results[0]) == 0
-        else np.stack(results) if axis % 2 == 1 else np.stack(results).T
-    )  # fmt: skip
+def apply_along_axis(func1d: Any, axis: int, arr: Any, *args: Any) -> Any:
+    """Return what a function gives for each vector along an axis."""
+    if arr.ndim == 1:
+        return func1d(arr, *args)
+    elif arr.ndim == 2:
+        lines = arr if axis % 2 == 1 else arr.T
+        results = [func1d(line, *args) for line in lines]
+        return (
+            np.array(results) if np.ndim(results[0]) == 0
+            else np.stack(results) if axis % 2 == 1 else np.stack(results).T
+        )  # fmt: skip
+    else:
+        front = np.moveaxis(arr, axis, -1)
+        results = [func1d(line, *args) for line in np.reshape(np.ascontiguousarray(front), (-1, front.shape[-1]))]
+        return (
+            np.reshape(np.array(results), front.shape[:-1]) if np.ndim(results[0]) == 0
+            else np.moveaxis(np.reshape(np.stack(results), (*front.shape[:-1], -1)), -1, axis)
+        )  # fmt: skip
 
 
-@expands(np.matrix_transpose)
+@expands(np.apply_over_axes)
+def apply_over_axes(func: Any, a: Any, axes: Any) -> Any:
+    """Return what a reduction gives over one axis after the other, all of them kept."""
+    result = a
+    for axis in [axes] if isinstance(axes, int) else axes:
+        reduced = func(result, axis)
+        result = reduced if np.ndim(reduced) == a.ndim else np.expand_dims(reduced, axis)
+    return result
+
+
+def vectorized(fun: Any, *args: Any) -> Any:
+    """Return what a function of numbers gives for each element: what `np.vectorize(fun)` is read as."""
+    spread = [args[0]] if len(args) == 1 else np.broadcast_arrays(*args)
+    if np.ndim(spread[0]) == 0:
+        return fun(*args)
+    else:
+        columns = [np.ravel(each) for each in spread]
+        return np.reshape(np.array([fun(*items) for items in zip(*columns)]), spread[0].shape)
+
+
+@expands(np.matrix_transpose, np.linalg.matrix_transpose)
 def matrix_transpose(x: Any) -> Any:
     """Return the matrices of a stack transposed."""
     return np.swapaxes(x, -1, -2)
@@ -271,37 +329,6 @@ def broadcast_arrays(*args: Any) -> Any:
     for other in args[1:]:
         whole = np.where(True, whole, other)
     return tuple([np.broadcast_to(a, whole.shape) for a in args])
-
-
-@expands(np.pad, counts=(1, 2), names=("pad_width", "constant_values"))
-def pad(array: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0.0) -> Any:
-    """Return the array with a border: constant, or elements of the array itself."""
-    widths = pad_widths(pad_width, array.ndim)
-    if widths is None:
-        ops.refuse("the widths of a `pad` with a mode must be known at transform time", "Write them as constants.")
-    if mode not in ("constant", "edge", "reflect", "symmetric", "wrap"):
-        ops.refuse(
-            "only the modes constant, edge, reflect, symmetric and wrap of `pad` have a derivative rule",
-            "Give it one with s2sad.defvjp, or join the parts with np.concatenate.",
-        )
-    result = array
-    if mode == "constant":
-        result = np.pad(array, pad_width, constant_values=constant_values)
-    else:
-        for axis, (before, after) in enumerate(widths):
-            if before > 0 or after > 0:
-                n = array.shape[axis]
-                places = np.arange(-before, n + after)
-                if mode == "edge":
-                    places = np.clip(places, 0, n - 1)
-                elif mode == "wrap":
-                    places = places % n
-                elif mode == "reflect":
-                    places = n - 1 - np.abs(n - 1 - places % max(2 * n - 2, 1))
-                else:
-                    places = np.minimum(places % (2 * n), 2 * n - 1 - places % (2 * n))
-                result = np.take(result, places, axis=axis)
-    return result
 
 
 @expands(np.diagonal, names=("offset",), counts=(1, 2))
@@ -338,11 +365,11 @@ def polyder(p: Any, m: int = 1) -> Any:
 @expands(np.polyint)
 def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     """Return the coefficients of the integral of a polynomial, constants zero or given."""
-    if m != 1 or isinstance(k, (list, tuple)):
-        ops.refuse("`polyint` is read for one integral and one constant", "Call it again.")
-    given = np.asarray(p)
-    constant = np.zeros(1) if k is None else np.atleast_1d(k)
-    return np.concatenate([given / np.arange(given.size, 0, -1), constant])
+    result = np.asarray(p)
+    for j in counting(m):
+        constant = np.zeros(1) if k is None else np.atleast_1d(k[j] if isinstance(k, (list, tuple)) else k)
+        result = np.concatenate([result / np.arange(result.size, 0, -1), constant])
+    return result
 
 
 @expands(np.polyfit)

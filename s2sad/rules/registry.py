@@ -98,8 +98,8 @@ class Expansion:
 
 
 Settings = dict[str, Any]
-"""What is known of a call beforehand: settings by parameter name, of the operands, `ndim` their
-ranks, `complex` whether they are, and `arrays` whether any is an array or a growing list."""
+"""What is known of a call beforehand: settings by parameter name, `given` the names of all that are given, of the
+operands `ndim` their ranks, `complex` whether they are, and `arrays` whether any is an array or a growing list."""
 
 Rule = Elementwise | Structured | Constant
 
@@ -134,7 +134,8 @@ MATH_NAMES = {
 _TABLES = (
     "elementwise", "constants", "reductions", "scans", "linalg", "decompositions", "factors", "spectral", "shaping",
     "diagonals", "joining", "contractions", "polynomials", "helpers", "expansions", "products", "rearranging",
-    "series", "places", "writing", "creation", "numbers", "masked", "statistics", "ranks", "fft",
+    "series", "bordering", "counted", "places", "writing", "creation", "numbers", "masked", "statistics",
+    "ranks", "fft",
 )  # fmt: skip
 _loaded: list[str] = []
 

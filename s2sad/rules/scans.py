@@ -263,13 +263,17 @@ class sort:
 class unwrap:
     """A shift of each element by a multiple of the period, which does not vary."""
 
-    samples = (case(values(5) * 4.0), case(values(2, 4) * 4.0, axis=0))
-    only = (("period", (2 * np.pi,)),)
+    samples = (
+        case(values(5) * 4.0), case(values(2, 4) * 4.0, axis=0), case(values(5) * 4.0, discont=3.5),
+        case(values(5) * 4.0, period=4.0),
+    )  # fmt: skip
 
-    def tangent(p: Any, y: Any, p_dot: Any, *, axis: int = -1, period: float = 2 * np.pi) -> Any:
+    def tangent(
+        p: Any, y: Any, p_dot: Any, *, discont: Any = None, axis: int = -1, period: float = 2 * np.pi
+    ) -> Any:
         return p_dot
 
     def adjoint(
-        p: Any, y: Any, y_bar: Any, p_bar: Any, *, axis: int = -1, period: float = 2 * np.pi
+        p: Any, y: Any, y_bar: Any, p_bar: Any, *, discont: Any = None, axis: int = -1, period: float = 2 * np.pi
     ) -> None:
         p_bar += y_bar

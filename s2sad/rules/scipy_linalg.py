@@ -15,6 +15,7 @@ import numpy as np
 import scipy.linalg
 
 from s2sad import runtime
+from s2sad.ir import ops
 from s2sad.rules.registry import expands, rule
 from s2sad.rules.sample import case, complex_values, definite, values
 
@@ -91,20 +92,35 @@ class solve_triangular:
 class expm:
     """Higham 2008, theorem 3.6: the change of `exp(A)` is a block of the exponential of a matrix."""
 
-    samples = (case(0.5 * values(3, 3)), case(0.5 * complex_values(2, 2)))
+    samples = (case(0.5 * values(3, 3)), case(0.5 * complex_values(2, 2)), case(0.5 * values(2, 3, 3)))
     complex = True
 
     def tangent(A: Any, y: Any, A_dot: Any) -> Any:
-        n = A.shape[0]
-        above = np.concatenate((A, A_dot), axis=1)
-        below = np.concatenate((np.zeros_like(A), A), axis=1)
-        return scipy.linalg.expm(np.concatenate((above, below), axis=0))[:n, n:]
+        n = A.shape[-1]
+        above = np.concatenate((A, A_dot), axis=-1)
+        below = np.concatenate((np.zeros_like(A), A), axis=-1)
+        return scipy.linalg.expm(np.concatenate((above, below), axis=-2))[..., :n, n:]
 
     def adjoint(A: Any, y: Any, y_bar: Any, A_bar: Any) -> None:
-        n = A.shape[0]
-        above = np.concatenate((A.T, y_bar), axis=1)
-        below = np.concatenate((np.zeros_like(A), A.T), axis=1)
-        A_bar += scipy.linalg.expm(np.concatenate((above, below), axis=0))[:n, n:]
+        n = A.shape[-1]
+        back = np.swapaxes(A, -1, -2)
+        above = np.concatenate((back, y_bar), axis=-1)
+        below = np.concatenate((np.zeros_like(A), back), axis=-1)
+        A_bar += scipy.linalg.expm(np.concatenate((above, below), axis=-2))[..., :n, n:]
+
+
+@expands(scipy.linalg.solve_triangular, when=lambda known: known.get("trans", 0) not in (0, 1))
+def solve_transposed(
+    a: Any, b: Any, trans: Any = 0, lower: bool = False, unit_diagonal: bool = False, overwrite_b: bool = False,
+    check_finite: bool = True,
+) -> Any:  # fmt: skip
+    """Return the solution of the system that a letter names, or of the conjugated one."""
+    if trans == "N" or trans == "T":
+        which = 0 if trans == "N" else 1
+        return scipy.linalg.solve_triangular(a, b, trans=which, lower=lower, unit_diagonal=unit_diagonal)
+    else:
+        back = scipy.linalg.solve_triangular(a, np.conj(b), trans=1, lower=lower, unit_diagonal=unit_diagonal)
+        return np.conj(back)
 
 
 @expands(scipy.linalg.solve)
@@ -192,3 +208,68 @@ def cho_solve(
 def norm(a: Any, ord: Any = None, axis: Any = None, keepdims: bool = False, check_finite: bool = True) -> Any:
     """Return a norm."""
     return np.linalg.norm(a, ord=ord, axis=axis, keepdims=keepdims)
+
+
+@expands(scipy.linalg.eigh)
+def eigh(
+    a: Any, b: Any = None, lower: bool = True, eigvals_only: bool = False, overwrite_a: bool = False,
+    overwrite_b: bool = False, type: int = 1, check_finite: bool = True,
+) -> Any:  # fmt: skip
+    """Return the eigenvalues, and the eigenvectors unless only those are asked for."""
+    if b is not None:
+        ops.refuse("`eigh` of two matrices has no derivative rule", "Divide by a Cholesky factor of the second first.")
+    uplo = "L" if lower else "U"
+    return np.linalg.eigvalsh(a, UPLO=uplo) if eigvals_only else np.linalg.eigh(a, UPLO=uplo)
+
+
+@expands(scipy.linalg.eigvalsh)
+def eigvalsh(
+    a: Any, b: Any = None, lower: bool = True, overwrite_a: bool = False, overwrite_b: bool = False, type: int = 1,
+    check_finite: bool = True,
+) -> Any:  # fmt: skip
+    """Return the eigenvalues of the triangle that is read."""
+    return eigh(a, b, lower, eigvals_only=True)
+
+
+@expands(scipy.linalg.svd)
+def svd(
+    a: Any, full_matrices: bool = True, compute_uv: bool = True, overwrite_a: bool = False, check_finite: bool = True,
+    lapack_driver: str = "gesdd",
+) -> Any:  # fmt: skip
+    """Return the singular values, between the singular vectors unless they alone are asked for."""
+    return np.linalg.svd(a, full_matrices=full_matrices) if compute_uv else np.linalg.svdvals(a)
+
+
+@expands(scipy.linalg.svdvals)
+def svdvals(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+    """Return the singular values."""
+    return np.linalg.svdvals(a)
+
+
+@expands(scipy.linalg.block_diag)
+def block_diag(*arrs: Any) -> Any:
+    """Return the matrices along a diagonal, zeros beside them."""
+    blocks = [np.atleast_2d(each) for each in arrs]
+    rows = sum([each.shape[0] for each in blocks])
+    columns = sum([each.shape[1] for each in blocks])
+    made = np.zeros((rows, columns))
+    row, column = 0, 0
+    for each in blocks:
+        made[row : row + each.shape[0], column : column + each.shape[1]] = each
+        row, column = row + each.shape[0], column + each.shape[1]
+    return made
+
+
+@expands(scipy.linalg.toeplitz)
+def toeplitz(c: Any, r: Any = None) -> Any:
+    """Return the matrix that is constant along its diagonals, of its first column and its first row."""
+    first, last = np.asarray(c), np.conj(np.asarray(c)) if r is None else np.asarray(r)
+    line = np.concatenate((first[::-1], last[1:]))
+    return line[np.arange(first.size - 1, -1, -1)[:, None] + np.arange(last.size)[None, :]]
+
+
+@expands(scipy.linalg.circulant)
+def circulant(c: Any) -> Any:
+    """Return the matrix whose columns are the first one, turned."""
+    turns = np.arange(c.size)
+    return np.asarray(c)[(turns[:, None] - turns[None, :]) % c.size]

@@ -117,6 +117,18 @@ LOGARITHMS = (
         "where(b == 0, 0.5 * log(x) ** 2, ((b * y + 1) * log(x) - y) / where(b == 0, 1, b))",
         domain=POSITIVE,
     ),
+    row("boxcox1p(x, b)", "(1 + x) ** (b - 1)",
+        "where(b == 0, 0.5 * log1p(x) ** 2, ((b * y + 1) * log1p(x) - y) / where(b == 0, 1, b))", domain=POSITIVE),
+    row("inv_boxcox(x, b)", "y ** (1 - b)",
+        "where(b == 0, -0.5 * x * x * y, "
+        "y * (b * x / (b * x + 1) - log1p(b * x)) / where(b == 0, 1, b * b))", domain=POSITIVE),
+    row("inv_boxcox1p(x, b)", "(y + 1) ** (1 - b)",
+        "where(b == 0, -0.5 * x * x * (y + 1), "
+        "(y + 1) * (b * x / (b * x + 1) - log1p(b * x)) / where(b == 0, 1, b * b))", domain=POSITIVE),
+    row("exprel(x)", "0.5 * hyp1f1(2.0, 3.0, x)"),
+    row("sindg(x)", "0.017453292519943295 * cosdg(x)"),
+    row("cosdg(x)", "-0.017453292519943295 * sindg(x)"),
+    row("tandg(x)", "0.017453292519943295 * (1 + y * y)"),
     row("cosm1(x)", "-sin(x)"),
     row("exp10(x)", "2.302585092994046 * y"),
     row("exp2(x)", "0.6931471805599453 * y"),
@@ -146,6 +158,10 @@ BESSELS = (
         "ive(a, x)", UNKNOWN, "0.5 * (ive(a - 1, x) + ive(a + 1, x)) - sign(x) * y",
         domain=(_ORDER, POSITIVE),
     ),
+    row("jve(a, x)", UNKNOWN, "0.5 * (jve(a - 1, x) - jve(a + 1, x))", domain=(_ORDER, POSITIVE)),
+    row("yve(a, x)", UNKNOWN, "0.5 * (yve(a - 1, x) - yve(a + 1, x))", domain=(_ORDER, POSITIVE)),
+    row("struve(a, x)", UNKNOWN, "struve(a - 1, x) - a / x * y", domain=(_ORDER, POSITIVE)),
+    row("modstruve(a, x)", UNKNOWN, "modstruve(a - 1, x) - a / x * y", domain=(_ORDER, POSITIVE)),
     row("kve(a, x)", UNKNOWN, "y - 0.5 * (kve(a - 1, x) + kve(a + 1, x))", domain=(_ORDER, POSITIVE)),
 )  # fmt: skip
 
@@ -163,6 +179,15 @@ INTEGRALS = (
         "ellipe(m)", "where(m == 0, -0.39269908169872414, (y - ellipk(m)) / (2 * where(m == 0, 1, m)))",
         domain=_INSIDE,
     ),
+    row(
+        "ellipkinc(t, m)", "1 / sqrt(1 - m * sin(t) ** 2)",
+        "ellipeinc(t, m) / (2 * m * (1 - m)) - y / (2 * m) - sin(2 * t) / (4 * (1 - m) * sqrt(1 - m * sin(t) ** 2))",
+        domain=_INSIDE,
+    ),
+    row("ellipeinc(t, m)", "sqrt(1 - m * sin(t) ** 2)", "(y - ellipkinc(t, m)) / (2 * m)", domain=_INSIDE),
+    row("chdtr(a, x)", UNKNOWN, "0.5 * exp(xlogy(0.5 * a - 1, 0.5 * x) - 0.5 * x - gammaln(0.5 * a))", domain=POSITIVE),
+    row("chdtrc(a, x)", UNKNOWN, "-0.5 * exp(xlogy(0.5 * a - 1, 0.5 * x) - 0.5 * x - gammaln(0.5 * a))",
+        domain=POSITIVE),
     row("hyp0f1(a, x)", UNKNOWN, "hyp0f1(a + 1, x) / a", domain=POSITIVE),
     row("hyp1f1(a, b, x)", UNKNOWN, UNKNOWN, "a / b * hyp1f1(a + 1, b + 1, x)", domain=POSITIVE),
     row(
@@ -194,13 +219,11 @@ def logsumexp(
 ) -> Any:
     """Return the logarithm of a weighted sum of exponentials, shifted by the largest."""
     top = np.max(a, axis=axis, keepdims=True)
-    total = np.sum(b * np.exp(a - top), axis=axis, keepdims=keepdims)
-    if keepdims:
-        return np.log(total) + top
-    elif axis is None:
-        return np.log(total) + np.sum(top)
-    else:
-        return np.log(total) + np.squeeze(top, axis=axis)
+    terms = np.exp(a - top) if b is None else b * np.exp(a - top)
+    total = np.sum(terms, axis=axis, keepdims=keepdims)
+    size = np.log(np.abs(total) if return_sign else total)
+    above = top if keepdims else np.sum(top) if axis is None else np.squeeze(top, axis=axis)
+    return (size + above, np.sign(total)) if return_sign else size + above
 
 
 @expands(special.softmax)
@@ -237,3 +260,15 @@ def multigammaln(a: Any, d: Any) -> Any:
 def comb(N: Any, k: Any) -> Any:
     """Return the number of combinations, where neither is a whole number too."""
     return special.binom(N, k)
+
+
+@expands(special.perm)
+def perm(N: Any, k: Any, exact: bool = False) -> Any:
+    """Return the number of permutations, where neither is a whole number too."""
+    return special.poch(N - k + 1, k)
+
+
+@expands(special.factorial)
+def factorial(n: Any, exact: bool = False) -> Any:
+    """Return the factorial, of numbers between the whole ones too."""
+    return special.gamma(n + 1.0)

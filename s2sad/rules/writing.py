@@ -5,12 +5,15 @@ A call of the function that is named in front is read as the body below it; see 
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
 
 from s2sad.ir import ops
+from s2sad.rules.rearranging import inside
 from s2sad.rules.registry import expands, meaning
+from s2sad.rules.subscripts import counting
 
 
 @expands(np.copyto)
@@ -25,9 +28,8 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
 @expands(np.put)
 def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     """Write to elements counted through."""
-    if mode != "raise":
-        ops.refuse("`put` with a mode has no derivative rule", "Clip or wrap the indices before.")
-    places = np.array(ind) if isinstance(ind, (list, tuple)) else ind
+    given = np.array(ind) if isinstance(ind, (list, tuple)) else ind
+    places = given if mode == "raise" else inside(given, a.size, mode)
     values = np.array(v) if isinstance(v, (list, tuple)) else v
     if np.ndim(values) > 0 and np.ndim(places) > 0:
         a[np.unravel_index(np.ravel(places), a.shape)] = np.resize(values, places.size)
@@ -57,20 +59,33 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
 @expands(np.fill_diagonal)
 def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     """Write the diagonal of a matrix."""
-    if a.ndim != 2 or wrap:
-        ops.refuse("`fill_diagonal` is read for matrices without `wrap` only", "Write in a loop.")
+    if a.ndim != 2:
+        ops.refuse("`fill_diagonal` is read for matrices only", "Write in a loop.")
     given = np.ravel(np.array(val)) if isinstance(val, (list, tuple)) else val
-    for i in range(min(a.shape[0], a.shape[1])):
-        a[i, i] = given if np.ndim(given) == 0 else np.ravel(given)[i % given.size]
+    if wrap:
+        for i in range((a.size + a.shape[1]) // (a.shape[1] + 1)):
+            at = i * (a.shape[1] + 1)
+            a[at // a.shape[1], at % a.shape[1]] = given if np.ndim(given) == 0 else np.ravel(given)[i % given.size]
+    else:
+        for i in range(min(a.shape[0], a.shape[1])):
+            a[i, i] = given if np.ndim(given) == 0 else np.ravel(given)[i % given.size]
 
 
 @expands(np.put_along_axis)
 def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any = -1) -> None:
     """Write to the places that an array of indices along one axis gives."""
-    if axis is None or arr.ndim > 2:
-        ops.refuse("`put_along_axis` is read for vectors and matrices only", "Write in loops.")
+    if axis is None:
+        ops.refuse("`put_along_axis` is read along an axis only", "Use np.put.")
     if arr.ndim == 1:
         arr[indices] = values
+    elif arr.ndim > 2:
+        arr[
+            tuple([
+                indices if k == axis % arr.ndim
+                else np.arange(arr.shape[k])[(None,) * k + (slice(None),) + (None,) * (arr.ndim - 1 - k)]
+                for k in counting(arr.ndim)
+            ])
+        ] = values
     elif axis % 2 == 0:
         arr[indices, np.arange(arr.shape[1])] = values
     else:
@@ -78,38 +93,30 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any = -1) -> None:
 
 
 @meaning
-def multiply_at(a: Any, indices: Any, b: Any) -> None:
-    """Do `np.multiply.at(a, indices, b)`: an index that occurs twice multiplies twice."""
-    places = np.asarray(indices)
-    for k in range(places.size):
-        a[places[k]] *= b if np.ndim(b) == 0 else b[k]
+def binary_at(fn: Any, a: Any, indices: Any, b: Any) -> None:
+    """Do `fn.at(a, indices, b)`: an index that occurs twice is combined twice."""
+    places = np.atleast_1d(np.asarray(indices))
+    flat = np.ravel(places)
+    if np.ndim(b) == 0:
+        for k in range(flat.size):
+            a[flat[k]] = fn(a[flat[k]], b)
+    else:
+        spread = np.broadcast_to(b, (*places.shape, *a.shape[1:]))
+        values = spread if places.ndim == 1 else np.reshape(np.copy(spread), (flat.size, *a.shape[1:]))
+        for k in range(flat.size):
+            a[flat[k]] = fn(a[flat[k]], values[k])
 
 
 @meaning
-def divide_at(a: Any, indices: Any, b: Any) -> None:
-    """Do `np.divide.at(a, indices, b)`."""
-    places = np.asarray(indices)
-    for k in range(places.size):
-        a[places[k]] /= b if np.ndim(b) == 0 else b[k]
+def unary_at(fn: Any, a: Any, indices: Any) -> None:
+    """Do `fn.at(a, indices)`."""
+    flat = np.ravel(np.atleast_1d(np.asarray(indices)))
+    for k in range(flat.size):
+        a[flat[k]] = fn(a[flat[k]])
 
 
-@meaning
-def maximum_at(a: Any, indices: Any, b: Any) -> None:
-    """Do `np.maximum.at(a, indices, b)`."""
-    places = np.asarray(indices)
-    for k in range(places.size):
-        a[places[k]] = np.maximum(a[places[k]], b if np.ndim(b) == 0 else b[k])
+AT = {1: unary_at, 2: binary_at}
+"""What the method `at` of a ufunc of so many arguments is read as, one index array over the first axis."""
 
-
-@meaning
-def minimum_at(a: Any, indices: Any, b: Any) -> None:
-    """Do `np.minimum.at(a, indices, b)`."""
-    places = np.asarray(indices)
-    for k in range(places.size):
-        a[places[k]] = np.minimum(a[places[k]], b if np.ndim(b) == 0 else b[k])
-
-
-AT = {
-    np.multiply: multiply_at, np.divide: divide_at, np.maximum: maximum_at, np.minimum: minimum_at,
-}  # fmt: skip
-"""What the method `at` of a ufunc is read as, one index array over the first axis."""
+OPERATORS: dict[Any, Any] = {np.multiply: operator.mul, np.divide: operator.truediv, np.power: operator.pow}
+"""The operators that ufuncs are written as."""

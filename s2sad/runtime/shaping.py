@@ -25,16 +25,24 @@ def scatter(g: Any, index: Any, x: Any, axis: int) -> Any:
 
 
 def scatter_along(g: Any, indices: Any, x: Any, axis: int) -> Any:
-    """Return zeros like `x` with `g` added at `indices` along `axis`, one line at a time."""
-    n, count = x.shape[axis], indices.shape[axis]
-    inner = 1
-    for k in range(axis % x.ndim + 1, x.ndim):
-        inner *= x.shape[k]
+    """Return zeros like `x` with `g` added at `indices` along `axis`; off it, lengths 1 of either are spread."""
+    along = axis % x.ndim
     flat, places = np.ravel(g), np.ravel(indices)
     out = np.zeros(x.size, g.dtype)
-    for i in range(places.size):
-        outer = i // (count * inner)
-        out[(outer * n + places[i] % n) * inner + i % inner] += flat[i]
+    for i in range(flat.size):
+        left, place, at, place_step, step, along_step = i, 0, 0, 1, 1, 1
+        for k in range(x.ndim - 1, -1, -1):
+            here = left % g.shape[k]
+            left = left // g.shape[k]
+            if indices.shape[k] > 1:
+                place += here * place_step
+            if k == along:
+                along_step = step
+            elif x.shape[k] > 1:
+                at += here * step
+            place_step *= indices.shape[k]
+            step *= x.shape[k]
+        out[at + places[place] % x.shape[along] * along_step] += flat[i]
     return out.reshape(x.shape)
 
 

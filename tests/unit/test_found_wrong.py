@@ -310,6 +310,61 @@ def decided_by_a_constant(x):
     return s * x[0]
 
 
+def size_times(x, weights):
+    if x[0] > 5.0:
+        return np.sum(weights)
+    size = np.sum(weights * weights)
+    return np.sum(x * x) * size
+
+
+def handed_a_part_of_what_is_computed(x):
+    m = np.outer(x, x)
+    return size_times(x, np.sin(m).T) + size_times(x, (2.0 * x)[1:]) + size_times(x, np.cos(m)[:, ::2].T[1])
+
+
+def rows_added_at_one_row(m):
+    y = m.copy()
+    np.add.at(y, np.array([0, 2, 2]), m[1] ** 2)
+    np.subtract.at(y, np.array([1, 1]), m[:1] ** 2)
+    np.add.at(y, np.array([0, 0, 2]), m[:, :1] ** 2)
+    return np.sum(y**2)
+
+
+def rows_multiplied_at(m):
+    y = m.copy()
+    np.multiply.at(y, np.array([0, 2, 2]), m[1] ** 2)
+    np.divide.at(y, np.array([[0, 1], [0, 2]]), m[1:2] ** 2 + 1.0)
+    np.multiply.at(y, np.array([True, False, True]), m[:2] - 2.0)
+    np.negative.at(y, np.array([0, 0, 1]))
+    return np.sum(y**3)
+
+
+def sizes_of_axes(m):
+    return np.sum(m**2) * np.size(m, 1) + np.sum(m) ** 3 * np.size(m, axis=(0, 1)) / np.size(m, axis=-2)
+
+
+def stretches_with_names(m):
+    inner = np.s_[0:2, 1:]
+    return np.sum(m[inner] ** 2) + np.sum(m[np.index_exp[1]] ** 3) + np.sum(m[np.s_[:, 0]])
+
+
+def norms_over_several_axes(m):
+    return np.sum(np.linalg.vector_norm(m, axis=(0, 1), keepdims=True)) + np.linalg.vector_norm(m, keepdims=True)[0, 0]
+
+
+def singular_values_of_one_triangle(w):
+    return np.sum(np.linalg.svd(w, compute_uv=False, hermitian=True) ** 3 * np.array([1.0, 2.0]))
+
+
+def taken_by_one_row_of_places(m):
+    return (np.sum(np.take_along_axis(m, np.array([[2, 0, 1, 1]]), axis=1) ** 3)
+            + np.sum(np.take_along_axis(m[:1], np.array([[2], [0]]), axis=1) ** 2))
+
+
+def chosen_by_dtype(x):
+    return np.sum(x**2) if x.dtype == float and x.dtype.kind == "f" else np.sum(x)
+
+
 @pytest.mark.parametrize("target", ["python", "cpu"])
 @pytest.mark.parametrize(
     ("fun", "x"),
@@ -325,6 +380,9 @@ def decided_by_a_constant(x):
         (read_after_the_loop_that_binds_it, V), (mean_of_two_means, V), (last_of_a_growing_list, V), (before_a_pop, V),
         (called_like_its_function, V[:5].copy()), (bound_anew_while_looped_over, V), (exchanged_while_looped_over, V),
         (counter_after_a_descending_loop, V), (helper_writes_a_view, V), (name_of_its_own_view, V),
+        (handed_a_part_of_what_is_computed, V), (rows_added_at_one_row, M), (rows_multiplied_at, M), (sizes_of_axes, M),
+        (stretches_with_names, M), (norms_over_several_axes, M), (singular_values_of_one_triangle, W),
+        (chosen_by_dtype, V), (taken_by_one_row_of_places, M),
         (older_array_written, V), (parameter_as_counter, V), (counter_of_a_loop_that_does_nothing, V),
     ],
 )  # fmt: skip

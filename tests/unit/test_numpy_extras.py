@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from numpy.polynomial import chebyshev, hermite_e, legendre, polynomial
+from numpy.polynomial import chebyshev, hermite, hermite_e, laguerre, legendre, polynomial
 
 import s2sad
 from tests.differences import assert_derivatives
@@ -94,7 +94,82 @@ def a_table_of_pairs(x):
     return s
 
 
+def parts_of_an_array(m):
+    first, second, third = np.unstack(m)
+    return np.sum(first * second + third) + sum([np.sum(part) ** 2 for part in np.unstack(m, axis=1)])
+
+
+def indices_brought_inside(x):
+    far = np.array([7, -1, 2])
+    y = x.copy()
+    np.put(y, [0, 17], x[1] ** 2, mode="wrap")
+    chosen = np.choose(np.array([0, 5, 1, 0]), [x, y], mode="clip")
+    return np.sum(np.take(x, far, mode="clip") * np.take(y, far, mode="wrap")) + np.sum(chosen**2)
+
+
+def borders_that_are_computed(x):
+    ramp = np.pad(x, (2, 1), mode="linear_ramp", end_values=(x[0], 0.5))
+    means = np.pad(x, 2, mode="mean") + np.pad(x, 2, mode="maximum") * np.pad(x, 2, mode="median")
+    return (np.sum(ramp**2) + np.sum(means**2) + np.sum(np.pad(x, 2, mode="reflect", reflect_type="odd") ** 3)
+            + np.sum(np.pad(x, 1, constant_values=x[1]) ** 2))
+
+
+def every_method_of_a_quantile(x):
+    total = np.quantile(x, 0.37, method="hazen") + np.quantile(x, 0.37, method="weibull") ** 2
+    total += np.quantile(x, 0.5, method="averaged_inverted_cdf") ** 2 + np.quantile(x, 0.2, method="inverted_cdf") ** 2
+    total += np.quantile(x, 0.625, method="closest_observation") ** 3
+    return total + np.quantile(x, 0.9, method="median_unbiased") * np.quantile(x, 0.1, method="normal_unbiased")
+
+
+def vectorized_functions(m):
+    larger = np.vectorize(lambda a, b: a * b if a > b else b)
+    return np.sum(larger(m, m[0] ** 2)) + np.sum(np.vectorize(np.sin)(m) ** 2)
+
+
+def along_any_axis(m):
+    cube = np.stack([m, m * m])
+    lines = np.apply_along_axis(lambda line, by: line[0] * line * by, 1, cube, m[0, 0])
+    return np.sum(lines**2) + np.sum(np.apply_over_axes(np.sum, cube, [0, 2]) ** 2)
+
+
+def a_histogram(x):
+    heights, edges = np.histogram(x, bins=3, density=True)
+    counts, _ = np.histogram(x, bins=np.array([-1.0, 0.0, 1.0, 3.0]), weights=x**2)
+    return np.sum(heights * edges[1:]) + np.sum(counts**2)
+
+
+def what_is_known_of_types(x):
+    floor = np.finfo(x.dtype).eps * np.iinfo(np.int64).max
+    kept = np.zeros(x.size, dtype=np.result_type(x, 1.0))
+    return np.sum(np.astype(x, np.float64) ** 2 + kept) * floor + x.itemsize * x.nbytes * np.sum(np.array(x, ndmin=2))
+
+
+def different_values_only(x):
+    return np.sum(np.unique(np.concatenate((x, x[:2]))) ** 2 * np.arange(4))
+
+
+def series_of_other_polynomials(x):
+    total = np.sum(hermite.hermval(x, x[:3]) ** 2) + np.sum(laguerre.lagval(x, x) ** 2)
+    total += np.sum(polynomial.polyval2d(x, x * x, np.outer(x, x[:3])))
+    both = polynomial.polyadd(polynomial.polymul(x, x[:2]), polynomial.polyder(x, 2))
+    return total + np.sum(both**2)
+
+
+def divided_polynomials_and_their_zeros(x):
+    quotient, rest = np.polydiv(x, x[:2])
+    zeros = np.roots(np.array([1.0, -3.0 * x[1], x[1] ** 2, 0.1]))
+    return np.sum(quotient**2) + np.sum(rest) + np.sum(zeros**3)
+
+
+def a_kaiser_window(x):
+    return np.sum(np.i0(x * np.array([1.0, 2.0, 30.0, 0.0])) / np.i0(x[3]))
+
+
 PROGRAMS = [
+    (series_of_other_polynomials, X), (divided_polynomials_and_their_zeros, X), (a_kaiser_window, X / 3),
+    (parts_of_an_array, M), (indices_brought_inside, X), (borders_that_are_computed, X),
+    (every_method_of_a_quantile, X), (vectorized_functions, M), (along_any_axis, M), (a_histogram, X),
+    (what_is_known_of_types, X), (different_values_only, X),
     (a_product_of_polynomials, X), (sums_of_segments, X), (appended_along_an_axis, M),
     (a_weighted_covariance, M), (matrices_transposed, M), (two_contexts_at_once, X),
     (a_chebyshev_series, X), (legendre_series, X), (a_power_series, X), (a_hermite_series, X),

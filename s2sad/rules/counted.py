@@ -1,0 +1,48 @@
+"""Counts of what lies where, and what is left when equal elements are one: read as sorting and searching."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from s2sad.ir import ops
+from s2sad.rules.registry import expands
+
+
+@expands(np.histogram)
+def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
+    """Return how many elements lie in each bin, which has no derivative, and the edges, which move with the ends."""
+    if isinstance(bins, str):
+        ops.refuse("`histogram` that chooses its bins has no derivative rule", "Give their number, or their edges.")
+    values = np.ravel(a)
+    if isinstance(bins, (int, np.integer)):
+        low, high = (np.min(values), np.max(values)) if range is None else range
+        wide = 0.5 if low == high else 0.0
+        edges = np.linspace(low - wide, high + wide, bins + 1)
+    else:
+        edges = np.asarray(bins)
+    count = edges.size - 1
+    places = np.minimum(np.searchsorted(edges, values, side="right") - 1, count - 1)
+    inside = np.flatnonzero((values >= edges[0]) & (values <= edges[count]))
+    if weights is None:
+        heights = np.zeros(count, np.int64)
+        np.add.at(heights, places[inside], 1)
+    else:
+        heights = np.zeros(count)
+        np.add.at(heights, places[inside], np.ravel(weights)[inside])
+    if density:
+        return heights / np.diff(edges) / np.sum(heights), edges
+    else:
+        return heights, edges
+
+
+@expands(np.unique)
+def unique(
+    ar: Any, return_index: Any = False, return_inverse: Any = False, return_counts: Any = False, axis: Any = None
+) -> Any:
+    """Return the different elements in order: of equal ones, the first that the sort gives."""
+    if return_index or return_inverse or return_counts or axis is not None:
+        ops.refuse("`unique` is read for the values alone", "Ask np.argsort or np.searchsorted for places and counts.")
+    ordered = np.sort(np.ravel(ar))
+    return ordered[np.concatenate((np.ones(min(ordered.size, 1), np.bool_), ordered[1:] != ordered[:-1]))]
