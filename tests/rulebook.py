@@ -132,6 +132,7 @@ EXPANDED: dict[Any, tuple[Any, ...]] = {
     np.polynomial.polynomial.polyder: (case(V), case(V, 2)),
     np.polydiv: (case(V, values(2)), case(W, values(3))),
     np.roots: (case(np.array([1.0, -3.2, 1.1, 0.4])),),
+    np.real_if_close: (case(V),),
     np.i0: (case(V), case(M), case(0.7)),
     np.polyadd: (case(V, values(2)),),
     np.polysub: (case(V, values(6)),),
@@ -184,7 +185,9 @@ EXPANDED: dict[Any, tuple[Any, ...]] = {
     np.cumulative_prod: (case(M, axis=0, include_initial=True), case(V)),
     np.trapezoid: (case(M, axis=0), case(M, dx=0.5), case(V, TABLE)),
     np.quantile: (case(M, 0.3), case(M, 0.3, axis=1, keepdims=True), case(M, [0.2, 0.7], axis=0, method="lower")),
-    np.percentile: (case(M, 30.0), case(M, [20.0, 70.0], axis=1)),
+    np.percentile: (
+        case(M, 30.0), case(M, [20.0, 70.0], axis=1), case(C, [20.0, 70.0], axis=(0, 2), keepdims=True),
+    ),
     np.median: (case(M), case(M, axis=1), case(C, axis=(0, 2), keepdims=True)),
     np.nanquantile: (case(HOLED, 0.3), case(HOLED, 0.3, axis=1)),
     np.nanpercentile: (case(HOLED, 30.0), case(HOLED, 30.0, axis=1)),

@@ -127,6 +127,8 @@ def _special(fn: Any, args: tuple[Expr, ...], static: dict[str, Any]) -> Type | 
     if fn is runtime.put_diagonal and isinstance(kinds[0], Array) and isinstance(kinds[1], Array):
         # a sample's diagonal need not have room in a sample's matrix
         return Array(kinds[0].dtype, kinds[1].dims)
+    if fn in (runtime.scan, runtime.scan_back) and isinstance(kinds[0], Array) and isinstance(kinds[1], Array):
+        return Array(np.result_type(kinds[0].dtype, kinds[1].dtype).name, kinds[0].dims, "C")
     if fn in (np.reshape,):
         return _reshape(args)
     if fn is np.arange and any(_unknown_number(arg) for arg in args):  # a negative one makes an empty array

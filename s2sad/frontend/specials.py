@@ -44,10 +44,10 @@ from s2sad.frontend.iteration import emit_loop, indexable, known_items, static_i
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.methods import attribute, replaced
 from s2sad.frontend.operators import apply, build
-from s2sad.frontend.values import Cell, IterV, RangeV, RowsV, StaticV, StructV, V, Value, const, literal
+from s2sad.frontend.values import Cell, IterV, RangeV, RowsV, SliceV, StaticV, StructV, V, Value, const, literal
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Assign, Const, Expr, If, Raise, Var
-from s2sad.ir.types import Array, ListOf, Scalar, Static, is_complex
+from s2sad.ir.types import Array, ListOf, Scalar, Static, Sym, is_complex, not_one
 
 
 def _range(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
@@ -237,6 +237,8 @@ def class_of(value: Value) -> type:
             return {"tuple": tuple, "list": list, "dict": dict}[kind] if isinstance(kind, str) else kind
         case StaticV(obj):
             return type(obj)
+        case SliceV():
+            return slice
         case _:
             return object
 
@@ -413,6 +415,27 @@ def _size(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -
         return lw.fail(node, "the axis of `size` must be a known axis of an array")
     parts = [as_expr(lw, sizes.items[k], node) for k in axes]
     return V(functools.reduce(functools.partial(build, operator.mul), parts))
+
+
+def _broadcast_shapes(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    """The lengths that shapes come to together: of each axis the one that is not 1."""
+    shapes = [arg.items if isinstance(arg, StructV) else (arg,) for arg in args]
+    lengths: list[Value] = []
+    for axis in range(-max(len(shape) for shape in shapes), 0):
+        found: list[Expr] = []
+        for shape in shapes:
+            if len(shape) >= -axis:
+                length = as_expr(lw, shape[axis], node)
+                if known_value(shape[axis]) != 1 and length not in found:
+                    found.append(length)
+        kinds = [getattr(length.type, "value", None) for length in found]
+        dims = zip(found, kinds, strict=True)
+        sure = [length for length, dim in dims if isinstance(dim, int | Sym) and not_one(dim)]
+        if sure or len(found) < 2:
+            lengths.append(V([*sure, *found, literal(1)][0]))
+        else:
+            lengths.append(call_function(lw, builtins.max, [V(length) for length in found], {}, node))
+    return StructV("tuple", tuple(range(len(lengths))), tuple(lengths))
 
 
 def _astype(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
@@ -610,5 +633,6 @@ SPECIAL: dict[Any, Any] = {
     np.ascontiguousarray: _array(np.ascontiguousarray),
     np.asanyarray: _array(np.asarray),
     np.astype: _astype,
+    np.broadcast_shapes: _broadcast_shapes,
     **{fn: _about_types(fn) for fn in (np.finfo, np.iinfo, np.result_type, np.promote_types, np.issubdtype, np.dtype)},
 }

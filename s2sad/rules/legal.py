@@ -7,6 +7,7 @@ rewrite is returned as it is, and Numba refuses it with its own message.
 from __future__ import annotations
 
 import builtins
+import cmath
 import functools
 import math
 import operator
@@ -523,6 +524,8 @@ def _clip(call: Apply) -> Expr | None:
 def _tile(call: Apply) -> Expr | None:
     x, reps = call.args
     counts = reps.items if isinstance(reps, Pack) else (reps,)
+    if rank(x.type) == 0:
+        return _apply(np.full, (reps, x), call.type)
     if rank(x.type) == 1 and len(counts) == 1:
         return _apply(runtime.tile_vector, (x, counts[0]), call.type)
     if rank(x.type) > 2 or len(counts) > 2:
@@ -686,6 +689,15 @@ def _power(call: Apply) -> Expr | None:
     return _apply(integers.power, (base, exponent), call.type)
 
 
+def _of_complex(call: Apply) -> Expr | None:
+    """Compiled, a function of `cmath` may know complex numbers only."""
+    (x,) = call.args
+    complexes = Scalar("complex128", weak=True)
+    if getattr(x.type, "dtype", "").startswith("complex"):
+        return None
+    return Apply(call.fn, (Apply(builtins.complex, (x,), complexes),), call.type)
+
+
 def _isclose(call: Apply) -> Expr | None:
     static = dict(call.static)
     tolerances = (static.get("rel_tol", 1e-9), static.get("abs_tol", 0.0))
@@ -737,6 +749,8 @@ _REWRITES: dict[Any, Rewrite] = {
     np.fix: _renamed(np.trunc),
     np.heaviside: _renamed(runtime.heaviside),
     operator.pow: _power,
+    builtins.pow: lambda call: legal(Apply(operator.pow, call.args, call.type)),
+    cmath.log10: _of_complex,
     math.isclose: _isclose,
     math.remainder: _renamed(runtime.ieee_remainder),
     math.cbrt: _renamed(np.cbrt),

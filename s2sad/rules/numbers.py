@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from s2sad.ir import ops
 from s2sad.rules.registry import expands
 
 _DEGREES = 57.29577951308232
@@ -45,6 +46,14 @@ def angle(z: Any, deg: bool = False) -> Any:
         return np.angle(z) * _DEGREES
     else:
         return np.angle(z)
+
+
+@expands(np.real_if_close)
+def real_if_close(a: Any, tol: Any = 100) -> Any:
+    """Return real numbers as they are; of complex ones, only their values decide what they become."""
+    if np.iscomplexobj(a):
+        ops.refuse("`real_if_close` of complex numbers is real or complex by their values", "Use np.real.")
+    return a
 
 
 @expands(math.prod, keywords=("start",), arrays=True)

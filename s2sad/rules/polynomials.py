@@ -80,8 +80,9 @@ def polydiv(u: Any, v: Any) -> Any:
     rest, divisor = np.atleast_1d(u) + 0.0, np.atleast_1d(v) + 0.0
     size = max(rest.size - divisor.size + 1, 1)
     quotient = np.zeros(size, rest.dtype)
+    scale = 1.0 / divisor[0]
     for k in range(rest.size - divisor.size + 1):
-        share = rest[k] / divisor[0]
+        share = scale * rest[k]
         quotient[k] = share
         rest[k : k + divisor.size] -= share * divisor
     first = 0

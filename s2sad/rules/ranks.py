@@ -125,8 +125,9 @@ def kept(value: Any, a: Any, axis: Any, several: bool) -> Any:
     if axis is None or a.ndim == 1:
         shape = (-1,) if several else ()
         return np.reshape(value, (*shape, *(1,) * a.ndim))
-    elif several and not isinstance(axis, tuple):
-        return np.expand_dims(value, axis + 1 if axis >= 0 else axis)
+    elif several:
+        axes = axis if isinstance(axis, tuple) else (axis,)
+        return np.expand_dims(value, tuple([k + 1 if k >= 0 else k for k in axes]))
     else:
         return np.expand_dims(value, axis)
 

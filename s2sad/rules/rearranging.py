@@ -152,7 +152,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
         after = (slice(None),) * k + (slice(obj, None),)
         result = np.concatenate([a[before], added, a[after]], axis=k)
     else:
-        places = np.asarray(obj)
+        places = np.arange(a.shape[k])[obj] if isinstance(obj, slice) else np.asarray(obj)
         added = np.broadcast_to(slab, (*a.shape[:k], places.size, *a.shape[k + 1:]))
         joined = np.concatenate([a, added], axis=k)
         result = np.take(joined, runtime.insertion_order(places, a.shape[k]), axis=k)

@@ -180,13 +180,16 @@ class broadcast_to:
 class tile:
     """Repeats the whole array; the transpose sums the tiles."""
 
-    samples = (case(_VECTOR, 2), case(_VECTOR, (2, 1)), case(_MATRIX, (2, 3)), case(_CUBE, 2))
+    samples = (case(_VECTOR, 2), case(_VECTOR, (2, 1)), case(_MATRIX, (2, 3)), case(_CUBE, 2), case(values(), 3))
 
     def tangent(A: Any, reps: Any, y: Any, A_dot: Any) -> Any:
         return np.tile(A_dot, reps)
 
     def adjoint(A: Any, reps: Any, y: Any, y_bar: Any, A_bar: Any) -> None:
-        A_bar += runtime.untile(y_bar, A)
+        if np.ndim(A) == 0:
+            A_bar += np.sum(y_bar)
+        else:
+            A_bar += runtime.untile(y_bar, A)
 
 
 @rule(np.repeat)

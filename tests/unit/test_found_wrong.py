@@ -361,6 +361,12 @@ def taken_by_one_row_of_places(m):
             + np.sum(np.take_along_axis(m[:1], np.array([[2], [0]]), axis=1) ** 2))
 
 
+def shares_along_several_axes(m):
+    cube = np.stack([m, m * m])
+    shares = np.quantile(cube, [0.2, 0.7], axis=(0, 2), keepdims=True)
+    return np.sum(shares**2 * np.arange(24.0).reshape(1, 2, 3, 4))
+
+
 def chosen_by_dtype(x):
     return np.sum(x**2) if x.dtype == float and x.dtype.kind == "f" else np.sum(x)
 
@@ -383,6 +389,7 @@ def chosen_by_dtype(x):
         (handed_a_part_of_what_is_computed, V), (rows_added_at_one_row, M), (rows_multiplied_at, M), (sizes_of_axes, M),
         (stretches_with_names, M), (norms_over_several_axes, M), (singular_values_of_one_triangle, W),
         (chosen_by_dtype, V), (taken_by_one_row_of_places, M),
+        (shares_along_several_axes, M),
         (older_array_written, V), (parameter_as_counter, V), (counter_of_a_loop_that_does_nothing, V),
     ],
 )  # fmt: skip

@@ -165,7 +165,17 @@ def a_kaiser_window(x):
     return np.sum(np.i0(x * np.array([1.0, 2.0, 30.0, 0.0])) / np.i0(x[3]))
 
 
+def shapes_that_are_spread(m):
+    made = np.zeros(np.broadcast_shapes(m.shape, (4,), (1, 1))) + m**2
+    products = np.zeros((3, 4))
+    np.cumprod(m, axis=1, out=products)
+    return np.sum(made**2) + np.sum(products**2) + np.sum(np.tile(m[0, 1] ** 2, (2, 3)) ** 2) + np.sum(
+        np.insert(m[0], slice(1, 3), m[1, 1]) ** 2
+    )
+
+
 PROGRAMS = [
+    (shapes_that_are_spread, M),
     (series_of_other_polynomials, X), (divided_polynomials_and_their_zeros, X), (a_kaiser_window, X / 3),
     (parts_of_an_array, M), (indices_brought_inside, X), (borders_that_are_computed, X),
     (every_method_of_a_quantile, X), (vectorized_functions, M), (along_any_axis, M), (a_histogram, X),
