@@ -47,6 +47,9 @@ _ALONG: dict[Any, Any] = {
 _OVER_ALL: dict[Any, Any] = {
     np.var: runtime.var_all, np.std: runtime.std_all, runtime.logsumexp: runtime.logsumexp_all,
 }  # fmt: skip
+_OF_COMPLEX_ONLY = (
+    cmath.log10, cmath.sinh, cmath.cosh, cmath.tanh, cmath.asinh, cmath.acosh, cmath.atanh, cmath.phase,
+)  # fmt: skip
 _NO_NESTING = (np.var, np.std, np.nanmean)
 _JOINS = (np.concatenate, np.stack, np.hstack, np.vstack, np.column_stack)
 
@@ -750,7 +753,7 @@ _REWRITES: dict[Any, Rewrite] = {
     np.heaviside: _renamed(runtime.heaviside),
     operator.pow: _power,
     builtins.pow: lambda call: legal(Apply(operator.pow, call.args, call.type)),
-    cmath.log10: _of_complex,
+    **dict.fromkeys(_OF_COMPLEX_ONLY, _of_complex),
     math.isclose: _isclose,
     math.remainder: _renamed(runtime.ieee_remainder),
     math.cbrt: _renamed(np.cbrt),

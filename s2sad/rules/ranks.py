@@ -123,8 +123,7 @@ def sorted_rows(a: Any, axis: Any) -> Any:
 def kept(value: Any, a: Any, axis: Any, several: bool) -> Any:
     """Return the result with the axes that were reduced kept, behind that of the shares if any."""
     if axis is None or a.ndim == 1:
-        shape = (-1,) if several else ()
-        return np.reshape(value, (*shape, *(1,) * a.ndim))
+        return np.reshape(value, (-1, *(1,) * a.ndim)) if several else np.full((1,) * a.ndim, value)
     elif several:
         axes = axis if isinstance(axis, tuple) else (axis,)
         return np.expand_dims(value, tuple([k + 1 if k >= 0 else k for k in axes]))
