@@ -3,7 +3,8 @@
     for i in range(n - 1, -1, -1):                for i in range(n):
         x_bar[i] += a * y_bar[i]      becomes         x_bar[i] += a * y_bar[i]
 
-Needs: each iteration only adds into adjoints that no iteration reads. Measured 1.4 to 1.9 times faster.
+Needs: each iteration only adds into adjoints that no iteration reads, and beside that reads and sets
+elements that no other iteration has. Measured 1.4 to 1.9 times faster.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from s2sad.analysis.sharing import Groups
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Assign, Comment, Const, For, Function, If, Index, Stmt, Store, Var
 from s2sad.ir.types import Scalar
-from s2sad.ir.walk import exprs_of, map_blocks, reads, root_of, statements, subexpressions
+from s2sad.ir.walk import bound, exprs_of, map_blocks, reads, root_of, statements, subexpressions
 
 
 def forward_order(fn: Function, facts: Facts) -> Function:
@@ -44,11 +45,12 @@ def _turned(stmt: Stmt, groups: Groups, after: frozenset[str]) -> Stmt:
 
 
 def _only_adds(loop: For, groups: Groups, after: frozenset[str]) -> bool:
-    """Say whether iterations commute: sums into what is not read, and names set before they are read."""
+    """Say whether turns commute: sums into what is not read, elements of their own, names set before they are read."""
     added: set[str] = set()
     local: set[str] = set()
+    own: dict[str, Index] = {}
     inner = list(statements(loop.body))
-    if any(_moves_a_list(e) for s in inner for e in exprs_of(s)):
+    if any(_moves_a_list(e) for s in inner for e in exprs_of(s)) or any(loop.var.name in bound(s) for s in inner):
         return False
     for stmt in inner:
         match stmt:
@@ -57,6 +59,8 @@ def _only_adds(loop: For, groups: Groups, after: frozenset[str]) -> bool:
                 if root is None:
                     return False
                 added.add(root.name)
+            case Store(Index(Var(name)) as place, "", _) if own.setdefault(name, place) == place:
+                pass
             case Assign(target, value) if isinstance(target.type, Scalar):
                 if _is_sum(target, value):
                     added.add(target.name)
@@ -68,11 +72,34 @@ def _only_adds(loop: For, groups: Groups, after: frozenset[str]) -> bool:
                 return False
     if added & local or local & after or loop.var.name in after:
         return False
+    if not all(_is_own(place, loop, inner, groups) for place in own.values()):
+        return False
     for stmt in inner:
         for expr in _read_exprs(stmt):
             if groups.read(expr) & groups.of(added):  # type: ignore[arg-type]
                 return False
     return _set_before_read(loop.body, local)
+
+
+def _is_own(place: Index, loop: For, inner: list[Stmt], groups: Groups) -> bool:
+    """Say whether an array is only met at one place, which is another element for every turn of the loop."""
+    assert isinstance(place.base, Var)
+    if not any(_moves_along(item, loop) for item in place.index):
+        return False
+    parts = [part for stmt in inner for expr in exprs_of(stmt) for part in subexpressions(expr)]
+    there = groups.find(place.base.name)
+    met = sum(isinstance(part, Var) and groups.find(part.name) == there for part in parts)
+    return met == sum(part == place for part in parts)
+
+
+def _moves_along(item: object, loop: For) -> bool:
+    """Say whether an index is `i`, `i + c` or `i - c`, and never counts from the end; the loop counts down."""
+    offset = 0
+    if isinstance(item, Apply) and item.fn in (operator.add, operator.sub) and isinstance(item.args[1], Const):
+        offset = item.args[1].value if item.fn is operator.add else -item.args[1].value
+        item = item.args[0]
+    last = loop.stop
+    return item == loop.var and isinstance(last, Const) and isinstance(offset, int) and last.value + 1 + offset >= 0
 
 
 def _moves_a_list(expr: object) -> bool:

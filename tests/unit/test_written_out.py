@@ -157,3 +157,40 @@ def test_outer_products_are_added_element_by_element():
     assert len(re.findall(r"^ +for ", text, re.MULTILINE)) == 4, "no loop is left that does nothing"
     found = s2sad.grad(layers, target="cpu")(W, X)
     np.testing.assert_allclose(found, differences(lambda w: layers(w, X), W), rtol=1e-6, atol=1e-9)
+
+
+def logistic(a, y, out):
+    for i in range(y.size):
+        out[i] = a * y[i] * (1.0 - y[i])
+
+
+def driven(a, y):
+    out = np.empty_like(y)
+    for _ in range(3):
+        logistic(a, y, out)
+        for i in range(1, y.size):
+            y[i] = out[i - 1] + 0.5 * y[i]
+    return np.sum(y * y)
+
+
+def test_a_sweep_whose_turns_have_elements_of_their_own_runs_forward():
+    """An element that is set to zero once its cotangent was handed on belongs to one turn alone."""
+    text = text_of(driven, 0.7, X)
+    assert "for i in range(y.size):" in text.partition("def logistic_bwd")[2].partition("\ndef ")[0]
+    for target in ("python", "cpu"):
+        found = s2sad.grad(driven, (0, 1), target=target)(0.7, X)
+        np.testing.assert_allclose(found[0], differences(lambda a: driven(a, X.copy()), np.float64(0.7)), rtol=1e-6)
+        np.testing.assert_allclose(found[1], differences(lambda y: driven(0.7, y.copy()), X), rtol=1e-6)
+
+
+def kept_in_order(y):
+    """The next turn reads what this one writes."""
+    for i in range(1, y.size):
+        y[i] = y[i] * y[i - 1]
+    return np.sum(y)
+
+
+def test_a_sweep_whose_turns_read_each_other_runs_backward():
+    assert ", 0, -1):" in text_of(kept_in_order, X)
+    found = s2sad.grad(kept_in_order, target="python")(X)
+    np.testing.assert_allclose(found, differences(lambda y: kept_in_order(y.copy()), X), rtol=1e-6)

@@ -9,7 +9,7 @@ def slope_of(y, out, a):
 def slope_of_bwd(y, out, a, y_bar, out_bar):
     """Add the adjoint of `slope_of` to the adjoints of its arguments."""
     a_bar = 0.0
-    for i in range(y.shape[0] - 1, -1, -1):
+    for i in range(y.shape[0]):
         # out[i] = a * y[i] * (1.0 - y[i])
         out_i_bar = out_bar[i]
         product_bar = out_i_bar * (1.0 - y[i])
@@ -39,7 +39,7 @@ def euler_value_and_grad(y0, a):
     # return np.sum(y)
     y_bar = np.full_like(y, 1.0)
     for _ in range(9, -1, -1):
-        for i in range(y.shape[0] - 1, -1, -1):
+        for i in range(y.shape[0]):
             # y[i] += 0.1 * slope[i]
             y[i] = y_i_tape[_, i]
             slope_bar[i] += 0.1 * y_bar[i]

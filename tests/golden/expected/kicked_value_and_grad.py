@@ -40,7 +40,7 @@ def kicked_value_and_grad(x, k):
         push_bwd(pos, v, 0.1, pos_bar, v_bar)
         # push(v, f, 0.1)
         push_bwd(v, f, 0.1, v_bar, f_bar)
-        for i in range(x.shape[0] - 1, -1, -1):
+        for i in range(x.shape[0]):
             # f[i] = -k * pos[i] ** 3
             f_i_bar = f_bar[i]
             k_bar -= pos[i] ** 3 * f_i_bar
