@@ -70,7 +70,8 @@ def _only_adds(loop: For, groups: Groups, after: frozenset[str]) -> bool:
                 pass
             case _:
                 return False
-    if added & local or local & after or loop.var.name in after:
+    added -= local  # what a turn sets anew before it adds to it
+    if local & after or loop.var.name in after:
         return False
     if not all(_is_own(place, loop, inner, groups) for place in own.values()):
         return False

@@ -8,6 +8,7 @@ from s2sad.analysis.facts import Facts
 from s2sad.ir import verify
 from s2sad.ir.nodes import Function
 from s2sad.transform.dead import without_dead_code
+from s2sad.transform.filled import filled
 from s2sad.transform.handed import handed
 from s2sad.transform.nest import merged, nested, without_copies
 from s2sad.transform.order import forward_order
@@ -55,6 +56,7 @@ def tidy(
         fn = _checked(without_dead_code(_checked(moved, facts), facts, outputs, silent), facts)
     fn = _checked(shared(fn, facts), facts) if "shared" not in DISABLED else fn
     fn = _checked(forward_order(fn, facts), facts) if "order" not in DISABLED else fn
+    fn = _checked(filled(fn, facts), facts) if "filled" not in DISABLED else fn
     return _checked(without_last_copies(fn, facts), facts) if "returns" not in DISABLED else fn
 
 

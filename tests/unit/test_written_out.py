@@ -194,3 +194,53 @@ def test_a_sweep_whose_turns_read_each_other_runs_backward():
     assert ", 0, -1):" in text_of(kept_in_order, X)
     found = s2sad.grad(kept_in_order, target="python")(X)
     np.testing.assert_allclose(found, differences(lambda y: kept_in_order(y.copy()), X), rtol=1e-6)
+
+
+def gains(x, y):
+    total = 0.0
+    for i in range(x.size):
+        total += np.sin(x[i]) * x[i] + y[i] ** 2
+    return total
+
+
+def spread(m):
+    total = 0.0
+    for i in range(m.shape[0]):
+        for j in range(m.shape[1]):
+            total += m[i, j] ** 3
+    return total
+
+
+def skipping(x):
+    """Not every element is reached."""
+    total = 0.0
+    for i in range(x.size):
+        if x[i] > 0.0:
+            total += x[i] ** 3
+    return total
+
+
+def first_only(x):
+    total = 0.0
+    for i in range(x.size - 1):
+        total += x[i] ** 3
+    return total
+
+
+def neighbours(x):
+    """An element is met before the turn that is its own."""
+    total = 0.0
+    for i in range(x.size):
+        total += x[i - 1] * x[i]
+    return total
+
+
+@pytest.mark.parametrize(("fun", "x", "fills"), [
+    (lambda x: gains(x, X), X, True), (spread, W, True), (skipping, X, False), (first_only, X, False),
+    (neighbours, X, False),
+])  # fmt: skip
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_the_first_loop_over_all_elements_sets_them(fun, x, fills, target):
+    text = text_of(fun, x, target=target)
+    assert ("zeros" not in text) is fills
+    np.testing.assert_allclose(s2sad.grad(fun, target=target)(x), differences(fun, x), rtol=1e-6, atol=1e-8)

@@ -1,0 +1,111 @@
+"""The first loop that adds to each element of an array of zeros sets it.
+
+    x_bar = np.zeros_like(x)                 x_bar = np.empty_like(x)
+    for i in range(x.size):       becomes    for i in range(x.size):
+        x_bar[i] += a * y_bar[i]                 x_bar[i] = a * y_bar[i]
+
+Needs: the loops run over every element, each once and on every path, nothing reads or writes the array between
+its making and them, and what else they do with an element comes after. Saves one way through the memory.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from s2sad.analysis.facts import Facts
+from s2sad.analysis.sharing import Groups
+from s2sad.ir import ops
+from s2sad.ir.nodes import Apply, Assign, Break, Const, Continue, Expr, For, Function, Index, Return, Stmt, Store, Var
+from s2sad.ir.types import Array, Dim, Scalar, is_given
+from s2sad.ir.walk import bound, children, exprs_of, is_const, map_blocks, statements
+from s2sad.transform.algebra import negative
+
+_EMPTY: dict[Any, Any] = {np.zeros_like: np.empty_like, np.zeros: np.empty}
+
+
+def filled(fn: Function, facts: Facts) -> Function:
+    """Return `fn` with such loops setting what they find zero."""
+    groups = Groups(fn.body, facts)
+
+    def each(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        made = [map_blocks(stmt, each) for stmt in body]
+        for at, stmt in enumerate(made):
+            if isinstance(stmt, Assign) and isinstance(stmt.value, Apply) and stmt.value.fn in _EMPTY:
+                there = groups.find(stmt.target.name)
+                met = next((k for k in range(at + 1, len(made)) if _places(made[k], there, groups)), None)
+                loop = made[met] if met is not None else None
+                if met is None or not isinstance(loop, For):
+                    continue
+                first = next(s for s in statements((loop,)) if _places(s, there, groups, False))
+                if not isinstance(first, Store) or len(_places(first, there, groups, False)) != 1:
+                    continue
+                setting = _setting(loop, stmt.target, first)
+                if setting is not None and all(place == first.place for place in _places(loop, there, groups)):
+                    made[at] = replace(stmt, value=replace(stmt.value, fn=_EMPTY[stmt.value.fn]))
+                    made[met] = setting
+        return tuple(made)
+
+    return replace(fn, body=each(fn.body))
+
+
+def _places(stmt: Stmt, there: str, groups: Groups, inside: bool = True) -> list[Expr | None]:
+    """List where names of a group of arrays are met in a statement, and in those inside it: an item, or None."""
+    found: list[Expr | None] = []
+
+    def visit(expr: Any) -> None:
+        if isinstance(expr, Index) and isinstance(expr.base, Var) and groups.find(expr.base.name) == there:
+            found.append(expr)
+            for item in expr.index:
+                visit(item)
+        elif isinstance(expr, Var):
+            found.extend([None] * (groups.find(expr.name) == there))
+        else:
+            for child in children(expr):
+                visit(child)
+
+    for one in statements((stmt,)) if inside else (stmt,):
+        for expr in exprs_of(one):
+            visit(expr)
+        found.extend(None for name in bound(one) if groups.find(name) == there)
+    return found
+
+
+def _setting(loop: For, array: Var, first: Store, index: tuple[Var, ...] = ()) -> For | None:
+    """Return the loop with its `first` use of `array`, an addition, as a setting, if it reaches every element."""
+    kind = array.type
+    if not isinstance(kind, Array) or len(index) >= len(kind.dims) or not _covers(loop, kind.dims[len(index)]):
+        return None
+    if any(isinstance(s, Break | Continue | Return) or loop.var.name in bound(s) for s in statements(loop.body)):
+        return None
+    index = (*index, loop.var)
+    for at, stmt in enumerate(loop.body):
+        made: Stmt | None = None
+        if isinstance(stmt, For):
+            made = _setting(stmt, array, first, index)
+        elif stmt is first and first.op in ("+", "-") and first.place == Index(
+            array, index, first.place.type
+        ):
+            made = replace(first, op="", value=negative(first.value) if first.op == "-" else first.value)
+        if made is not None:
+            return replace(loop, body=(*loop.body[:at], made, *loop.body[at + 1 :]))
+    return None
+
+
+def _covers(loop: For, dim: Dim) -> bool:
+    """Say whether a loop counts from zero to a length, step by step."""
+    return is_const(loop.start, 0) and is_const(loop.step, 1) and _is_length(loop.stop, dim)
+
+
+def _is_length(stop: Expr, dim: Dim) -> bool:
+    if isinstance(dim, int):
+        return isinstance(stop, Const) and stop.value == dim
+    match stop:
+        case Apply(fn, (Var(_, Array(_, dims)), Const(axis))) if fn is ops.dim:
+            return bool(dims[axis] == dim)
+        case Apply(fn, (Var(_, Array(_, dims)),)) if fn in (ops.size, np.size):
+            return dims == (dim,)
+        case _:
+            return isinstance(stop.type, Scalar) and stop.type.value == dim and not is_given(dim)
