@@ -120,7 +120,7 @@ def static_items(lw: Lowerer, iterable: Value) -> list[Value] | None:
             for part, column in zip(parts, columns, strict=True):
                 rows.append(column if column is not None else _first_items(lw, part, count))
             return [StructV("tuple", tuple(range(len(parts))), tuple(row[i] for row in rows)) for i in range(count)]
-        case StaticV(obj) if isinstance(obj, tuple | list | range | frozenset | set):
+        case StaticV(obj) if isinstance(obj, tuple | list | range | frozenset | set | str):
             return [StaticV(o) if not isinstance(o, int | float) else const(o) for o in obj]
         case _:
             return None

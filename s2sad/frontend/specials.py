@@ -40,7 +40,7 @@ from s2sad.frontend.functional import (
     lower_reduce,
     lower_sorted,
 )
-from s2sad.frontend.iteration import emit_loop, indexable, known_items, static_items
+from s2sad.frontend.iteration import check_reach, emit_loop, indexable, known_items, static_items
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.methods import attribute, replaced
 from s2sad.frontend.operators import apply, build
@@ -254,8 +254,10 @@ def _container(kind: str) -> Any:
     def lower(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
         if kind == "dict":
             given = args[0] if args else StructV("dict", (), ())
+            given = _of_pairs(lw, given, node) or given
             if not (isinstance(given, StructV) and given.kind == "dict"):
-                return lw.fail(node, "only a dict of known keys can be copied with `dict`")
+                return lw.fail(node, "only a dict of known keys can be copied with `dict`, and pairs with known keys",
+                               "Write the keys in the text, as in `dict(zip((\"a\", \"b\"), x))`.")  # fmt: skip
             both = dict(zip(given.keys, given.items, strict=True)) | kwargs
             return StructV("dict", tuple(both), tuple(both.values()))
         if not args and kind == "list" and id(node) in lw.ctx.growing_displays:
@@ -276,6 +278,22 @@ def _container(kind: str) -> Any:
         return StructV(kind, tuple(range(len(items))), tuple(items))
 
     return lower
+
+
+def _of_pairs(lw: Lowerer, given: Value, node: Any) -> StructV | None:
+    """`dict(zip("ab", x))`, `dict([("a", x), ("b", y)])`: the keys are known, later ones win."""
+    if isinstance(given, StructV) and given.kind == "dict":
+        return None
+    pairs = [static_items(lw, item) for item in static_items(lw, given) or ()]
+    made: dict[Any, Value] = {}
+    for pair in pairs:
+        key = known_value(pair[0]) if pair is not None and len(pair) == 2 else UNKNOWN
+        if key is UNKNOWN or pair is None:
+            return None
+        made[key] = pair[1]
+    if pairs:
+        check_reach(lw, given, len(pairs), node)
+    return StructV("dict", tuple(made), tuple(made.values())) if pairs else None
 
 
 def _set(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
