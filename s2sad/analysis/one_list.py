@@ -53,7 +53,10 @@ class _Lists:
             case CallStmt():
                 return self.call(stmt, state)
             case If(_, body, orelse):
-                return _join(self.block(body, state), self.block(orelse, state))
+                one, other = self.block(body, state), self.block(orelse, state)
+                later = self.live.after.get(id(stmt), frozenset())
+                both = (one.keys() & other.keys()) | later  # what one side made, and nothing reads later, is gone
+                return {n: held for n, held in _join(one, other).items() if n in both}
             case For() | While():
                 while True:
                     after = _join(state, self.block(stmt.body, state))
@@ -75,8 +78,13 @@ class _Lists:
     def resize(self, name: str, stmt: Stmt, state: State) -> None:
         """Refuse where another name, which is not this one for good, may mean the list."""
         later = self.live.after.get(id(stmt), frozenset())
-        for other in sorted(later & state.keys()):
-            if self._root(other) != self._root(name) and state[other] & state.get(name, frozenset()):
+        same = [
+            other for other in sorted(state)
+            if self._root(other) != self._root(name) and state[other] & state.get(name, frozenset())
+        ]  # fmt: skip
+        two = any(not state[a] & state[b] for a in same for b in same)  # one of them keeps its length
+        for other in same:
+            if other in later or two:
                 raise AliasError(
                     f"`{name}` grows or shrinks here while `{other}` may be the same list",
                     stmt.span,
