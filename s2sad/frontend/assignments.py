@@ -132,7 +132,8 @@ def _bind_name(lw: Lowerer, name: str, value: Value, node: Any) -> None:
         value = V(build(np.copy, value.expr))
     if name in lw.texts:
         value = texts.coded(lw, value)
-    if name in lw.optional and optional.bind(lw, name, value, node):
+    may_be_none = name in lw.optional or optional.is_optional(value) or optional.is_noted(lw, name)
+    if may_be_none and optional.bind(lw, name, value, node):
         return
     grows = name in lw.dynamic_lists or (id(lw.source.node), name) in lw.ctx.growing_names
     if isinstance(value, StructV) and value.kind == "list" and grows:

@@ -33,6 +33,7 @@ from s2sad.frontend.functional import Partial, call_partial
 from s2sad.frontend.indexing import lower_index
 from s2sad.frontend.infer import InferenceError, infer, infer_several
 from s2sad.frontend.lowerer import BottomReached, Lowerer
+from s2sad.frontend.noneresults import called
 from s2sad.frontend.numba_objects import call_numba_object
 from s2sad.frontend.operators import apply, build
 from s2sad.frontend.order import Order
@@ -375,7 +376,8 @@ def call_user(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value],
         results.append(Var(lw.fresh(_result_name(fn, len(_flat(result)))), kind))
     targets = tuple(r for r in results if isinstance(r, Var))
     lw.emit(CallStmt(targets, instance.name, tuple(leaves), span))
-    return identified(rebuild(result, list(results)), UNDECIDED if instance.returns_given else None)
+    given = identified(rebuild(result, list(results)), UNDECIDED if instance.returns_given else None)
+    return called(lw, given, node, instance.name, instance.optional_result is not None)
 
 
 def _needs_inlining(bound: list[Value]) -> bool:

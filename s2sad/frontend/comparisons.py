@@ -35,6 +35,9 @@ def lower_compare(lw: Lowerer, node: Any) -> Value:
     if asked is not None:
         return StaticV(asked) if isinstance(asked, bool) else V(asked)
     left, *others = in_order(lw, [node.left, *node.comparators])
+    if optional.is_optional(left) and isinstance(left, StructV):  # `f(x) is None`
+        test = optional.asked(left, type(node.ops[0]).__name__ == "Is")
+        return StaticV(test) if isinstance(test, bool) else V(test)
     parts: list[Expr] = []
     for op, right in zip(node.ops, others, strict=True):
         result = _compare_two(lw, type(op).__name__, left, right, node)

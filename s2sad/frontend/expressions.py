@@ -65,6 +65,8 @@ def as_expr(lw: Lowerer, value: Value, node: Any) -> Expr:
     match value:
         case V(expr):
             return expr
+        case StructV(kind=optional.KIND):
+            return lw.fail(node, "this may be None here", "Name it, and ask about it: `if t is not None:`.")
         case StructV(_, _, items):
             return pack("tuple" if value.kind == "tuple" else "list", [as_expr(lw, i, node) for i in items])
         case StaticV(obj) if isinstance(obj, bool | int | float | complex | np.generic):
@@ -86,6 +88,8 @@ def lower_test(lw: Lowerer, node: Any) -> Expr | bool:
     match value:
         case StaticV(obj):
             return bool(obj)
+        case StructV(kind=optional.KIND):
+            return optional.truth(value)
         case StructV(texts.Choice(options)):
             if "" in options:
                 lw.fail(node, "whether this text is empty is not known here", 'Write `text != ""`.')
@@ -329,10 +333,15 @@ def _repeat(lw: Lowerer, value: Value, count: Expr, node: Any) -> Value:
 
 
 def _unary_op(lw: Lowerer, node: Any) -> Value:
-    value = lower_expr(lw, node.operand)
+    fn = UNARY[type(node.op).__name__]
+    held = lw.env.get(node.operand.id) if isinstance(node.operand, gast.Name) else None
+    kept = isinstance(held, StructV) and held.kind == optional.KIND and fn is operator.not_
+    value = held if kept and held is not None else lower_expr(lw, node.operand)
     if isinstance(value, ZeroV):
         return value
-    fn = UNARY[type(node.op).__name__]
+    if isinstance(value, StructV) and value.kind == optional.KIND and fn is operator.not_:
+        test = optional.truth(value)
+        return StaticV(not test) if isinstance(test, bool) else V(Apply(fn, (test,), BOOL))
     if fn is operator.not_:
         test = lower_test(lw, node.operand)
         return StaticV(not test) if isinstance(test, bool) else V(Apply(fn, (test,), BOOL))
@@ -543,8 +552,12 @@ def known_key(lw: Lowerer, node: Any) -> Any:
 
 def _named_expr(lw: Lowerer, node: Any) -> Value:
     value = lower_expr(lw, node.value)
-    lw.bind(node.target.id, value, lw.span(node))
-    return lw.env[node.target.id]
+    name = node.target.id
+    if not (optional.is_optional(value) and optional.bind(lw, name, value, node)):
+        lw.bind(name, value, lw.span(node))
+    from s2sad.frontend.noneresults import called
+
+    return called(lw, lw.env[name], node, name)
 
 
 def _lambda(lw: Lowerer, node: Any) -> Value:

@@ -9,7 +9,7 @@ import gast
 from s2sad.frontend.expressions import lower_expr, lower_test
 from s2sad.frontend.joins import joined_env, same_env, widen_new
 from s2sad.frontend.lowerer import BottomReached, Lowerer
-from s2sad.frontend.optional import proven_by
+from s2sad.frontend.optional import proven_by, surely_given
 from s2sad.frontend.values import Scope, Value, const, literal
 from s2sad.ir.nodes import Assign, Break, Const, Continue, Expr, For, If, Var, While
 from s2sad.ir.types import Scalar
@@ -27,9 +27,11 @@ def lower_if(lw: Lowerer, node: Any) -> bool:
     proven = lw.proven
     lw.proven = proven | proven_by(node.test, True)
     then, then_jumps, then_env = _branch(lw, node.body, before)
+    ends = [] if then_jumps else [lw.proven | surely_given(then_env)]
     lw.proven = proven | proven_by(node.test, False)
     other, other_jumps, other_env = _branch(lw, node.orelse, before)
-    lw.proven = proven | (proven_by(node.test, other_jumps) if then_jumps != other_jumps else frozenset())
+    ends += [] if other_jumps else [lw.proven | surely_given(other_env)]
+    lw.proven = frozenset.intersection(*ends) if ends else proven
     lw.env = joined_env(lw, [e for e, j in ((then_env, then_jumps), (other_env, other_jumps)) if not j], before)
     lw.emit(If(test, tuple(then), tuple(other), span))
     return then_jumps and other_jumps
@@ -51,7 +53,10 @@ def _run_loop(lw: Lowerer, node: Any, key: str, body: Any) -> tuple[list[Any], S
     """Lower a loop body until the types at its head no longer change; keep the last lowering."""
     head = dict(lw.env)
     names = set(lw.names)
+    lw.proven -= {n.id for n in gast.walk(node) if isinstance(n, gast.Name) and isinstance(n.ctx, gast.Store)}
+    before = lw.proven
     for _ in range(12):
+        lw.proven = before
         lw.env, lw.names = dict(head), set(names)
         scope = Scope(node)
         lw.loops.append(scope)
@@ -67,6 +72,7 @@ def _run_loop(lw: Lowerer, node: Any, key: str, body: Any) -> tuple[list[Any], S
         merged = joined_env(lw, [head, *ends], head, key)
         merged = widen_new(merged, head, key)
         if same_env(merged, head):
+            lw.proven = before
             return block, scope, head
         head = merged
     return lw.fail(node, "the types in this loop do not settle",
@@ -97,6 +103,7 @@ def lower_while(lw: Lowerer, node: Any) -> bool:
             lw.emit(If(negate(test), (Break(lw.span(node)),), (), lw.span(node)))
             test = True
         tests.append(const(True).expr if test is True else test)
+        lw.proven |= proven_by(node.test, True)
         return lower_block(lw, node.body)
 
     try:

@@ -16,6 +16,7 @@ from s2sad.frontend.inline import dynamic_lists
 from s2sad.frontend.lists import settled
 from s2sad.frontend.lowerer import BottomReached, Captured, Context, Instance, Lowerer
 from s2sad.frontend.matrices import with_arrays
+from s2sad.frontend.noneresults import called, is_entered, settle_results
 from s2sad.frontend.optional import KindFound, optional_names
 from s2sad.frontend.source import Source, source_of, unwrap
 from s2sad.frontend.statements import lower_block
@@ -94,24 +95,43 @@ def _finish(
 ) -> None:
     """Lower the body; a recursive function is lowered twice, the second time knowing its result."""
     before = dict(ctx.instances)
-    while True:
-        try:
-            complete = _lower_into(ctx, instance, source, names, types, env)
-            break
-        except KindFound:
-            for key in [k for k in ctx.instances if k not in before]:
-                ctx.instances.pop(key)
+    if _is_procedure(source.node):
+        instance.result = Static(None)
+
+    def lowered() -> bool:
+        while True:
+            try:
+                return _lower_into(ctx, instance, source, names, types, env)
+            except KindFound:
+                _drop(ctx, before)
+
+    complete = lowered()
     for _ in range(4):
         if complete and not _calls_itself(instance):
             return
-        for key in [k for k in ctx.instances if k not in before]:
-            ctx.instances.pop(key)
+        _drop(ctx, before)
         supposed = instance.result
-        complete = _lower_into(ctx, instance, source, names, types, env)
+        complete = lowered()
         if complete and _dtypes(instance.result) == _dtypes(supposed):
             return
     if not complete and instance.result is None:
         raise BottomReached
+
+
+def _is_procedure(node: Any) -> bool:
+    """Say whether a function returns nothing, which is known before it is lowered: it may call itself first."""
+    if not isinstance(node, gast.FunctionDef):
+        return False
+    inner = [n for n in gast.walk(node) if isinstance(n, gast.FunctionDef | gast.Lambda) and n is not node]
+    of_inner = {id(part) for fn in inner for part in gast.walk(fn)}
+    returns = [n for n in gast.walk(node) if isinstance(n, gast.Return) and id(n) not in of_inner]
+    return all(n.value is None or (isinstance(n.value, gast.Constant) and n.value.value is None) for n in returns)
+
+
+def _drop(ctx: Context, before: dict[Any, Instance]) -> None:
+    """Forget the functions that were met since."""
+    for key in [k for k in ctx.instances if k not in before]:
+        ctx.instances.pop(key)
 
 
 def _dtypes(result: Type | None) -> list[Any]:
@@ -173,6 +193,7 @@ def _lower_into(
     if _returns_lists_of_both_forms(lw):
         ctx.lists_returned.add(id(source.node))
         raise KindFound
+    settle_results(lw)
     instance.result = _joined_result(lw, source)
     instance.returns_given = any(returns_given(value) for value in lw.results)
     instance.captured = list(lw.captured.values())
@@ -216,6 +237,9 @@ def _lower_body(lw: Lowerer, node: Any) -> bool:
 def _fall_through(lw: Lowerer, node: Any) -> None:
     """Some paths return a value and another falls off the end: Python would return None there."""
     if any(leaves_of(value) for value in lw.results):
+        if not is_entered(lw):
+            lower_block(lw, [gast.copy_location(gast.Return(value=None), node.body[-1])])
+            return
         lw.fail(node.body[-1], "one path returns a value and another returns nothing",
                 "Add a `return` at the end.")  # fmt: skip
 
@@ -386,7 +410,8 @@ def call_lifted(lw: Lowerer, fn_node: Any, source: Source, scope: dict[str, Valu
     result = restored(instance.result, back)
     results = [Var(lw.fresh(f"{instance.name}_value"), kind) for kind in _flat(result)]
     lw.emit(CallStmt(tuple(results), instance.name, tuple(leaves), lw.span(node)))
-    return identified(rebuild(result, list(results)), UNDECIDED if instance.returns_given else None)
+    given = identified(rebuild(result, list(results)), UNDECIDED if instance.returns_given else None)
+    return called(lw, given, node, instance.name, instance.optional_result is not None)
 
 
 def lifted(

@@ -9,7 +9,8 @@ import gast
 from s2sad.errors import SourceNotFoundError
 from s2sad.frontend.containers import identified
 from s2sad.frontend.lowerer import Lowerer
-from s2sad.frontend.optional import optional_names
+from s2sad.frontend.noneresults import called, returned
+from s2sad.frontend.optional import may_be_none, optional_names
 from s2sad.frontend.source import Source, has_source, source_of, unwrap
 from s2sad.frontend.texts import changing_texts
 from s2sad.frontend.values import FuncV, StaticV, StructV, V, Value
@@ -31,7 +32,7 @@ def inline_expression(
         return None
     source = source_of(fn)
     body = _body(source.node)
-    if len(body) != 1 or not isinstance(body[0], gast.Return) or body[0].value is None:
+    if len(body) != 1 or not isinstance(body[0], gast.Return) or body[0].value is None or not _straight(body):
         return None
     if any(isinstance(n, gast.Call) and _calls(n, source, fn) for n in gast.walk(body[0])):
         return None
@@ -101,7 +102,6 @@ def _inline(
     lw: Lowerer, fn_node: Any, source: Source, outer_env: dict[str, Value],
     args: list[Value], kwargs: dict[str, Value], node: Any, local: FuncV | None = None,
 ) -> Value:  # fmt: skip
-    from s2sad.frontend.expressions import lower_expr
     from s2sad.frontend.functions import bind_parameters
     from s2sad.frontend.statements import lower_block
 
@@ -125,12 +125,12 @@ def _inline(
     last: Any = body[-1] if body else None
     result: Value = StaticV(None)
     if isinstance(last, gast.Return):
-        result = StaticV(None) if last.value is None else lower_expr(inner, last.value)
+        result = StaticV(None) if last.value is None else returned(inner, last.value)
     elif last is not None:
         lower_block(inner, [last])
     lw.names = inner.names
     lw.bottomed = lw.bottomed or inner.bottomed
-    return result
+    return called(lw, result, node, source.name)
 
 
 def _named(lw: Lowerer, name: str, value: Value, body: list[Any], span: Any) -> Value:
@@ -167,7 +167,8 @@ def _may_change(body: list[Any]) -> bool:
 def _straight(body: list[Any]) -> bool:
     """Say whether the only `return` is the last statement."""
     returns = [n for s in body for n in _own(s) if isinstance(n, gast.Return)]
-    return not returns or (len(returns) == 1 and body[-1] is returns[0])
+    last = len(returns) == 1 and body[-1] is returns[0]
+    return not returns or (last and not may_be_none(returns[0].value))
 
 
 def _own(node: Any) -> list[Any]:

@@ -50,6 +50,8 @@ class Instance:
     param_spans: Span = NOWHERE
     given: frozenset[str] = frozenset()
     """The names of its parameters in the IR."""
+    optional_result: tuple[Any, ...] | None = None
+    """The form of what it returns, if it returns None on some of its paths."""
     returns_given: bool = False
     """A list or dict that it returns is, or may be, one that it was called with."""
 
@@ -76,8 +78,10 @@ class Context:
     """How many rules of the user's are being lowered, one inside the other."""
     discovering: list[Any] = field(default_factory=list[Any])
     """The functions with a rule whose rules are being looked through for outer arrays, one inside the other."""
-    optional_kinds: dict[Any, tuple[str, int]] = field(default_factory=dict[Any, tuple[str, int]])
-    """The dtype and rank of what a name that starts as None gets later, by function and name."""
+    optional_kinds: dict[Any, tuple[Any, ...]] = field(default_factory=dict[Any, tuple[Any, ...]])
+    """The form of what a name that starts as None gets later, by function and name."""
+    optional_names: set[Any] = field(default_factory=set[Any])
+    """Names that get the result of a call which may be None, by function and name."""
     row_kinds: dict[Any, Type] = field(default_factory=dict[Any, Type])
     """The records that a list holds which starts empty, by function and name."""
     list_items: dict[tuple[int, str], Type] = field(default_factory=dict[tuple[int, str], Type])

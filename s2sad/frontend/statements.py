@@ -21,6 +21,8 @@ from s2sad.frontend.knownlists import delete
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.matching import lower_match
 from s2sad.frontend.matrices import with_arrays
+from s2sad.frontend.noneresults import is_entered, result_of, returned
+from s2sad.frontend.optional import KIND, checked, may_be_none
 from s2sad.frontend.source import unwrap
 from s2sad.frontend.values import (
     FuncV,
@@ -87,12 +89,11 @@ def lower_stmt(lw: Lowerer, node: Any) -> bool:
 def _return(lw: Lowerer, node: Any) -> bool:
     if isinstance(node.value, gast.IfExp) and any(isinstance(n, gast.Call) for n in gast.walk(node.value)):
         # two returns: only one side is run, and a side that recurses may wait for the other's type
-        choice = node.value
-        sides = [gast.copy_location(gast.Return(value=side), side) for side in (choice.body, choice.orelse)]
-        whole = gast.If(test=choice.test, body=[sides[0]], orelse=[sides[1]])
-        if _recurses(lw, choice):
-            return lower_stmt(lw, gast.copy_location(whole, node))
-    value = StaticV(None) if node.value is None else lower_expr(lw, node.value)
+        if _recurses(lw, node.value):
+            return lower_stmt(lw, _as_two_returns(node))
+    if may_be_none(node.value) and not is_entered(lw):
+        return lower_stmt(lw, _as_two_returns(node))
+    value = StaticV(None) if node.value is None else _returned(lw, node)
     if isinstance(value, FuncV | Poison | RangeV | IterV):
         lw.fail(node, "a function cannot be the result of a differentiated function",
                 "Return numbers, arrays, or containers of them.")  # fmt: skip
@@ -101,10 +102,27 @@ def _return(lw: Lowerer, node: Any) -> bool:
                 "Return an array for each field, or `np.array(…)` of the list.")  # fmt: skip
     if isinstance(value, StructV) and value.kind == "list" and id(lw.source.node) in lw.ctx.lists_returned:
         value = dynamic_list(lw, lw.fresh("items"), value, node)
-    value = _public(lw, value, node)
+    value = result_of(lw, _public(lw, value, node))
     lw.results.append(value)
     lw.emit(Return(tuple(leaves_of(value)), lw.span(node)))
     return True
+
+
+def _returned(lw: Lowerer, node: Any) -> Value:
+    """Return what a function gives back; the one that is differentiated has to give a value."""
+    if not is_entered(lw):
+        return returned(lw, node.value)
+    value = lower_expr(lw, node.value)
+    if isinstance(value, StructV) and value.kind == KIND:
+        return checked(lw, value, "None is returned here", node)
+    return value
+
+
+def _as_two_returns(node: Any) -> Any:
+    """`return t if t > 0 else None`: a branch with two returns."""
+    choice = node.value
+    sides = [gast.copy_location(gast.Return(value=side), side) for side in (choice.body, choice.orelse)]
+    return gast.copy_location(gast.If(test=choice.test, body=[sides[0]], orelse=[sides[1]]), node)
 
 
 def _recurses(lw: Lowerer, node: Any) -> bool:
