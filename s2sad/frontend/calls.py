@@ -25,13 +25,14 @@ from s2sad.frontend.arguments import (
     parameters_of,
     split_arguments,
 )
+from s2sad.frontend.computed import computed, repeatable
 from s2sad.frontend.containers import UNDECIDED, identified, writes_given
 from s2sad.frontend.displays import array_of, displayed, gathered, joined, makes_array, rows_as_arrays
 from s2sad.frontend.expansion import write_expansion
 from s2sad.frontend.expressions import as_expr, lower_expr, lower_test
 from s2sad.frontend.functional import Partial, call_partial
 from s2sad.frontend.indexing import lower_index
-from s2sad.frontend.infer import InferenceError, infer, infer_several
+from s2sad.frontend.infer import InferenceError, infer, infer_several, infer_several_of_any_length
 from s2sad.frontend.lowerer import BottomReached, Lowerer
 from s2sad.frontend.noneresults import called
 from s2sad.frontend.numba_objects import call_numba_object
@@ -57,7 +58,7 @@ from s2sad.frontend.values import (
 from s2sad.ir import ops
 from s2sad.ir.draws import UNSUPPORTED, is_draw, rehearsed
 from s2sad.ir.nodes import Apply, Assign, CallStmt, Expr, Index, Pack, Slice, Store, Var
-from s2sad.ir.types import Array, ListOf, Scalar, Static, is_complex
+from s2sad.ir.types import Array, ListOf, Scalar, Static, Struct, is_complex
 from s2sad.ir.views import is_advanced
 from s2sad.rules.rearranging import vectorized
 from s2sad.rules.writing import AT, OPERATORS
@@ -420,6 +421,8 @@ def _result_name(fn: Any, count: int) -> str:
 
 def library_call(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
     """NumPy, `math`, SciPy, builtins: typed by asking them."""
+    if (result := computed(lw, fn, args, kwargs, node)) is not None:
+        return result
     if fn is np.where and len(args) == 3 and not kwargs and all(_is_scalar(a) for a in args):
         return apply(lw, ops.ifexp, tuple(as_expr(lw, a, node) for a in args), {}, node)
     if fn not in _TAKES_LISTS:
@@ -442,7 +445,8 @@ def library_call(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Valu
     try:
         kind = infer(fn, tuple(dynamic), static)
     except InferenceError as error:
-        return _untypable(lw, fn, str(error), node)
+        several = _several_without_rule(lw, fn, dynamic, static, node)
+        return _untypable(lw, fn, str(error), node) if several is None else several
     if getattr(kind, "dtype", "") == "object":
         return lw.fail(node, "an array of objects holds no numbers that could be followed", "Use a numeric dtype.")
     return V(Apply(fn, tuple(dynamic), kind, tuple(static.items())))
@@ -479,6 +483,27 @@ def _several(
         kind = infer_several(fn, tuple(args), static)
     except InferenceError as error:
         return _untypable(lw, fn, str(error), node)
+    return _named_results(lw, fn, nouns, args, static, kind, node)
+
+
+def _several_without_rule(lw: Lowerer, fn: Any, args: list[Expr], static: dict[str, Any], node: Any) -> Value | None:
+    """Several results without a rule are values, as long as nothing that they are made of is differentiated."""
+    from s2sad.rules import find
+
+    if not repeatable(fn) or find(fn) is not None:
+        return None
+    try:
+        kind = infer_several_of_any_length(fn, tuple(args), static)
+    except InferenceError:
+        return None
+    if len(kind.items) < 2:
+        return None
+    return _named_results(lw, fn, (f"{fn.__name__}_part",) * len(kind.items), args, static, kind, node)
+
+
+def _named_results(
+    lw: Lowerer, fn: Any, nouns: tuple[str, ...], args: list[Expr], static: dict[str, Any], kind: Struct, node: Any
+) -> Value:
     span = lw.span(node)
     atoms = tuple(lw.atom(arg, "argument", span) if isinstance(arg.type, Array) else arg for arg in args)
     targets = tuple(Var(lw.fresh(noun), item) for noun, item in zip(nouns, kind.items, strict=True))

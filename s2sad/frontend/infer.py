@@ -366,9 +366,17 @@ def infer_several(fn: Callable[..., Any], args: tuple[Expr, ...], static: dict[s
     return found
 
 
+def infer_several_of_any_length(fn: Callable[..., Any], args: tuple[Expr, ...], static: dict[str, Any]) -> Struct:
+    """Return the type likewise, of a function of which nothing is known: its results may be as long as the data say."""
+    found = infer_several(fn, args, static)
+    return Struct(found.kind, found.keys, tuple(_of_any_length(item) for item in found.items))
+
+
 def _merge_several(results: list[tuple[Any, dict[int, Dim]]], known: bool = True) -> Type:
     """Type each result; unknown lengths that come out alike both times are one length."""
     (first, back), (second, other) = results
+    if not isinstance(first, tuple | list):
+        raise InferenceError(f"the result is a {type(first).__name__}, not several numbers or arrays")
     alike: dict[tuple[int, int], Dim] = {}
     items: list[Type] = []
     for a, b in zip(first, second, strict=True):

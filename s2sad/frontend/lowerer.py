@@ -104,6 +104,8 @@ class Context:
     """Under which name a list was made that has another name too."""
     lists_returned: set[int] = field(default_factory=set[int])
     """The functions that return a list which they build, on one of their paths at least."""
+    computed: dict[Any, Any] = field(default_factory=dict[Any, Any])
+    """The results of library calls that were done while lowering."""
     keep: list[Any] = field(default_factory=list[Any])
     """Objects whose identity is part of a key, kept alive."""
     device: bool = False
