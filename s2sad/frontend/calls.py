@@ -524,9 +524,13 @@ def _untypable(lw: Lowerer, fn: Any, reason: str, node: Any) -> Value:
     from s2sad.rules import find
 
     name = getattr(fn, "__name__", str(fn))
-    if fn is np.random.default_rng or getattr(fn, "__name__", "") in ("RandomState", "Random"):
-        why = "A generator made anew draws outside the derivative's order. Make it outside, and pass it in."
-        return lw.fail(node, "a random generator cannot be made inside the function", why)
+    if fn in (np.random.default_rng, np.random.seed) or name in ("RandomState", "Random"):
+        what = "seeded" if name == "seed" else "made"
+        why = (
+            f"A generator {what} anew draws outside the derivative's order. Do it before the call, and pass the\n"
+            "generator (`f(x, rng)`), or the numbers that it gave (`f(x, noise)`), as an argument."
+        )
+        return lw.fail(node, f"a random generator cannot be {what} inside the function", why)
     if not _hashable(fn) or find(fn) is None:
         return lw.fail(node, f"`{name}` has no derivative rule", missing_rule_help(fn), MissingRuleError)
     return lw.fail(node, f"`{name}` cannot be applied here", f"NumPy says: {reason.strip()}.", ArgumentError)

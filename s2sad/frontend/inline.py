@@ -10,6 +10,7 @@ from s2sad.errors import SourceNotFoundError
 from s2sad.frontend.containers import identified
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.noneresults import called, returned
+from s2sad.frontend.nonlocals import rebind, rebound_outside
 from s2sad.frontend.optional import may_be_none, optional_names
 from s2sad.frontend.source import Source, has_source, source_of, unwrap
 from s2sad.frontend.texts import changing_texts
@@ -108,6 +109,9 @@ def _inline(
     if lw.depth > _MAX_DEPTH:
         lw.fail(node, "a recursive inner function is not supported", "Move it to module level.")
     body = _body(fn_node)
+    counters: tuple[str, ...] = ()
+    if local is not None and _straight(body):
+        counters, body = rebound_outside(lw, local, body)
     inner = Lowerer(
         ctx=lw.ctx, source=source, env=dict(outer_env), block=lw.block, names=lw.names,
         instance=lw.instance, captured=lw.captured, loops=[], results=[], rename={},
@@ -121,6 +125,8 @@ def _inline(
         inner.env[name] = _named(inner, name, identified(value), body, lw.span(node))
     if not _straight(body):
         return _out_of_line(lw, fn_node, source, outer_env, bound, body, node)
+    for name in counters:
+        inner.bind(name, lw.env[name], lw.span(node))
     lower_block(inner, body[:-1])
     last: Any = body[-1] if body else None
     result: Value = StaticV(None)
@@ -129,6 +135,7 @@ def _inline(
     elif last is not None:
         lower_block(inner, [last])
     lw.names = inner.names
+    result = rebind(lw, inner, counters, result, node)
     lw.bottomed = lw.bottomed or inner.bottomed
     return called(lw, result, node, source.name)
 

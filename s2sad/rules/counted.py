@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from s2sad.ir import ops
-from s2sad.rules.registry import expands
+from s2sad.rules.registry import Settings, expands
 
 
 @expands(np.histogram)
@@ -37,12 +37,16 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, we
         return heights, edges
 
 
-@expands(np.unique)
+def values_alone(given: Settings) -> bool:
+    """Say whether a call of `np.unique` asks for the values of all elements and for nothing beside them."""
+    asked = ("return_index", "return_inverse", "return_counts")
+    return not any(given.get(name) for name in asked) and given.get("axis") is None
+
+
+@expands(np.unique, when=values_alone)
 def unique(
     ar: Any, return_index: Any = False, return_inverse: Any = False, return_counts: Any = False, axis: Any = None
 ) -> Any:
     """Return the different elements in order: of equal ones, the first that the sort gives."""
-    if return_index or return_inverse or return_counts or axis is not None:
-        ops.refuse("`unique` is read for the values alone", "Ask np.argsort or np.searchsorted for places and counts.")
     ordered = np.sort(np.ravel(ar))
     return ordered[np.concatenate((np.ones(min(ordered.size, 1), np.bool_), ordered[1:] != ordered[:-1]))]

@@ -63,6 +63,8 @@ def nonlocal_write(x):
     y = x
     def bump():
         nonlocal y
+        if x > 3.0:
+            return
         y = y * 2.0
     bump()
     return y
