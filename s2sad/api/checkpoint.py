@@ -108,4 +108,5 @@ class Checkpointed(Generic[P, R]):
         if inner.result is None or inner.function is None:
             raise BottomReached
         ctx.keep.append(self)
+        ctx.run_again.add(inner.name)
         return part(ctx, ("checkpoint", inner.name), inner, types, inner.result)

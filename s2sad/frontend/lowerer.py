@@ -96,6 +96,8 @@ class Context:
     """Places where an item is taken of a container of constants by an index that is not known."""
     parts: dict[str, Function] = field(default_factory=dict[str, Function])
     """Functions that derivatives are put together from, and what each is the derivative of."""
+    run_again: set[str] = field(default_factory=set[str])
+    """Functions of which a call keeps its arguments only, by the user's wish."""
     reversed_names: set[str] = field(default_factory=set[str])
     """Functions of the program that are derivatives in reverse mode."""
     holds_none: bool = False

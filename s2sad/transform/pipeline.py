@@ -385,6 +385,7 @@ class Deriver:
             fn = self.wholes[name] = own or self.functions[name]
             called = {s.callee for s in statements(fn.body) if isinstance(s, CallStmt) and s.fn is None}
             if called and not self.ctx.device:
+                called -= self.ctx.run_again
                 fit = {c: self._whole(c) for c in sorted(called) if not recursive(c, self.functions.__getitem__)}
                 self.wholes[name] = written_out(fn, fit, self.facts)
         return self.wholes[name]
