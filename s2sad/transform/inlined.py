@@ -182,9 +182,11 @@ class Renaming(Names):
             and target.name in self.once and self.kind(value.type) == target.type
         }  # fmt: skip
 
-    def written_out(self) -> list[Stmt]:
-        """Return what stands in the place of the call."""
+    def written_out(self, own_lines: bool = False) -> list[Stmt]:
+        """Return what stands in the place of the call; `own_lines`: results are of the line that returns them."""
         span = self.call.span
+        line = self._last().span
+        returned_at = line if own_lines and line.line else span
         passed, returned = self._passed(), self._returned()
         start: list[Stmt] = [
             Assign(self.name(Var(p.name, p.type)), arg, span)
@@ -195,7 +197,7 @@ class Renaming(Names):
         if body and isinstance(body[-1], Return):
             body.pop()
         end = [
-            Assign(target, self.expr(value), span)
+            Assign(target, self.expr(value), returned_at)
             for target, value in zip(self.call.targets, self.results, strict=False)
             if not (isinstance(value, Var) and value.name in returned)
         ]

@@ -59,7 +59,7 @@ class _Writing:
             ):
                 own = Renaming(self.functions[stmt.callee], stmt, self.namer, self.bound)
                 self.wanted |= own.wanted
-                made.extend(own.written_out())
+                made.extend(own.written_out(own_lines=True))
             else:
                 made.append(map_blocks(stmt, lambda b, inside=inside: self.block(b, inside)))
         return tuple(made)

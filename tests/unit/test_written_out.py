@@ -244,3 +244,11 @@ def test_the_first_loop_over_all_elements_sets_them(fun, x, fills, target):
     text = text_of(fun, x, target=target)
     assert ("zeros" not in text) is fills
     np.testing.assert_allclose(s2sad.grad(fun, target=target)(x), differences(fun, x), rtol=1e-6, atol=1e-8)
+
+
+def test_a_report_tells_of_what_was_written_out_line_by_line():
+    told = s2sad.differentiate(cost, target="python").derivative("grad", (X, W)).explanation
+    parts = {part.name: part for part in told.parts}
+    assert {"cost", "bend"} <= parts.keys()
+    states = {line.text.strip(): line.state for line in parts["bend"].lines}
+    assert states["hidden = np.tanh(w @ v)"] == states["return hidden * hidden"] == "active"
