@@ -28,6 +28,7 @@ from s2sad.frontend.arguments import (
 from s2sad.frontend.computed import computed, repeatable
 from s2sad.frontend.containers import UNDECIDED, identified, writes_given
 from s2sad.frontend.displays import array_of, displayed, gathered, joined, makes_array, rows_as_arrays
+from s2sad.frontend.effects import has_effects
 from s2sad.frontend.expansion import write_expansion
 from s2sad.frontend.expressions import as_expr, lower_expr, lower_test
 from s2sad.frontend.functional import Partial, call_partial
@@ -421,6 +422,9 @@ def _result_name(fn: Any, count: int) -> str:
 
 def library_call(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
     """NumPy, `math`, SciPy, builtins: typed by asking them."""
+    if has_effects(fn):
+        lw.fail(node, f"`{fn.__name__}` is called for what it does, which a differentiated function cannot do",
+                "Call it outside, with what the function returns.")  # fmt: skip
     if (result := computed(lw, fn, args, kwargs, node)) is not None:
         return result
     if fn is np.where and len(args) == 3 and not kwargs and all(_is_scalar(a) for a in args):

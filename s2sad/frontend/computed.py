@@ -14,6 +14,7 @@ import numpy as np
 from s2sad.errors import ArgumentError
 from s2sad.frontend.arguments import UNKNOWN, known_value, parameters_of
 from s2sad.frontend.captures import capture
+from s2sad.frontend.effects import has_effects
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.operators import build
 from s2sad.frontend.values import StructV, V, Value
@@ -51,7 +52,8 @@ def repeatable(fn: Any) -> bool:
     if isinstance(fn, type | types.MethodType) or module.split(".")[0] not in ("numpy", "scipy"):
         return False
     name = getattr(fn, "__name__", "")
-    return bool(name) and not (module.startswith(_IMPURE) or name in _FILES or _RANDOM & set(parameters_of(fn) or ()))
+    impure = module.startswith(_IMPURE) or name in _FILES or has_effects(fn)
+    return bool(name) and not (impure or _RANDOM & set(parameters_of(fn) or ()))
 
 
 def _is_constant(value: Any) -> bool:

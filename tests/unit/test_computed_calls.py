@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import sys
+
 import numpy as np
 import pytest
 
 import s2sad
+from s2sad.errors import UnsupportedSyntaxError
 from tests.differences import assert_derivatives
 
 DATA = np.array([1.0, 2.0, 2.5, 3.0, 2.0])
@@ -105,3 +109,30 @@ def no_such_rule(x):
 def test_what_a_call_with_constants_raises_is_said():
     with pytest.raises(s2sad.ArgumentError, match="deg must be a positive integer"):
         s2sad.grad(no_such_rule, target="python")(1.0)
+
+
+def test_what_is_called_for_what_it_does_is_not_tried_out(tmp_path):
+    kept = tmp_path / "kept.txt"
+    kept.write_text("precious")
+    file = str(kept)
+
+    def noted(x):
+        np.savetxt(file, [1.0])
+        return x * x
+
+    def removed(x):
+        os.remove(file)
+        return x * x
+
+    def ended(x):
+        sys.exit(3)
+        return x * x
+
+    def commanded(x):
+        os.system("rm " + file)
+        return x * x
+
+    for fun in (noted, removed, ended, commanded):
+        with pytest.raises(UnsupportedSyntaxError, match="is called for what it does"):
+            s2sad.grad(fun, target="python")(2.0)
+    assert kept.read_text() == "precious"
