@@ -423,7 +423,8 @@ def _result_name(fn: Any, count: int) -> str:
 def library_call(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
     """NumPy, `math`, SciPy, builtins: typed by asking them."""
     if has_effects(fn):
-        lw.fail(node, f"`{fn.__name__}` is called for what it does, which a differentiated function cannot do",
+        name = getattr(fn, "__name__", None) or getattr(fn, "name", "this")
+        lw.fail(node, f"`{name}` is called for what it does, which a differentiated function cannot do",
                 "Call it outside, with what the function returns.")  # fmt: skip
     if (result := computed(lw, fn, args, kwargs, node)) is not None:
         return result
