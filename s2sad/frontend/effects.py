@@ -11,8 +11,8 @@ from typing import Any
 _PLACES = frozenset({
     "os", "posix", "nt", "shutil", "subprocess", "_posixsubprocess", "signal", "_signal", "socket", "_socket", "ctypes",
     "_ctypes", "multiprocessing", "threading", "_thread", "asyncio", "http", "urllib", "ftplib", "smtplib", "tempfile",
-    "pathlib", "io", "_io", "_sitebuiltins", "atexit", "webbrowser", "pickle", "_pickle", "shelve", "dbm", "sqlite3", "_sqlite3",
-    "zipfile", "tarfile", "runpy", "importlib", "code", "pty", "fcntl", "mmap", "msvcrt", "winreg",
+    "pathlib", "io", "_io", "_sitebuiltins", "atexit", "webbrowser", "pickle", "_pickle", "shelve", "dbm", "sqlite3",
+    "_sqlite3", "zipfile", "tarfile", "runpy", "importlib", "code", "pty", "fcntl", "mmap", "msvcrt", "winreg",
 })  # fmt: skip
 _HARMLESS = frozenset({"getenv", "cpu_count", "getcwd", "getpid", "fspath"})
 _NUMERIC = frozenset({
