@@ -158,8 +158,8 @@ class TestTwoStageRules:
 
 def test_no_rule():
     """A function that has none is named, where it is called."""
-    with pytest.raises(MissingRuleError, match="`i0` has no derivative rule"):
-        grad(lambda x: np.i0(x) * x)(1.0)
+    with pytest.raises(MissingRuleError, match="`frexp` has no derivative rule"):
+        grad(lambda x: np.frexp(x)[0] * x)(1.0)
 
 
 class TestBackwards:
