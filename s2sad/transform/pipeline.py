@@ -21,7 +21,7 @@ from s2sad.ir.walk import bound, exprs_of, map_blocks, reads, root_of, statement
 from s2sad.transform.adjoint import Sweeps, placeholder, sweeps
 from s2sad.transform.decisions import Decisions
 from s2sad.transform.entry import bound_apart, parameters_kept
-from s2sad.transform.inlined import inlined, recursive, renamed_results
+from s2sad.transform.inlined import inlined, recursive
 from s2sad.transform.linear import split
 from s2sad.transform.naming import Namer
 from s2sad.transform.ruled import ruled_adjoint, ruled_tangent, transposed
@@ -385,7 +385,6 @@ class Deriver:
             fn = self.wholes[name] = own or self.functions[name]
             called = {s.callee for s in statements(fn.body) if isinstance(s, CallStmt) and s.fn is None}
             if called and not self.ctx.device:
-                fn = replace(fn, body=renamed_results(fn))
                 called -= self.ctx.run_again
                 fit = {c: self._whole(c) for c in sorted(called) if not recursive(c, self.functions.__getitem__)}
                 self.wholes[name] = written_out(fn, fit, self.facts)
