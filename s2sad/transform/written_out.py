@@ -4,9 +4,10 @@
                                              u = u + h * rate_value
 
 The adjoint of a call runs the helper anew for what it needs; of a body that stands in the caller, that is
-kept from the first run, as an adjoint by hand would. Needs: the helper ends in its only return, has no rule
-and does not call itself. Inside a loop, where what is kept is kept for every step, only a helper of numbers
-and tiny arrays is written out. One called from several places stays a function, but for a few lines outside loops.
+kept from the first run, as an adjoint by hand would. Needs: the helper ends in its only return, binds no array
+parameter to another array, has no rule and does not call itself. Inside a loop, where what is kept is kept for
+every step, only a helper of numbers and tiny arrays is written out. One called from several places stays a
+function, but for a few lines outside loops.
 """
 
 from __future__ import annotations
@@ -67,6 +68,9 @@ class _Writing:
     def _fits(self, name: str, caller: str) -> bool:
         fn = self.functions.get(name)
         if fn is None or name == caller or name in self.facts.opaque or not _returns_last(fn):
+            return False
+        again = {n for stmt in statements(fn.body) for n in bound(stmt)}
+        if any(p.name in again and isinstance(p.type, Array) for p in fn.params):
             return False
         if any(isinstance(k, ListOf) for k in (*fn.results, *(p.type for p in fn.params))):
             return False
