@@ -183,19 +183,24 @@ def names_in(body: tuple[Stmt, ...]) -> set[str]:
     return found
 
 
-def bound(stmt: Stmt) -> tuple[str, ...]:
-    """Return the names that the statement itself binds (not those that it writes into)."""
+def targets(stmt: Stmt) -> tuple[Var, ...]:
+    """Return the variables that the statement itself binds (not those that it writes into)."""
     match stmt:
         case Assign(target):
-            return (target.name,)
+            return (target,)
         case For(var):
-            return (var.name,)
-        case CallStmt(targets):
-            return tuple(target.name for target in targets)
+            return (var,)
+        case CallStmt(names):
+            return names
         case Swap(first, second):
-            return (first.name, second.name)
+            return first, second
         case _:
             return ()
+
+
+def bound(stmt: Stmt) -> tuple[str, ...]:
+    """Return the names of the variables that the statement itself binds."""
+    return tuple(target.name for target in targets(stmt))
 
 
 def is_const(expr: Any, value: Any) -> bool:

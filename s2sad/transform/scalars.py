@@ -22,9 +22,20 @@ import numpy as np
 from s2sad.frontend.values import literal
 from s2sad.ir import ops
 from s2sad.ir.device import SHARED
-from s2sad.ir.nodes import Apply, Assign, CallStmt, Const, Expr, For, Function, Index, Slice, Stmt, Store, Swap, Var
+from s2sad.ir.nodes import Apply, Assign, Const, Expr, For, Function, Index, Slice, Stmt, Store, Var
 from s2sad.ir.types import Array, Scalar
-from s2sad.ir.walk import bound, children, exprs_of, map_blocks, map_children, map_exprs, names_in, reads, statements
+from s2sad.ir.walk import (
+    bound,
+    children,
+    exprs_of,
+    map_blocks,
+    map_children,
+    map_exprs,
+    names_in,
+    reads,
+    statements,
+    targets,
+)
 from s2sad.transform.naming import Namer
 
 _MOST = 8
@@ -58,7 +69,7 @@ def _candidates(fn: Function, keep: frozenset[str]) -> dict[str, Array]:
     shared = {s.target.name for s in statements(fn.body)
               if isinstance(s, Assign) and isinstance(s.value, Apply) and s.value.fn is SHARED}  # fmt: skip
     for stmt in statements(fn.body):
-        for target in _targets(stmt):
+        for target in targets(stmt):
             if target.name in made or not _is_small(target, stmt) or _is_like_shared(stmt, shared):
                 out.add(target.name)
             elif isinstance(target.type, Array):
@@ -100,20 +111,6 @@ def _counted(stmt: Stmt) -> tuple[Var, Var] | None:
 def _is_like_shared(stmt: Stmt, shared: set[str]) -> bool:
     """Say whether an array is made like one of a block's: its shadow, in which threads meet."""
     return isinstance(stmt, Assign) and bool(reads(stmt.value) & shared)
-
-
-def _targets(stmt: Stmt) -> tuple[Var, ...]:
-    match stmt:
-        case Assign(target):
-            return (target,)
-        case CallStmt(targets):
-            return targets
-        case For(var):
-            return (var,)
-        case Swap(first, second):
-            return first, second
-        case _:
-            return ()
 
 
 def _is_small(target: Var, stmt: Stmt) -> bool:

@@ -18,9 +18,9 @@ from dataclasses import replace
 from math import prod
 
 from s2sad.analysis.facts import Facts
-from s2sad.ir.nodes import Assign, CallStmt, Const, For, Function, Raise, Return, Stmt, Swap, Var, While
+from s2sad.ir.nodes import CallStmt, Const, For, Function, Raise, Return, Stmt, While
 from s2sad.ir.types import Array, ListOf, Scalar, Type
-from s2sad.ir.walk import bound, map_blocks, names_in, statements
+from s2sad.ir.walk import bound, map_blocks, names_in, statements, targets
 from s2sad.transform.inlined import Names, Renaming, free
 from s2sad.transform.naming import Namer
 
@@ -90,26 +90,14 @@ def _only_few_numbers(fn: Function) -> bool:
     """Say whether a helper makes numbers and tiny arrays alone, without a loop."""
     return all(
         not isinstance(stmt, While) and (not isinstance(stmt, For) or _is_short(stmt))
-        and all(_is_small(target.type) for target in _targets(stmt))
+        and all(_is_small(target.type) for target in targets(stmt))
         for stmt in statements(fn.body)
     )
 
 
 def _is_short(loop: For) -> bool:
     start, stop = loop.start, loop.stop
-    return isinstance(start, Const) and isinstance(stop, Const) and stop.value - start.value <= _STEPS
-
-
-def _targets(stmt: Stmt) -> tuple[Var, ...]:
-    match stmt:
-        case Assign(target):
-            return (target,)
-        case CallStmt(targets):
-            return targets
-        case Swap(first, second):
-            return first, second
-        case _:
-            return ()
+    return isinstance(start, Const) and isinstance(stop, Const) and abs(stop.value - start.value) <= _STEPS
 
 
 def _is_small(kind: Type) -> bool:
