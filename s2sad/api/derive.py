@@ -17,6 +17,7 @@ from s2sad.api.nested import context
 from s2sad.api.options import Options, nans_are_checked
 from s2sad.api.written import entered, is_defined
 from s2sad.backends.base import Hints, Module
+from s2sad.emit.gathered import gathered
 from s2sad.emit.legal import legalised
 from s2sad.emit.loops import looped
 from s2sad.emit.names import Names
@@ -130,7 +131,9 @@ def _looped(derived: Derived, target: str, options: Any) -> dict[str, Function]:
     if target != "cpu" or (isinstance(options, Options) and (options.debug or nans_are_checked(options))):
         return derived.functions
     facts = Facts(derived.functions)
-    return {name: looped(fn, facts) for name, fn in derived.functions.items()}
+    made = {name: looped(fn, facts) for name, fn in derived.functions.items()}
+    facts = Facts(made)
+    return {name: gathered(fn, facts) for name, fn in made.items()}
 
 
 def _each_once(

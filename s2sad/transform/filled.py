@@ -96,10 +96,11 @@ def _setting(loop: For, array: Var, first: Store, index: tuple[Var, ...] = ()) -
 
 def _covers(loop: For, dim: Dim) -> bool:
     """Say whether a loop counts from zero to a length, step by step."""
-    return is_const(loop.start, 0) and is_const(loop.step, 1) and _is_length(loop.stop, dim)
+    return is_const(loop.start, 0) and is_const(loop.step, 1) and is_length(loop.stop, dim)
 
 
-def _is_length(stop: Expr, dim: Dim) -> bool:
+def is_length(stop: Expr, dim: Dim) -> bool:
+    """Say whether an expression is the length that a type knows as `dim`."""
     if isinstance(dim, int):
         return isinstance(stop, Const) and stop.value == dim
     match stop:

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from s2sad.analysis.facts import Facts
 from s2sad.analysis.liveness import Liveness
-from s2sad.analysis.sharing import Groups
+from s2sad.analysis.sharing import Apart
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Assign, Comment, Const, For, Function, If, Index, Stmt, Store, Var
 from s2sad.ir.types import Scalar
@@ -23,19 +23,19 @@ from s2sad.ir.walk import bound, exprs_of, map_blocks, reads, root_of, statement
 
 def forward_order(fn: Function, facts: Facts) -> Function:
     """Turn every counting-down loop that only accumulates."""
-    groups = Groups(fn.body, facts)
+    apart = Apart(fn.body, facts)
     live = Liveness(fn.body)
 
     def each(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-        return tuple(_turned(map_blocks(s, each), groups, live.after.get(id(s), frozenset())) for s in body)
+        return tuple(_turned(map_blocks(s, each), apart, live.after.get(id(s), frozenset())) for s in body)
 
     return replace(fn, body=each(fn.body))
 
 
-def _turned(stmt: Stmt, groups: Groups, after: frozenset[str]) -> Stmt:
+def _turned(stmt: Stmt, apart: Apart, after: frozenset[str]) -> Stmt:
     if not isinstance(stmt, For) or not (isinstance(stmt.step, Const) and stmt.step.value == -1):
         return stmt
-    if not _only_adds(stmt, groups, after):
+    if not _only_adds(stmt, apart, after):
         return stmt
     from s2sad.frontend.values import literal
     from s2sad.transform.adjoint import _minus as minus
@@ -44,7 +44,7 @@ def _turned(stmt: Stmt, groups: Groups, after: frozenset[str]) -> Stmt:
     return replace(stmt, start=start, stop=stop, step=literal(1))
 
 
-def _only_adds(loop: For, groups: Groups, after: frozenset[str]) -> bool:
+def _only_adds(loop: For, apart: Apart, after: frozenset[str]) -> bool:
     """Say whether turns commute: sums into what is not read, elements of their own, names set before they are read."""
     added: set[str] = set()
     local: set[str] = set()
@@ -73,23 +73,23 @@ def _only_adds(loop: For, groups: Groups, after: frozenset[str]) -> bool:
     added -= local  # what a turn sets anew before it adds to it
     if local & after or loop.var.name in after:
         return False
-    if not all(_is_own(place, loop, inner, groups) for place in own.values()):
+    if not all(_is_own(place, loop, inner, apart) for place in own.values()):
         return False
     for stmt in inner:
         for expr in _read_exprs(stmt):
-            if groups.read(expr) & groups.of(added):  # type: ignore[arg-type]
+            if any(apart.may_meet(name, other) for name in reads(expr) for other in added):  # type: ignore[arg-type]
                 return False
     return _set_before_read(loop.body, local)
 
 
-def _is_own(place: Index, loop: For, inner: list[Stmt], groups: Groups) -> bool:
+def _is_own(place: Index, loop: For, inner: list[Stmt], apart: Apart) -> bool:
     """Say whether an array is only met at one place, which is another element for every turn of the loop."""
     assert isinstance(place.base, Var)
     if not any(_moves_along(item, loop) for item in place.index):
         return False
     parts = [part for stmt in inner for expr in exprs_of(stmt) for part in subexpressions(expr)]
-    there = groups.find(place.base.name)
-    met = sum(isinstance(part, Var) and groups.find(part.name) == there for part in parts)
+    name = place.base.name
+    met = sum(isinstance(part, Var) and apart.may_meet(part.name, name) for part in parts)
     return met == sum(part == place for part in parts)
 
 

@@ -23,7 +23,7 @@ def buffers_value_and_grad(u, k):
         # now, new = new, now
         now, new = new, now
         now_bar, new_bar = new_bar, now_bar
-        for i in range(u.shape[0] - 2, 0, -1):
+        for i in range(1, u.shape[0] - 1):
             # new[i] = now[i] + k * (now[i - 1] - 2.0 * now[i] + now[i + 1])
             new[i] = new_i_tape[_, i]
             new_i_bar = new_bar[i]
