@@ -213,18 +213,28 @@ def _moveaxis(call: Apply) -> Expr | None:
     """A known order of axes is a transpose, which Numba compiles several times faster than `np.moveaxis`."""
     static = dict(call.static)
     x, *given = call.args
-    values = [getattr(a, "value", None) for a in given] + [static[k] for k in ("source", "destination") if k in static]
-    if len(values) != 2 or not all(isinstance(k, int) for k in values):
+    values = [_known_axes(a) for a in given] + [static[k] for k in ("source", "destination") if k in static]
+    ends = [(k,) if isinstance(k, int) else k for k in values]
+    if len(ends) != 2 or not all(isinstance(axes, tuple) and all(isinstance(k, int) for k in axes) for axes in ends):
         return None
     n = rank(x.type)
-    if n == 2:
+    if n == 2 and all(isinstance(k, int) for k in values):
         return _swapaxes(call)
-    source, destination = (int(k) % n for k in values if isinstance(k, int))
-    order = [k for k in range(n) if k != source]
-    order.insert(destination, source)
+    source, destination = ([k % n for k in axes] for axes in ends)
+    order = [k for k in range(n) if k not in source]
+    for end, start in sorted(zip(destination, source, strict=True)):
+        order.insert(end, start)
     axes = tuple(_int(k) for k in order)
     kinds = Struct("tuple", tuple(range(n)), tuple(axis.type for axis in axes))
     return _apply(np.transpose, (x, Pack("tuple", axes, kinds)), call.type)
+
+
+def _known_axes(axes: Expr) -> Any:
+    """Return one or several axes that are written out, else None."""
+    if isinstance(axes, Pack):
+        found = tuple(_known_axes(item) for item in axes.items)
+        return found if all(isinstance(k, int) for k in found) else None
+    return getattr(axes, "value", None)
 
 
 def _of_one_dtype(a: Expr, b: Expr) -> tuple[Expr, Expr]:

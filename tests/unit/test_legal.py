@@ -72,6 +72,7 @@ CASES: list[tuple[Any, tuple[Any, ...], dict[str, Any]]] = [
     (np.squeeze, (ONE,), {"axis": 0}),
     (np.swapaxes, (C,), {"axis1": 0, "axis2": -1}),
     (np.moveaxis, (C,), {"source": 0, "destination": 2}),
+    (np.moveaxis, (C,), {"source": (0, 2), "destination": (0, 1)}),
     (np.tile, (V, 2), {}),
     (np.tile, (V, (2, 1)), {}),
     (np.tile, (M, 2), {}),
