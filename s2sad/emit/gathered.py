@@ -31,7 +31,23 @@ from s2sad.emit.elements import plus
 from s2sad.frontend.operators import build
 from s2sad.frontend.values import literal, pack
 from s2sad.ir import ops
-from s2sad.ir.nodes import Apply, Assign, CallStmt, Comment, Const, Expr, For, Function, If, Index, Slice, Stmt, Store, Swap, Var
+from s2sad.ir.nodes import (
+    Apply,
+    Assign,
+    CallStmt,
+    Comment,
+    Const,
+    Expr,
+    For,
+    Function,
+    If,
+    Index,
+    Slice,
+    Stmt,
+    Store,
+    Swap,
+    Var,
+)
 from s2sad.ir.types import Array, Scalar, Sym
 from s2sad.ir.walk import blocks_of, bound, children, exprs_of, names_in, reads, root_of, statements, subexpressions
 from s2sad.transform.algebra import times

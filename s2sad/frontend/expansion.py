@@ -27,7 +27,10 @@ def write_expansion(lw: Lowerer, body: Any, args: list[Value], kwargs: dict[str,
     """Write the body that a call means in place of the call; None if its one `return` does not come last."""
     source = source_of(body)
     located = At(**{f.name: getattr(source, f.name) for f in fields(source)}, place=lw.span(node))
-    return inline_call(lw, body, args, kwargs, node, located)
+    before = set(lw.names)
+    result = inline_call(lw, body, args, kwargs, node, located)
+    lw.invented |= lw.names - before
+    return result
 
 
 def refuse(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Any:

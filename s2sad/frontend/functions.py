@@ -201,9 +201,14 @@ def _lower_into(
     body = settled(_returning(_typed_returns(tuple(lw.block)), tuple(_flat(instance.result))))
     instance.function = Function(
         instance.name, tuple(params), body, tuple(_flat(instance.result)),
-        "", source.span(source.node),
+        "", source.span(source.node), frozenset(lw.names if _is_ours(source) else lw.invented),
     )  # fmt: skip
     return not bottomed
+
+
+def _is_ours(source: Source) -> bool:
+    """Say whether a function is part of what stands for a library's."""
+    return str(source.globals.get("__name__", "")).startswith("s2sad.rules.")
 
 
 def _as_length(name: str, kind: Type) -> Type:

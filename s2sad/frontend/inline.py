@@ -118,7 +118,7 @@ def _inline(
         dynamic_lists=dynamic_lists(fn_node, source), optional=optional_names(fn_node),
         texts=changing_texts(fn_node), proven=frozenset(fact for fact in lw.proven if "=" in fact),
         contributing=lw.contributing, depth=lw.depth + 1, turns=lw.turns,
-        outer=lw, definer=None if local is None else local.owner, parts=lw.parts,
+        outer=lw, definer=None if local is None else local.owner, parts=lw.parts, invented=lw.invented,
     )  # fmt: skip
     bound = bind_parameters(lw, fn_node, source, args, kwargs, node, None if local is None else local.defaults)
     for name, value in bound.items():

@@ -181,6 +181,8 @@ class Lowerer:
     """The lowering that this one is written into."""
     definer: Lowerer | None = None
     """The lowering that the function being written in was defined in."""
+    invented: set[str] = field(default_factory=set[str])
+    """Names in code of ours that stands for a call of the user's."""
     parts: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
     """Names of variables that hold the items of a container, by the container's name and the key."""
     bottomed: bool = False

@@ -258,7 +258,8 @@ class Param:
 class Function:
     """A function of flat parameters and flat results.
 
-    `returns` names the result count: 0 for a procedure, 1 prints `return x`, more a tuple.
+    `returns` names the result count: 0 for a procedure, 1 prints `return x`, more a tuple. `invented` are
+    names that are not the user's: those in code that stands for a library function.
     """
 
     name: str
@@ -267,6 +268,7 @@ class Function:
     results: tuple[Type, ...]
     doc: str = ""
     span: Span = NOWHERE
+    invented: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

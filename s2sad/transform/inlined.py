@@ -148,9 +148,11 @@ class Renaming(Names):
         for own, given in (*zip(fn.params, stmt.args, strict=True), *zip(self.results, stmt.targets, strict=False)):
             self._learn(own.type, given.type)
         self.names = {**self._passed(), **self._returned()}
+        self.made: set[str] = set()
         for name in sorted(names_in(fn.body) | {p.name for p in fn.params}):
             if name not in self.names:
                 self.names[name] = namer.fresh(name)
+                self.made.add(self.names[name])
 
     def _last(self) -> Return:
         last = self.fn.body[-1] if self.fn.body else None

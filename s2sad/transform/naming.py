@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import keyword
 import operator
 from typing import Any
@@ -45,6 +46,8 @@ def noun(expr: Expr) -> str:
                 return _NOUNS[fn]
             name = getattr(fn, "__name__", "value").strip("_")
             first = next((noun(a) for a in args if isinstance(a, Var | Index)), "")
+            if not first and hasattr(builtins, name):  # the text may need the builtin by its name
+                return f"{name}_value"
             return _short(f"{name}_{first}" if first else name)
         case _:
             return "items"

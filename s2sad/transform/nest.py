@@ -167,14 +167,14 @@ def _as_base(expr: Any, name: str) -> bool:
 
 
 def without_copies(fn: Function, keep: frozenset[str]) -> Function:
-    """Follow `t = x`: read x itself as long as neither is bound again."""
+    """Follow `t = x` and `t = 2`: read x itself as long as neither is bound again, and 2 itself."""
     body, _ = _copies(fn.body, {}, keep)
     return replace(fn, body=body)
 
 
 def _copies(
-    body: tuple[Stmt, ...], known: dict[str, Var], keep: frozenset[str]
-) -> tuple[tuple[Stmt, ...], dict[str, Var]]:
+    body: tuple[Stmt, ...], known: dict[str, Expr], keep: frozenset[str]
+) -> tuple[tuple[Stmt, ...], dict[str, Expr]]:
     result: list[Stmt] = []
     for stmt in body:
         loop = isinstance(stmt, For | While)
@@ -195,12 +195,15 @@ def _copies(
                 continue
             if isinstance(stmt.target.type, Scalar) or isinstance(stmt.target.type, Array | ListOf):
                 known = {**known, stmt.target.name: Var(stmt.value.name, stmt.target.type)}
+        elif isinstance(stmt, Assign) and isinstance(stmt.value, Const) and stmt.target.name not in keep:
+            if type(stmt.value.value) is int and stmt.value.type == stmt.target.type:
+                known = {**known, stmt.target.name: stmt.value}
         result.append(stmt)
     return tuple(result), known
 
 
-def _without(known: dict[str, Var], names: set[str]) -> dict[str, Var]:
-    return {k: v for k, v in known.items() if k not in names and v.name not in names}
+def _without(known: dict[str, Expr], names: set[str]) -> dict[str, Expr]:
+    return {k: v for k, v in known.items() if k not in names and not (isinstance(v, Var) and v.name in names)}
 
 
 def merged(fn: Function) -> Function:

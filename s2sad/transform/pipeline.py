@@ -17,7 +17,7 @@ from s2sad.frontend.source import source_of
 from s2sad.frontend.values import literal
 from s2sad.ir.nodes import Assign, CallStmt, Comment, Const, Expr, For, Function, If, Param, Return, Stmt, Store, Var
 from s2sad.ir.types import Array, ListOf, Scalar, Static, Struct, Type, is_inexact
-from s2sad.ir.walk import bound, exprs_of, map_blocks, reads, root_of, statements, subexpressions
+from s2sad.ir.walk import bound, exprs_of, map_blocks, names_in, reads, root_of, statements, subexpressions
 from s2sad.transform.adjoint import Sweeps, placeholder, sweeps
 from s2sad.transform.decisions import Decisions
 from s2sad.transform.entry import bound_apart, parameters_kept
@@ -327,7 +327,7 @@ class Deriver:
         """Return one half of the tangent: "lin" runs the primal and keeps, "push" takes tangents."""
         fn = self._main(instance)
         alias.check(fn, self.facts, only_unsure=True)
-        fn = structured(fn, Namer(set(_names_of(fn))))
+        fn = structured(fn, Namer(_taken(fn)))
         self.inside = frozenset({instance.name})
         whole = tangent(fn, instance.name, wrt, self.facts, self.callee_tangent)
         whole = replace(whole, body=(*_private_copies(fn, self.facts), *whole.body))
@@ -345,7 +345,7 @@ class Deriver:
     ) -> Derived:
         alone = not any(isinstance(s, CallStmt) and s.fn is None for s in statements(whole.body))
         before = self._main(instance) if alone else whole  # of helpers' names, which are whose is not known
-        whole = inlined(whole, self._defined, Namer(set(_names_of(whole))))
+        whole = inlined(whole, self._defined, Namer(_taken(whole)))
         halves = split(tidy(whole, self.facts, kept), results, dots, self.facts)
         half = halves.forward if mode in ("lin", "hoist") else halves.push
         name = self.ctx.unique(f"{instance.name}_{mode}")
@@ -492,9 +492,12 @@ def _with_results(fn: Function, which: slice) -> Function:
 
 def _names_of(fn: Function) -> frozenset[str]:
     """The user's own names, as they stand in the prepared primal."""
-    from s2sad.ir.walk import names_in
+    return frozenset(_taken(fn) - fn.invented)
 
-    return frozenset(names_in(fn.body) | {p.name for p in fn.params})
+
+def _taken(fn: Function) -> set[str]:
+    """Return every name that a function uses."""
+    return names_in(fn.body) | {p.name for p in fn.params}
 
 
 def _without_empty_sweep(fn: Function) -> Function:

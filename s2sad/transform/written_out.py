@@ -25,6 +25,7 @@ from s2sad.transform.inlined import Names, Renaming, free
 from s2sad.transform.naming import Namer
 
 _MANY = 16  # statements of a helper that stands in several places, in all of them together
+_STEPS = 4  # of a loop that may stand in a loop
 _FEW = 16  # numbers of an array that may be kept at every step of a loop
 
 
@@ -34,8 +35,11 @@ def written_out(fn: Function, functions: Mapping[str, Function], facts: Facts) -
     if not work.any:
         return fn
     whole = replace(fn, body=work.block(fn.body, False))
-    return Names(free(work.wanted, whole)).function(whole)
-_STEPS = 4  # of a loop that may stand in a loop
+    better = free(work.wanted, whole)
+    invented = frozenset(better.get(name, name) for name in work.invented)
+    return replace(Names(better).function(whole), invented=invented)
+
+
 
 
 class _Writing:
@@ -49,6 +53,7 @@ class _Writing:
         self.bound = Counter([*(p.name for p in fn.params), *(n for s in statements(fn.body) for n in bound(s))])
         self.namer = Namer({*names_in(fn.body), *(p.name for p in fn.params)})
         self.wanted: dict[str, str] = {}
+        self.invented = set(fn.invented)
 
     def block(self, body: tuple[Stmt, ...], looped: bool) -> tuple[Stmt, ...]:
         """Return a block, inside a loop or not, with the helpers in it."""
@@ -60,6 +65,7 @@ class _Writing:
             ):
                 own = Renaming(self.functions[stmt.callee], stmt, self.namer, self.bound)
                 self.wanted |= own.wanted
+                self.invented |= own.made & {own.names.get(name) for name in own.fn.invented}
                 made.extend(own.written_out(own_lines=True))
             else:
                 made.append(map_blocks(stmt, lambda b, inside=inside: self.block(b, inside)))
