@@ -192,6 +192,8 @@ class SavedValues:
             return self._pop(stmt, items, needs, reading)
         if isinstance(stmt, Assign) and id(stmt) in self.results:
             return self._made(stmt, needs, reading)
+        if isinstance(stmt, Store) and id(stmt) in self.results:
+            return self._stored(stmt, needs, reading)
         if id(stmt) in self.left_out:
             return _union(self._clobbered(stmt, needs), reading)
         needs = _union(needs, reading)
@@ -255,6 +257,15 @@ class SavedValues:
         if id(stmt) not in self.left_out:
             needs = self._rebind(stmt, stmt.target, needs)
         return _union(needs, {name: reading.get(name, frozenset()) if once else frozenset({Need(None)})})
+
+    def _stored(self, stmt: Store, needs: Needs, reading: Needs) -> Needs:
+        """The adjoint reads the element that the statement writes, as it is after it."""
+        root = root_of(stmt.place)
+        assert root is not None
+        needs = _union(needs, {n: places for n, places in reading.items() if n != root.name})
+        if id(stmt) not in self.left_out:
+            needs = self._overwrite(stmt, stmt.place, needs)
+        return _union(needs, {root.name: reading.get(root.name, frozenset())})
 
     def _list_name(self, items: Var) -> str:
         return self.aliases[items.name].root if items.name in self.aliases else items.name

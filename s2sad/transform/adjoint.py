@@ -51,6 +51,7 @@ from s2sad.transform.agreeing import Agreement
 from s2sad.transform.algebra import zero, zero_list
 from s2sad.transform.cotangents import Cotangents
 from s2sad.transform.decisions import Decisions
+from s2sad.transform.stored import stored_results
 from s2sad.transform.structure import values_of
 from s2sad.transform.tapes import Tapes, copied
 
@@ -111,6 +112,9 @@ class _ControlNeeded(Exception):
 class _Adjoint(Statements):
     def run(self) -> Sweeps:
         self._write_adjoints(self.fn.body)
+        if not self.device:
+            stored = stored_results(self.fn, self.adjoint_code, self.layout, self.aliases, self.facts)
+            self.results_read |= dict.fromkeys(stored)
         needs = dict(self.adjoint_code)
         self._control_needs(self.fn.body, needs)
         names = names_in(self.fn.body) | {p.name for p in self.fn.params}

@@ -1,0 +1,77 @@
+"""What a statement has stored is read where it is, and not computed again by its adjoint.
+
+    y[i] = math.exp(x[i])          reverses to          x_bar[i] += y[i] * y_bar[i]
+
+instead of `x_bar[i] += math.exp(x[i]) * y_bar[i]`. Needs: the array is written by that statement alone, each
+element once, and another adjoint reads its elements anyway, so that nothing is kept for this one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from s2sad.analysis.alias import Alias
+from s2sad.analysis.facts import Facts, written_by
+from s2sad.analysis.layout import Layout
+from s2sad.ir.nodes import Apply, CallStmt, Expr, For, Function, Index, Stmt, Store, Swap, Var
+from s2sad.ir.types import Scalar
+from s2sad.ir.walk import exprs_of, map_blocks, map_children, map_exprs, reads, statements, subexpressions
+
+
+def stored_results(
+    fn: Function, adjoints: dict[int, list[Stmt]], layout: Layout, aliases: Mapping[str, Alias], facts: Facts
+) -> set[int]:
+    """Let adjoints of stores read what was stored; return which do."""
+    params = {p.name for p in fn.params}
+    every = list(statements(fn.body))
+    shared = {alias.root for alias in aliases.values()} | set(aliases)
+    unsteady = {v.name for s in every if isinstance(s, Swap) for v in (s.first, s.second)}
+    unsteady |= {t.name for s in every if isinstance(s, CallStmt) for t in s.targets}
+    writers = [name for s in every for name in written_by(s, facts)]
+    found: set[int] = set()
+    for stmt in every:
+        code = adjoints.get(id(stmt))
+        if not code or not isinstance(stmt, Store) or stmt.op or not isinstance(stmt.value, Apply):
+            continue
+        place = stmt.place
+        if not (isinstance(place, Index) and isinstance(place.base, Var) and isinstance(place.type, Scalar)):
+            continue
+        name = place.base.name
+        if name in params | shared | unsteady or writers.count(name) != 1 or name in reads(stmt.value):
+            continue
+        if not any(stmt.value in subexpressions(e) for s in statements(tuple(code)) for e in exprs_of(s)):
+            continue
+        kind = stmt.value.type
+        if not isinstance(kind, Scalar) or kind.dtype != place.type.dtype or not _is_once(stmt, name, layout):
+            continue
+        others = [s for s in every if s is not stmt]
+        if any(_reads_items(adjoints.get(id(s), ()), name) for s in others):
+            adjoints[id(stmt)] = [_replaced(s, stmt.value, place) for s in code]
+            found.add(id(stmt))
+    return found
+
+
+def _is_once(stmt: Store, name: str, layout: Layout) -> bool:
+    """Say whether the statement writes each element once in the life of its array."""
+    made = layout.defs.get(name, ())
+    if len(made) != 1 or not isinstance(stmt.place, Index):
+        return False
+    outer = layout.loops(layout.block_of[id(made[0])])
+    loops = [loop for loop in layout.loops(layout.block_of[id(stmt)]) if not any(loop is one for one in outer)]
+    plain = {item.name for item in stmt.place.index if isinstance(item, Var)}
+    return all(isinstance(loop, For) and loop.var.name in plain for loop in loops)
+
+
+def _reads_items(code: Any, name: str) -> bool:
+    return any(
+        isinstance(part, Index) and isinstance(part.base, Var) and part.base.name == name
+        for s in statements(tuple(code)) for e in exprs_of(s) for part in subexpressions(e)
+    )  # fmt: skip
+
+
+def _replaced(stmt: Stmt, value: Expr, place: Expr) -> Stmt:
+    def expr_of(expr: Any) -> Any:
+        return place if expr == value else map_children(expr, expr_of)
+
+    return map_blocks(map_exprs(stmt, expr_of), lambda body: tuple(_replaced(s, value, place) for s in body))

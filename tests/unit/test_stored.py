@@ -1,0 +1,111 @@
+"""Adjoints read what a statement has stored, where it is still there."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import s2sad
+
+X = np.array([0.3, 1.2, 0.7, 2.1, 0.9])
+
+
+def kept(x):
+    y = np.empty_like(x)
+    total = 0.0
+    for i in range(x.size):
+        y[i] = math.exp(x[i])
+        total += y[i] * x[i]
+    return total
+
+
+def kept_under_a_condition(x):
+    y = np.zeros((2, x.size))
+    for i in range(x.size):
+        for j in range(2):
+            if x[i] > 0.5 + j:
+                y[j, i] = math.sqrt(x[i] + j)
+    return np.sum(y**3) + y[1, 3] * y[0, 1]
+
+
+def scaled_afterwards(x):
+    y = np.empty_like(x)
+    for i in range(x.size):
+        y[i] = math.tanh(x[i])
+    total = np.sum(y * y)
+    y *= 2.0
+    return total + np.sum(y**3)
+
+
+def stored_twice(x):
+    y = np.empty(3)
+    total = 0.0
+    for i in range(x.size):
+        y[i % 3] = math.exp(x[i])
+        total += y[i % 3] ** 2 * y[0]
+    return total
+
+
+def filled_in_every_turn(x):
+    y = np.empty(2)
+    total = 0.0
+    for i in range(x.size - 1):
+        for j in range(2):
+            y[j] = math.exp(x[i + j])
+        total += y[0] * y[1] / (y[0] + y[1])
+    return total
+
+
+def made_in_every_turn(x):
+    total = 0.0
+    for i in range(x.size - 1):
+        y = np.empty(2)
+        for j in range(2):
+            y[j] = x[i] / x[i + j]
+        total += y[0] * y[1] * y[1]
+    return total
+
+
+def from_the_end(x):
+    y = np.zeros_like(x)
+    for i in range(-1, x.size):
+        y[i] = math.exp(x[i] * (i + 2))
+    return np.sum(y * y)
+
+
+def through_another_name(x):
+    y = np.zeros_like(x)
+    part = y[1:]
+    for i in range(x.size):
+        y[i] = math.exp(x[i])
+    part[0] = x[0] * part[1]
+    return np.sum(y * y)
+
+
+PROGRAMS = (
+    kept, kept_under_a_condition, scaled_afterwards, stored_twice, filled_in_every_turn, made_in_every_turn,
+    from_the_end, through_another_name,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+@pytest.mark.parametrize("fun", PROGRAMS)
+def test_gradient(fun, target):
+    gradient = s2sad.grad(fun, target=target)(X)
+    direction = np.cos(np.arange(X.size))
+    moving = s2sad.jvp(fun, (X,), (direction,), target="python")[1]
+    np.testing.assert_allclose(gradient @ direction, moving, rtol=1e-12)
+
+
+def test_what_was_stored_is_read():
+    text = s2sad.differentiate(kept).source("grad", types="float64[:]").split("# ---- adjoint sweep ----")[1]
+    assert "x_bar[i] += y[i] * y_bar[i]" in text
+    text = s2sad.differentiate(kept_under_a_condition).source("grad", types="float64[:]")
+    assert text.count("math.sqrt(") == text.count("y[j, i] = math.sqrt(") == 2  # the second in a comment
+
+
+def test_what_was_stored_over_is_computed_again_or_kept():
+    text = s2sad.differentiate(scaled_afterwards).source("grad", types="float64[:]")
+    assert "math.tanh(x[i])" in text.split("# ---- adjoint sweep ----")[1]
