@@ -462,7 +462,35 @@ class SavedValues:
         for other in used:
             if other not in self.names:
                 return False
-        return not any(self._changes(later, used) for later in statements(rest))
+        return not any(
+            self._changes(later, used) and not self._writes_beside(later, stmt.value) for later in statements(rest)
+        )
+
+    def _writes_beside(self, stmt: Stmt, read: Expr) -> bool:
+        """Say whether a statement writes one element of an array of which `read` fetches others, in the same turn."""
+        place = stmt.place if isinstance(stmt, Store) else None
+        if not (isinstance(place, Index) and isinstance(place.base, Var)) or self.sharing.get(id(stmt)):
+            return False
+        name = place.base.name
+        met = [part.name for part in subexpressions(read) if isinstance(part, Var)]
+        if any(other != name and self.groups.find(other) == self.groups.find(name) for other in met):
+            return False
+        items = [part for part in subexpressions(read) if isinstance(part, Index) and part.base == place.base]
+        return met.count(name) == len(items) and all(
+            any(self._differs(a, b, stmt) for a, b in zip(item.index, place.index, strict=False)) for item in items
+        )
+
+    def _differs(self, read: Any, write: Any, stmt: Stmt) -> bool:
+        """Say whether two indices are surely different numbers in one turn of the loops around `stmt`."""
+        if isinstance(read, Slice) or isinstance(write, Slice):
+            return False
+        a, b = affine(read), affine(write)
+        if a is None or b is None or a[0] != b[0] or a[1] == b[1]:
+            return False
+        if a[0] is None:
+            return (a[1] >= 0) == (b[1] >= 0)
+        least = self.least.get(a[0])
+        return self._loop_of(a[0], stmt) is not None and least is not None and least + min(a[1], b[1]) >= 0
 
     def _written_in(self, name: str, body: tuple[Stmt, ...]) -> bool:
         return any(self._changes(s, {name}, rebinding=False) for s in statements(body))

@@ -252,3 +252,43 @@ def test_a_report_tells_of_what_was_written_out_line_by_line():
     assert {"cost", "bend"} <= parts.keys()
     states = {line.text.strip(): line.state for line in parts["bend"].lines}
     assert states["hidden = np.tanh(w @ v)"] == states["return hidden * hidden"] == "active"
+
+
+def rate(u, k):
+    return k * u * (1.0 - u)
+
+
+def grown_in_place(u, k):
+    u = u.copy()
+    for i in range(1, u.shape[0]):
+        u[i] = u[i - 1] + 0.1 * rate(u[i - 1], k) + 0.2 * u[i]
+    return u[-1]
+
+
+def mixed_in_place(u, k):
+    u = u.copy()
+    for i in range(1, u.shape[0] - 1):
+        before, after = u[i - 1], u[i + 1]
+        u[i] = k * before * after * u[i]
+        u[i + 1] += before * after**2
+        u[i - 1] *= after
+    return np.sum(u * u)
+
+
+def moved_along(u, k):
+    u = u.copy()
+    for i in range(u.shape[0]):
+        before = u[i - 1]
+        u[i] = k * before * before + np.sin(before)
+        for j in range(i):
+            u[j] *= before
+    return np.sum(u)
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+@pytest.mark.parametrize("fun", [grown_in_place, mixed_in_place, moved_along])
+def test_an_element_beside_the_one_that_is_written_is_read_again(fun, target):
+    x = np.array([0.4, 0.9, 0.6, 1.3, 0.7])
+    gradient = s2sad.grad(fun, target=target)(x, 1.1)
+    np.testing.assert_allclose(gradient, differences(lambda u: fun(u, 1.1), x), rtol=1e-6, atol=1e-8)
+    assert ("tape" in text_of(fun, x, 1.1)) is (fun is not grown_in_place)
