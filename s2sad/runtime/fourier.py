@@ -41,16 +41,31 @@ def irfft_back(g: Any, axis: int, norm: Any) -> Any:
 
 def transform(a: Any, n: int, axis: int, sign: int, power: float) -> Any:
     """Return the sums over `k` of `a[k] * exp(sign * 2 pi i j k / n)` along `axis`, scaled by `n**power`."""
+    if a.ndim == 1:
+        return transform_line(a, n, float(sign), power)
     lines = np.swapaxes(a, axis, -1)
     size = lines.shape[-1] if n < 0 else n
     kept = min(size, lines.shape[-1])
     flat = np.ascontiguousarray(lines).reshape(-1, lines.shape[-1])
     out = np.zeros((flat.shape[0], size), np.complex128)
     out[:, :kept] = flat[:, :kept]
-    transform_rows(out, sign)
+    transform_rows(out, float(sign))
     out *= float(size) ** power
     shaped = out.reshape(lines.shape[:-1] + (size,)).astype((a[..., :0] * np.complex64(1)).dtype)
     return np.ascontiguousarray(np.swapaxes(shaped, -1, axis))
+
+
+def transform_line(a: Any, n: int, sign: float, power: float) -> Any:
+    """Do the same for an array of one axis, which compiles in half the time."""
+    size = a.size if n < 0 else n
+    out = np.zeros((1, size), np.complex128)
+    for k in range(min(size, a.size)):
+        out[0, k] = a[k]
+    transform_rows(out, sign)
+    scale = float(size) ** power
+    for k in range(size):
+        out[0, k] *= scale
+    return out[0].astype((a[:0] * np.complex64(1)).dtype)
 
 
 def transform_real(a: Any, n: int, axis: int, power: float) -> Any:
@@ -75,7 +90,7 @@ def real_transform(a: Any, n: int, axis: int, power: float) -> Any:
             out[i, size // 2] = out[i, size // 2].real
         for k in range(1, (size + 1) // 2):
             out[i, size - k] = out[i, k].conjugate()
-    transform_rows(out, 1)
+    transform_rows(out, 1.0)
     signal = out.real * float(size) ** power
     shaped = signal.reshape(lines.shape[:-1] + (size,)).astype(a[..., :0].real.dtype)
     return np.ascontiguousarray(np.swapaxes(shaped, -1, axis))
@@ -109,7 +124,7 @@ def frequencies_half(n: int, d: float) -> Any:
     return out
 
 
-def transform_rows(rows: Any, sign: int) -> None:
+def transform_rows(rows: Any, sign: float) -> None:
     """Transform each row in place, whatever its length.
 
     Source: Bluestein 1970; the chirp's exponent is reduced modulo the period before it is rounded.
@@ -131,7 +146,7 @@ def transform_rows(rows: Any, sign: int) -> None:
     for k in range(n):
         kernel[k] = chirp[k].conjugate()
         kernel[-k] = chirp[k].conjugate()
-    there, back = roots_of_unity(m, -1), roots_of_unity(m, 1)
+    there, back = roots_of_unity(m, -1.0), roots_of_unity(m, 1.0)
     transform_power_of_two(kernel, there)
     work = np.empty(m, np.complex128)
     for i in range(rows.shape[0]):
@@ -145,7 +160,7 @@ def transform_rows(rows: Any, sign: int) -> None:
             rows[i, k] = work[k] * chirp[k] / m
 
 
-def roots_of_unity(n: int, sign: int) -> Any:
+def roots_of_unity(n: int, sign: float) -> Any:
     """Return `exp(sign * 2 pi i k / n)` for the first half of the circle."""
     turns = np.empty(max(n // 2, 1), np.complex128)
     for k in range(turns.size):
