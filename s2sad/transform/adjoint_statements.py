@@ -42,11 +42,12 @@ from s2sad.ir.nodes import (
     Swap,
     Var,
 )
-from s2sad.ir.types import Array, Dim, ListOf, Scalar, Type, is_inexact
+from s2sad.ir.types import Array, Dim, ListOf, Scalar, Type, is_complex, is_inexact
+from s2sad.ir.views import is_advanced
 from s2sad.ir.walk import bound, exprs_of, names_in, reads, root_of, statements
 from s2sad.runtime.indexing import last_of_each
 from s2sad.runtime.lists import add_lists
-from s2sad.transform.algebra import negative, zero, zero_list
+from s2sad.transform.algebra import negative, times, zero, zero_list
 from s2sad.transform.cotangents import Cotangents
 from s2sad.transform.naming import Namer, noun
 from s2sad.transform.outliving import with_places_for_names
@@ -348,6 +349,10 @@ class Statements:
                 g = self._last_written(ct, stmt, g)
                 ct.push_fitted(stmt.value, negative(g) if stmt.op == "-" else g, stmt.place.type)
             return ct.code
+        if stmt.op in ("*", "/") and not self.device and _is_real_and_plain(stmt) and not self._reads_root(
+            stmt.value, root.name
+        ):
+            return self._scaled(stmt, ct, place)
         value = stmt.value if not stmt.op else build(BY_SYMBOL[stmt.op], stmt.place, stmt.value)
         whole = _zero_place(place)
         nothing: Expr = zero(stmt.place.type)
@@ -366,6 +371,19 @@ class Statements:
             g = ct.name(place, f"{noun(stmt.place)}_bar")
         ct.push_fitted(value, self._last_written(ct, stmt, g), stmt.place.type)
         ct.code.append(cleared)
+        return ct.code
+
+    def _scaled(self, stmt: Store, ct: Cotangents, place: Expr) -> list[Stmt]:
+        """`y *= a` and `y /= a` scale the adjoint of `y` in the same way, once that of `a` has read it."""
+        by = stmt.value
+        if ct.is_active(by):
+            by = ct.value(by, 2)
+            if stmt.op == "*":
+                g = times(place, stmt.place)
+            else:
+                g = negative(times(place, build(operator.truediv, build(operator.truediv, stmt.place, by), by)))
+            ct.push_fitted(stmt.value, g, stmt.place.type)
+        ct.code.append(Store(place, stmt.op, by, stmt.span))
         return ct.code
 
     def _last_written(self, ct: Cotangents, stmt: Store, g: Expr) -> Expr:
@@ -540,6 +558,15 @@ def _zero_place(place: Expr) -> Expr:
     if isinstance(place, Var):
         return Index(place, (Slice(None, None, None),), place.type)
     return place
+
+
+def _is_real_and_plain(stmt: Store) -> bool:
+    """Say whether real numbers in places that surely differ are changed by real ones."""
+    kinds = (stmt.place.type, stmt.value.type)
+    if not all(isinstance(kind, Scalar | Array) and not is_complex(kind) for kind in kinds):
+        return False
+    place = stmt.place
+    return not isinstance(place, Index) or (isinstance(place.base.type, Array) and not is_advanced(place.index))
 
 
 def _axis(index: tuple[Expr | Slice, ...], position: int) -> int:
