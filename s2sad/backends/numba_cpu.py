@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import re
 import types
+import warnings
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -21,6 +22,7 @@ from s2sad.errors import CompileError, S2SADError, Span
 
 _numba: Any = importlib.import_module("numba")
 _errors: Any = importlib.import_module("numba.core.errors")
+_compiler_lock: Any = importlib.import_module("numba.core.compiler_lock")
 _Dispatcher: Any = importlib.import_module("numba.core.dispatcher").Dispatcher
 
 _ADVICE = 'Use target="python": NumPy in CPython differentiates what Numba cannot compile.'
@@ -153,7 +155,11 @@ def _explain_failures(entry: Any, module: Module) -> None:
 
     def explained(*args: Any, **kwargs: Any) -> Any:
         try:
-            return compile_for_args(*args, **kwargs)
+            with _compiler_lock.global_compiler_lock, warnings.catch_warnings():
+                # The text is ours: that it hands lists to a function, or a column to `@`, is nothing for the user.
+                warnings.simplefilter("ignore", _errors.NumbaPendingDeprecationWarning)
+                warnings.filterwarnings("ignore", r".*is faster on contiguous", _errors.NumbaPerformanceWarning)
+                return compile_for_args(*args, **kwargs)
         except S2SADError:
             raise
         except Exception as error:  # some of Numba's failures are no NumbaError

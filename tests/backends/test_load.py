@@ -5,12 +5,14 @@ from __future__ import annotations
 import inspect
 import subprocess
 import sys
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import numba
 import numpy as np
 import pytest
 
+import s2sad
 from s2sad.backends import load, numba_cpu
 from s2sad.errors import ArgumentError, CompileError, Span
 from tests.backends.cases import TEXT, doubled, finish, module, square, start
@@ -154,3 +156,29 @@ def test_import_and_python_target_leave_numba_alone():
     program = "import s2sad.backends.python, sys; print('numba' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.stdout.strip() == "False", done.stderr
+
+
+def updated_blocks(x):
+    a = np.outer(x, x) + 5 * np.eye(4)
+    for k in range(2):
+        column, block = a[k + 1 :, k], a[k + 1 :, k + 1 :]
+        block -= np.outer(column, column)
+    return (a**2).sum()
+
+
+def left_from_a_nest(a):
+    p = 1.0
+    for i in range(4):
+        for j in range(4):
+            p = p * (1.0 + 0.5 * a[i, j])
+            if p > 1.6:
+                return p * p
+    return -p
+
+
+def test_what_numba_says_of_our_text_does_not_reach_the_user(cache):
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        s2sad.grad(updated_blocks, target="cpu")(np.arange(4.0))
+        s2sad.vjp(left_from_a_nest, np.full((4, 4), 0.3), target="cpu")[1](1.0)
+    assert not [str(one.message) for one in told if "umba" in one.category.__name__]
