@@ -9,9 +9,9 @@ from typing import Any
 import gast
 import numpy as np
 
-from s2sad.errors import ArgumentError, Span, UnsupportedSyntaxError
+from s2sad.errors import ArgumentError, S2SADError, Span, UnsupportedSyntaxError
 from s2sad.frontend.containers import OF_THE_CALLER, UNDECIDED, identified, of_the_caller, returns_given
-from s2sad.frontend.growing import as_number
+from s2sad.frontend.growing import Guesses, as_number
 from s2sad.frontend.inline import dynamic_lists
 from s2sad.frontend.lists import settled
 from s2sad.frontend.lowerer import BottomReached, Captured, Context, Instance, Lowerer
@@ -98,11 +98,16 @@ def _finish(
     if _is_procedure(source.node):
         instance.result = Static(None)
 
+    guesses = Guesses(ctx, instance)
+
     def lowered() -> bool:
         while True:
             try:
                 return _lower_into(ctx, instance, source, names, types, env)
             except KindFound:
+                _drop(ctx, before)
+            except S2SADError as error:
+                guesses.next(error)
                 _drop(ctx, before)
 
     complete = lowered()

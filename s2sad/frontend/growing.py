@@ -1,19 +1,21 @@
 """Lists that a function builds: made, appended to, and what their items are.
 
 `r = [0] * n` that takes numbers with a fraction later holds such numbers from the start, and of a list that is read
-before anything has gone into it the first guess is that it holds numbers. Where that turns out only later, the
-function is lowered again.
+before anything has gone into it the first guess is that it holds numbers, then that it holds arrays. Where that
+turns out only later, the function is lowered again.
 """
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import gast
 import numpy as np
 
+from s2sad.errors import S2SADError
 from s2sad.frontend.infer import fresh_dim
-from s2sad.frontend.lowerer import Lowerer
+from s2sad.frontend.lowerer import Context, Instance, Lowerer
 from s2sad.frontend.optional import KindFound
 from s2sad.frontend.values import V, literal
 from s2sad.ir import ops
@@ -21,6 +23,7 @@ from s2sad.ir.nodes import Append, Apply, Assign, Const, Expr, Var
 from s2sad.ir.types import Array, ListOf, Scalar, Static, Struct, Type
 
 _GUESS = Scalar("float64", weak=True, value=None)
+_MOST_GUESSES = 12
 _CASTS: dict[str, Any] = {"float64": float, "complex128": complex, "int64": int}
 
 
@@ -76,6 +79,43 @@ def item_of_empty(lw: Lowerer, target: Expr, node: Any) -> Type:
         raise KindFound
     return lw.fail(node, "this list holds nothing yet that could be read here",
                    "Begin it with numbers, as in `[0.0] * n`, or make it an array.")  # fmt: skip
+
+
+class Guesses:
+    """What lists may hold that a function reads before anything has gone into them: numbers, else vectors or matrices.
+
+    A wrong guess is put right by the first `append`, if lowering comes as far: `s @ q` of what is taken for a
+    number does not. The next guess is for then.
+    """
+
+    def __init__(self, ctx: Context, instance: Instance) -> None:
+        """Guesses of one function; what was known before it is lowered holds for each."""
+        self.ctx, self.owner = ctx, id(instance.fun)
+        self.items = dict(ctx.list_items)
+        self.first: S2SADError | None = None
+        self.ranks: dict[tuple[tuple[int, str], ...], list[tuple[int, ...]]] = {}
+        self.left = _MOST_GUESSES
+
+    def next(self, error: S2SADError) -> None:
+        """Suppose something else of the lists; raise the first error if there is nothing left to suppose."""
+        self.first = self.first or error
+        lists = tuple(sorted(key for key in self.ctx.guessed if key[0] == self.owner))
+        ranks = self.ranks.setdefault(lists, _ranks(len(lists)))
+        if not ranks or not self.left:
+            raise self.first
+        self.left -= 1
+        guess = zip(lists, ranks.pop(0), strict=True)
+        self.ctx.list_items.clear()
+        self.ctx.list_items.update(self.items)
+        self.ctx.list_items.update((key, _any_array("float64", rank) if rank else _GUESS) for key, rank in guess)
+        self.ctx.guessed = {key for key in self.ctx.guessed if key[0] != self.owner} | set(lists)
+
+
+def _ranks(lists: int) -> list[tuple[int, ...]]:
+    """Return the ranks of the items of some lists in the order of trying; all numbers is what was tried first."""
+    alike = [(rank,) * lists for rank in (1, 2)] if lists else []
+    mixed = [ranks for ranks in itertools.product((0, 1, 2), repeat=min(lists, 4)) if len(set(ranks)) > 1]
+    return alike + (mixed if lists <= 4 else [])
 
 
 def is_guessed(lw: Lowerer, target: Expr) -> bool:

@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
+import s2sad
 from tests.differences import assert_derivatives
 
 X = np.array([0.7, 1.3, -0.4, 2.1])
@@ -481,7 +482,49 @@ def places_in_a_set(x):
     return s
 
 
+def vectors_made_orthogonal(x):
+    basis = []
+    for k in range(3):
+        v = x ** (k + 1)
+        for q in basis:
+            v = v - (q @ v) * q
+        basis.append(v / np.sqrt(v @ v))
+    return np.sum(basis[2] * np.cos(x))
+
+
+def two_loops_of_a_quasi_newton_step(x):
+    steps, changes, scales = [], [], []
+    for _ in range(3):
+        gradient = q = 2.0 * x + x**3
+        weights = []
+        for s, y, r in zip(reversed(steps), reversed(changes), reversed(scales)):
+            weight = r * (s @ q)
+            weights.append(weight)
+            q = q - weight * y
+        for s, y, r, weight in zip(steps, changes, scales, reversed(weights)):
+            q = q + (weight - r * (y @ q)) * s
+        new = x - 0.2 * q
+        steps.append(new - x)
+        changes.append(2.0 * new + new**3 - gradient)
+        scales.append(1.0 / (steps[-1] @ changes[-1]))
+        x = new
+    return np.sum(x)
+
+
+def matrices_read_before_the_first_is_there(x):
+    past = []
+    total = 0.0
+    for k in range(3):
+        m = np.outer(x, x) * (k + 1.0)
+        if past:
+            m = m @ past[-1].T
+        past.append(0.1 * m)
+        total += np.trace(m)
+    return total
+
+
 PROGRAMS = [
+    vectors_made_orthogonal, two_loops_of_a_quasi_newton_step, matrices_read_before_the_first_is_there,
     a_list_of_an_array, a_copy_that_grows, a_copy_that_is_written, items_moved_down, a_copy_and_one_more,
     a_copy_twice_over, displays_repeated, pushed_in_a_loop, pushed_by_hand, pushed_by_an_inner_function,
     a_list_from_another_function, a_recursive_butterfly, steps_of_an_inner_function, steps_of_a_filled_list,
@@ -499,3 +542,17 @@ PROGRAMS = [
 @pytest.mark.parametrize("fun", PROGRAMS)
 def test_value_gradient_and_tangent(fun, target):
     assert_derivatives(fun, X, target)
+
+
+def never_what_a_matrix_product_takes(x):
+    past = []
+    for _ in range(2):
+        if past:
+            x = x @ past[-1] @ "text"
+        past.append(x)
+    return np.sum(x)
+
+
+def test_what_no_guess_mends_is_said_of_the_first():
+    with pytest.raises(s2sad.S2SADError, match=r'past\[-1\] @ "text"'):
+        s2sad.grad(never_what_a_matrix_product_takes, target="python")(X)
