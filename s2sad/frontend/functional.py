@@ -114,12 +114,20 @@ def lower_sorted(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node:
     items = keys_of(args[0]) if isinstance(args[0], StructV) and named else args[0]
     if key != StaticV(None) or isinstance(items, RowsV):
         return _sorted_by(lw, items, key, backwards, node)
-    if isinstance(items, StructV) and (named or any(isinstance(item, StructV | StaticV) for item in items.items)):
+    if isinstance(items, StructV) and (named or _are_known(items)):
         return _sorted_now(lw, items, backwards, node)
     ordered = call_function(lw, np.sort, [array_of(lw, items, node)], {}, node)
     if not backwards:
         return ordered
     return call_function(lw, np.flip, [ordered], {}, node)
+
+
+def _are_known(items: StructV) -> bool:
+    """Say whether the order of items is known, as of texts, of tuples that begin with a text, and of constants."""
+    from s2sad.frontend.arguments import known_value
+
+    kinds = {type(known_value(item)) for item in items.items}
+    return kinds == {int} or any(isinstance(item, StructV | StaticV) for item in items.items)
 
 
 def _are_texts(items: Value) -> bool:
@@ -152,9 +160,13 @@ def _sorted_by(lw: Lowerer, items: Value, key: Value, backwards: bool, node: Any
     from s2sad.frontend import rows
     from s2sad.frontend.displays import array_of
     from s2sad.frontend.indexing import lower_index
+    from s2sad.frontend.iteration import static_items
 
     if key == StaticV(None):
         return lw.fail(node, "`sorted` of records needs a key", "Write `key=lambda record: record[0]`.")
+    known = static_items(lw, items) if isinstance(items, IterV) else None
+    if known is not None:
+        items = StructV("list", tuple(range(len(known))), tuple(known))
     if isinstance(items, StructV):
         items = rows.of_display(lw, items, node) or array_of(lw, items, node)
     if isinstance(items, RowsV):
@@ -194,6 +206,21 @@ def lower_extreme_by_key(lw: Lowerer, sign: str, args: list[Value], key: Value, 
     )
     lower_block(lw, _placed(gast.parse(text).body, node))
     return lw.env[best]
+
+
+def lower_extreme_or_default(lw: Lowerer, extreme: Any, items: Value, kwargs: dict[str, Value], node: Any) -> Value:
+    """`max(items, default=d)`: the default where there are no items."""
+    from s2sad.frontend.calls import call_function
+    from s2sad.frontend.iteration import static_items
+
+    rest = {name: value for name, value in kwargs.items() if name != "default"}
+    known = static_items(lw, items)
+    if known is not None:
+        return call_function(lw, extreme, [items], rest, node) if known else kwargs["default"]
+    items = items if isinstance(items, V | RowsV) else lower_list(lw, items, node)
+    given, choose, default, *judge = _named(lw, [items, StaticV(extreme), kwargs["default"], *rest.values()])
+    named = "".join(f", {name}={value}" for name, value in zip(rest, judge, strict=True))
+    return _expression(lw, f"{choose}({given}{named}) if len({given}) > 0 else {default}", node)
 
 
 def lower_product(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:

@@ -9,6 +9,7 @@ import gast
 import numpy as np
 
 from s2sad.frontend import growing, rows, texts
+from s2sad.frontend.containers import is_mutable
 from s2sad.frontend.infer import broadcast_dims, fresh_dim
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.operators import BOOL, apply, build
@@ -179,13 +180,18 @@ def _table_item(lw: Lowerer, table: StructV, index: Expr, node: Any) -> Value | 
 
     written = {_rooted(n) for n in gast.walk(lw.source.node) if isinstance(n, gast.Subscript | gast.Attribute)
                and isinstance(n.ctx, gast.Store)}  # fmt: skip
-    items = [item for item in table.items if isinstance(item, StructV) and item.kind in ("tuple", "list")]
+    items = [item for item in table.items if isinstance(item, StructV) and _is_row(lw, item, node)]
     if not items or len(items) < len(table.items) or _rooted(node) in written:
+        return None
+    kinds = {item.kind for item in items}
+    kind = items[0].kind if isinstance(items[0].kind, type) else "tuple"
+    if len(kinds) > 1 and not kinds <= {"tuple", "list"}:
         return None
     at = lw.atom(index, "at", lw.span(node))
     if len({item.keys for item in items}) == 1 and all(_is_number(leaf) for item in items for leaf in item.items):
-        columns = [StructV("list", table.keys, tuple(item.items[k] for item in items)) for k in items[0].keys]
-        return StructV("tuple", items[0].keys, tuple(_dynamic_item(lw, column, at, node) for column in columns))
+        fields = range(len(items[0].keys))
+        columns = [StructV("list", table.keys, tuple(item.items[k] for item in items)) for k in fields]
+        return StructV(kind, items[0].keys, tuple(_dynamic_item(lw, column, at, node) for column in columns))
     rows = [known_value(item) for item in items]
     if any(row is UNKNOWN for row in rows):
         return None
@@ -196,6 +202,16 @@ def _table_item(lw: Lowerer, table: StructV, index: Expr, node: Any) -> Value | 
     behind = build(operator.add, at, literal(1))
     bounds = [getattr(lower_index(lw, ends, [place], node), "expr", None) for place in (at, behind)]
     return lower_index(lw, every, [Slice(bounds[0], bounds[1], None)], node)
+
+
+def _is_row(lw: Lowerer, item: StructV, node: Any) -> bool:
+    """Say whether numbers taken of an item stand for it: a tuple, or a record of which `node` reads but a field."""
+    if not isinstance(item.kind, type):
+        return item.kind in ("tuple", "list")
+    if not is_mutable(item):
+        return True
+    fields = (n for n in gast.walk(lw.source.node) if isinstance(n, gast.Attribute) and n.value is node)
+    return any(isinstance(field.ctx, gast.Load) for field in fields)
 
 
 def _is_number(value: Value) -> bool:

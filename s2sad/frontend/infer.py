@@ -141,11 +141,18 @@ def _special(fn: Any, args: tuple[Expr, ...], static: dict[str, Any]) -> Type | 
     if fn in (builtins.max, builtins.min) and len({str(getattr(k, "dtype", k)) for k in kinds}) > 1:
         joined = _elementwise(operator.add, args, tuple(kinds), {})  # `max(x, 1)` carries a derivative
         return Scalar(joined.dtype, joined.weak) if isinstance(joined, Scalar) else joined
+    if fn in (builtins.max, builtins.min) and all(k == Scalar("int64", weak=True, value=_whole(k)) for k in kinds):
+        return Scalar("int64", weak=True, value=_fold(fn, tuple(kinds)))
     if getattr(fn, "__module__", None) == "math" and any(isinstance(k, Array) and k.dims for k in kinds):
         raise InferenceError("`math` functions take scalars; use the NumPy function of the same name")
     if isinstance(fn, np.ufunc) and fn.nout != 1:
         raise InferenceError("functions with several results are unpacked, not nested")
     return None
+
+
+def _whole(kind: Type) -> int | None:
+    value = kind.value if isinstance(kind, Scalar) else None
+    return value if isinstance(value, int) else None
 
 
 def _unknown_number(arg: Expr) -> bool:

@@ -28,6 +28,7 @@ from s2sad.frontend.functional import (
     lower_combinations,
     lower_combinations_with_replacement,
     lower_extreme_by_key,
+    lower_extreme_or_default,
     lower_filter,
     lower_fromiter,
     lower_list,
@@ -169,10 +170,12 @@ def _sum(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) ->
 def _extreme(scalar: Any, whole: Any) -> Any:
     def lower(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
         sign = ">" if scalar is builtins.max else "<"
+        if "default" in kwargs and len(args) == 1:
+            return lower_extreme_or_default(lw, scalar, args[0], kwargs, node)
         if kwargs.keys() == {"key"}:
             return lower_extreme_by_key(lw, sign, args, kwargs["key"], node)
         if kwargs:
-            return lw.fail(node, f"`{scalar.__name__}` with `default` is not supported", "Test the length first.")
+            return lw.fail(node, f"`{scalar.__name__}` takes items, a `key` and a `default`")
         if len(args) == 1:
             items = static_items(lw, args[0])
             if items is None:

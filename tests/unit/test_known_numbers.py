@@ -130,3 +130,22 @@ def test_a_differentiated_number_stays_one():
 def test_a_length_that_an_argument_gives_is_not_a_known_one(fun):
     x = np.array([1.0, 2.0, 3.0])
     np.testing.assert_allclose(s2sad.grad(fun, target="python")(x, 4), differences(fun, x, 4), rtol=1e-6)
+
+
+EDGES = {(0, 1): 0, (1, 2): 1, (0, 2): 2}
+NEIGHBOURS = [[1, 2], [0, 2], [1, 0]]
+
+
+def weights_of_edges(x):
+    total = 0.0
+    for i in range(3):
+        for j in NEIGHBOURS[i]:
+            total += (i + 1) * x[EDGES[min(i, j), max(i, j)]] ** 2
+            total += x[EDGES[tuple(sorted([i, j]))]]
+    return total
+
+
+def test_the_lesser_of_two_known_numbers_is_known():
+    x = np.array([0.4, -0.3, 0.7])
+    found = s2sad.grad(weights_of_edges, target="python")(x)
+    np.testing.assert_allclose(found, differences(weights_of_edges, x), rtol=1e-6)

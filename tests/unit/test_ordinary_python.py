@@ -54,6 +54,13 @@ def largest_by_key(x):
     return max([x[0], x[1]], key=lambda t: -t) * min(x, key=abs)
 
 
+def extremes_or_a_default(x):
+    below = max((t for t in x if t < 0.0), default=x[0])
+    above = min([t for t in x if t > 100.0], default=2.0)
+    far = max([t * t for t in x if t > 0.4], key=lambda t: -t, default=x[1])
+    return below * x[1] + above * x[0] + far + max([], default=x[2])
+
+
 def parallel_range(x):
     s = 0.0
     for i in prange(4):
@@ -363,7 +370,8 @@ def writers_that_return_what_they_write(x):
 
 
 PROGRAMS = [
-    two_buffers, three_assignments, pieces, sums_and_sorted, largest_by_key, parallel_range, products_and_pairs,
+    two_buffers, three_assignments, pieces, sums_and_sorted, largest_by_key, extremes_or_a_default,
+    parallel_range, products_and_pairs,
     unpacked_displays, messages, keys_that_are_tuples, shifted_history, slices_of_lists, folds, from_a_generator,
     product_in_place, grown_by_append, integer_functions, mixed_displays, a_series, integer_products,
     lists_among_arrays, partials_that_hold_arrays, largest_of_a_grid, powers_of_a_matrix, products_of_lists,

@@ -263,3 +263,54 @@ def a_list_with_another_name(x):
 def test_an_item_that_can_be_written_under_another_name_is_refused():
     with pytest.raises(s2sad.UnsupportedSyntaxError, match="what is appended here has another name"):
         s2sad.grad(a_list_with_another_name, target="python")(X)
+
+
+@dataclass
+class Joint:
+    mass: float
+    length: float
+
+
+def forces_from_the_tip(q, joints):
+    forces = []
+    for k in range(len(joints)):
+        forces.append(q[k] * joints[k].mass)
+    total = 0.0
+    for k, force in reversed(list(enumerate(forces))):
+        total = total * joints[k].length + force
+    return total
+
+
+def forces_sorted_from_the_tip(q, joints):
+    forces = [q[k] * joint.mass for k, joint in enumerate(joints)]
+    total = 0.0
+    for k, force in sorted(enumerate(forces), key=lambda pair: -pair[0]):
+        total = total * joints[k].length + force
+    return total
+
+
+def lengthened(q, joints):
+    forces = []
+    for k in range(len(joints)):
+        forces.append(q[k])
+    total = 0.0
+    for k, force in reversed(list(enumerate(forces))):
+        joint = joints[k]
+        joint.length *= 2.0
+        total = total * joint.length + force
+    return total
+
+
+JOINTS = [Joint(0.5, 1.5), Joint(2.0, 0.3), Joint(1.2, 0.8)]
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+@pytest.mark.parametrize("fun", [forces_from_the_tip, forces_sorted_from_the_tip])
+def test_fields_of_records_by_an_index_that_is_not_known(fun, target):
+    expected = [0.5, 1.5 * 2.0, 1.5 * 0.3 * 1.2]
+    np.testing.assert_allclose(s2sad.grad(fun, target=target)(X[:3], JOINTS), expected)
+
+
+def test_a_record_that_may_be_written_is_no_row_of_a_table():
+    with pytest.raises(s2sad.UnsupportedSyntaxError, match="the index into this container is not known"):
+        s2sad.grad(lengthened, target="python")(X, JOINTS)
