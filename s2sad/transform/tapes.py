@@ -109,7 +109,7 @@ class Tapes:
         step = loop.step.value
         start = loop.start.value if isinstance(loop.start, Const) else None
         if step == 1 and isinstance(start, int) and 0 <= start <= 64:
-            return stop, loop.var
+            return self._no_less_than_nothing(stop), loop.var
         if not (self._steady(loop.start, outer) and self._steady(loop.stop, outer)):
             return None
         if step == 1:
@@ -124,6 +124,37 @@ class Tapes:
         count = Apply(ops.length, (span,), Scalar("int64", True))
         offset = build(operator.sub, loop.var, loop.start)
         return count, build(operator.floordiv, offset, loop.step)
+
+    def _no_less_than_nothing(self, stop: Expr) -> Expr:
+        """Return a length that a counter which begins at nothing or later does not leave, of an empty loop too.
+
+        `range(1, n - 1)` of an empty array has no turns, but `np.empty(n - 1)` is an error: `np.empty(n)` is none.
+        """
+        if not self._may_be_negative(stop):
+            return stop
+        if isinstance(stop, Apply) and stop.fn is operator.sub and isinstance(stop.args[1], Const):
+            length, less = stop.args[0], stop.args[1].value
+            if isinstance(less, int) and less >= 0 and not self._may_be_negative(length):
+                return length
+        return Apply(max, (stop, literal(0)), stop.type)
+
+    def _may_be_negative(self, count: Expr) -> bool:
+        """Say whether the text of a count tells that it may be; a number that is given is taken for none that is."""
+        match count:
+            case Const(int() as value):
+                return value < 0
+            case Var(name):
+                made = self.layout.defs.get(name, [])
+                once = made[0] if len(made) == 1 else None
+                return isinstance(once, Assign) and name not in reads(once.value) and self._may_be_negative(once.value)
+            case Apply(fn, (first, second)) if fn in (operator.add, operator.mul, operator.floordiv, min):
+                return self._may_be_negative(first) or self._may_be_negative(second)
+            case Apply(fn, (first, second)) if fn is max:
+                return self._may_be_negative(first) and self._may_be_negative(second)
+            case Apply(fn, _):
+                return fn in (operator.sub, operator.neg)
+            case _:
+                return False
 
     def _before(self, expr: Expr, outer: For) -> Expr | None:
         """Return a bound as it can be told before the outermost loop: itself, or the length of an array there."""

@@ -50,3 +50,30 @@ def test_a_batch_of_cotangents():
     pull = s2sad.vjp(newton, 4.0, 2.0)[1]
     found = s2sad.vmap(pull)(np.arange(3.0))
     np.testing.assert_allclose(found, [np.zeros(3), np.arange(3.0)])
+
+
+def products_of_neighbours(x, m, steps):
+    u = x.copy()
+    for _ in range(steps):
+        for i in range(1, m - 3):
+            u[i] = u[i] * u[i - 1]
+    return np.sum(u)
+
+
+def powers_up_to_the_last_but_one(x, m, steps):
+    last = x.shape[0] - 4 - steps
+    u = x.copy()
+    for i in range(last + m):
+        u[i] = u[i] * u[i] * u[i + 1]
+    return np.sum(u)
+
+
+@pytest.mark.parametrize("fun", [products_of_neighbours, powers_up_to_the_last_but_one])
+def test_a_loop_without_turns_whose_bounds_lie_below_zero(fun):
+    for n in (0, 1, 2):
+        x = POINT[:n]
+        np.testing.assert_allclose(s2sad.grad(fun, target="python")(x, n, 2), np.ones(n))
+    x = np.arange(1.0, 8.0)
+    found = s2sad.grad(fun, target="python")(x, 5, 2)
+    tangent = s2sad.jvp(fun, (x, 5, 2), (np.cos(x), None, None), target="python")[1]
+    np.testing.assert_allclose(found @ np.cos(x), tangent, rtol=1e-12)

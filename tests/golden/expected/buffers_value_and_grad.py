@@ -6,7 +6,7 @@ def buffers_value_and_grad(u, k):
     # ---- primal sweep ----
     now = np.copy(u)
     new = np.zeros(u.shape[0])
-    new_i_tape = np.empty((3, u.shape[0] - 1))
+    new_i_tape = np.empty((3, u.shape[0]))
     for _ in range(3):
         for i in range(1, u.shape[0] - 1):
             new_i_tape[_, i] = new[i]
