@@ -18,7 +18,7 @@ from s2sad.analysis.loops import popped_from
 from s2sad.analysis.one_list import check_lists
 from s2sad.analysis.saved import Plan
 from s2sad.analysis.steep import is_steep
-from s2sad.errors import NotDifferentiableError, Span
+from s2sad.errors import AliasError, NotDifferentiableError, Span
 from s2sad.frontend.operators import BY_SYMBOL, build
 from s2sad.frontend.values import literal
 from s2sad.ir import ops
@@ -49,6 +49,7 @@ from s2sad.runtime.indexing import last_of_each
 from s2sad.runtime.lists import add_lists
 from s2sad.transform.algebra import negative, times, zero, zero_list
 from s2sad.transform.cotangents import Cotangents
+from s2sad.transform.moving import with_moving_places
 from s2sad.transform.naming import Namer, noun
 from s2sad.transform.outliving import with_places_for_names
 from s2sad.transform.prepare import Prepared, prepare, with_items_named, with_own_counters, without_scalar_stores
@@ -79,8 +80,7 @@ class Statements:
         self.namer = Namer({p.name for p in fn.params} | names_in(fn.body))
         fn = renamed(structured(without_scalar_stores(fn), self.namer), self.namer)
         fn = with_own_counters(with_items_named(fn, self.namer), self.namer)
-        fn = with_places_for_names(fn)
-        alias_analysis.check(fn, facts)
+        fn = self._with_memory_told_apart(with_places_for_names(fn))
         check_lists(fn, facts)
         self.results_active = active_results or tuple(is_inexact(k) for k in fn.results)
         self.inputs = {fn.params[i].name for i in wrt}
@@ -101,6 +101,19 @@ class Statements:
         self.seeds = self._seed_vars()
         self.adjoint_code: dict[int, list[Stmt]] = {}
         self.after_loop: dict[int, list[Stmt]] = {}
+
+    def _with_memory_told_apart(self, fn: Function) -> Function:
+        """Return `fn`, in which every write is known to reach what its name says; raise AliasError if it is not."""
+        try:
+            alias_analysis.check(fn, self.facts)
+        except AliasError as refused:
+            moved = with_moving_places(fn, self.namer)
+            try:
+                alias_analysis.check(moved, self.facts)
+            except AliasError:
+                raise refused from None
+            return moved
+        return fn
 
     def _activity(self, fn: Function) -> set[str]:
         values = values_of(fn)
