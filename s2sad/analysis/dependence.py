@@ -35,7 +35,7 @@ def dependent_results(fn: Function, params: frozenset[int], facts: Facts) -> fro
 class _Dependence:
     def __init__(self, fn: Function, params: frozenset[int], facts: Facts) -> None:
         self.fn, self.facts = fn, facts
-        self.groups = Groups(fn.body, facts)
+        self.groups = Groups(fn, facts)
         self.found = {self.groups.find(fn.params[i].name) for i in params}
 
     def run(self) -> frozenset[int]:

@@ -46,6 +46,10 @@ class Facts:
         self._shares: dict[str, frozenset[int]] = {}
         self._effects: dict[str, bool] = {}
         self._reads: dict[tuple[str, int], bool] = {}
+        self._called: dict[str, tuple[Function, frozenset[str]]] = {}
+        self._asking: set[str] = set()
+        self.origins: dict[str, str] = {}
+        """Functions that are tangents of others, which are called as those are."""
 
     def forget(self, name: str) -> None:
         """Drop what was derived from an earlier version of a function."""
@@ -56,19 +60,34 @@ class Facts:
             del self._reads[key]
 
     def entangled(self, name: str) -> bool:
-        """Say whether some call gives one array to two parameters of the function."""
+        """Say whether some call gives one array to two parameters of the function, or of that it is made from."""
+        name = self.origins.get(name, name)
+        if name in self._asking:  # a call of itself gives what it was given
+            return False
+        self._asking.add(name)
+        try:
+            return any(self._entangles(fn, name) for fn in list(self.functions.values()) if name in self._callees(fn))
+        finally:
+            self._asking.remove(name)
+
+    def _entangles(self, fn: Function, name: str) -> bool:
         from s2sad.analysis.sharing import Groups
 
-        for fn in self.functions.values():
-            groups: Groups | None = None
-            for stmt in statements(fn.body):
-                if isinstance(stmt, CallStmt) and stmt.callee == name:
-                    groups = groups or Groups(fn.body, self)
-                    roots = [root_of(a) for a in stmt.args if isinstance(a.type, Array)]
-                    found = [groups.find(root.name) for root in roots if root is not None]
-                    if len(set(found)) != len(found):
-                        return True
+        groups = Groups(fn, self)
+        for stmt in statements(fn.body):
+            if isinstance(stmt, CallStmt) and stmt.callee == name:
+                roots = [root_of(a) for a in stmt.args if isinstance(a.type, Array | ListOf)]
+                found = [groups.find(root.name) for root in roots if root is not None]
+                if len(set(found)) != len(found):
+                    return True
         return False
+
+    def _callees(self, fn: Function) -> frozenset[str]:
+        kept = self._called.get(fn.name)
+        if kept is None or kept[0] is not fn:
+            kept = fn, frozenset(s.callee for s in statements(fn.body) if isinstance(s, CallStmt))
+            self._called[fn.name] = kept
+        return kept[1]
 
     def writes(self, name: str) -> frozenset[int]:
         """Return the positions of the parameters that the function writes into."""
@@ -142,7 +161,7 @@ class Facts:
         return self._shares[name]
 
     def _find_shares(self, fn: Function) -> frozenset[int]:
-        group = _groups(fn.body, self)
+        group = _groups(fn, self)
         returned = {
             group(base.name)
             for stmt in statements(fn.body)
@@ -158,7 +177,7 @@ class Facts:
 
 def _reads_elements(fn: Function, name: str, facts: Facts) -> bool:
     """Writing elements and asking for the shape do not read content; anything else may."""
-    group = _groups(fn.body, facts)
+    group = _groups(fn, facts)
     names = {name} | {
         n for s in statements(fn.body) if isinstance(s, Assign) for n in (s.target.name,) if group(n) == group(name)
     }
@@ -192,7 +211,7 @@ def _content(expr: Expr | Slice, names: set[str]) -> bool:
 
 def written_names(fn: Function, facts: Facts) -> set[str]:
     """Return every name whose memory may be written, through any alias."""
-    group = _groups(fn.body, facts)
+    group = _groups(fn, facts)
     written: set[str] = set()
     for stmt in statements(fn.body):
         for root in written_by(stmt, facts):
@@ -221,11 +240,11 @@ def written_by(stmt: Stmt, facts: Facts) -> list[str]:
             return []
 
 
-def _groups(body: tuple[Stmt, ...], facts: Facts) -> Callable[[str], str]:
+def _groups(fn: Function, facts: Facts) -> Callable[[str], str]:
     """Union names that may share memory, whatever the order of statements."""
     from s2sad.analysis.sharing import Groups
 
-    return Groups(body, facts).find
+    return Groups(fn, facts).find
 
 
 __all__ = ["Facts", "exact_aliases", "is_inexact", "written_by", "written_names"]

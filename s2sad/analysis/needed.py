@@ -71,7 +71,7 @@ class _Needed:
         facts: Facts, silent: bool, results: frozenset[int],
     ) -> None:  # fmt: skip
         self.results = results
-        self.groups = Groups(fn.body, facts)
+        self.groups = Groups(fn, facts)
         self.facts, self.silent = facts, silent
         self.live: set[int] = set()
         self.shaped: set[str] = set()

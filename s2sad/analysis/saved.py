@@ -110,7 +110,7 @@ class SavedValues:
         self.leaving = {key: self._read_places(code) for key, code in after_loop.items()}
         self.left_out, self.split = left_out, split
         self.opening = {block: self._read_places(code) for block, code in openings.items()}
-        self.groups = Groups(fn.body, facts)
+        self.groups = Groups(fn, facts)
         self.sharing, reachable = shared_at_writes(fn, facts)
         self.least = lower_bounds(fn)
         self.plan = Plan(reachable=reachable)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from s2sad.analysis.alias import view_base
 from s2sad.analysis.facts import Facts
-from s2sad.ir.nodes import Append, Assign, CallStmt, Expr, Stmt, Swap
+from s2sad.ir.nodes import Append, Assign, CallStmt, Expr, Function, Stmt, Swap
 from s2sad.ir.types import Array, ListOf
 from s2sad.ir.walk import map_blocks, reads, root_of, statements
 
@@ -12,10 +14,14 @@ from s2sad.ir.walk import map_blocks, reads, root_of, statements
 class Groups:
     """Names that may share memory are needed together."""
 
-    def __init__(self, body: tuple[Stmt, ...], facts: Facts) -> None:
-        """Union the names of every binding that may be a view or another name."""
+    def __init__(self, fn: Function, facts: Facts) -> None:
+        """Union the names of every binding that may be a view or another name, and parameters given one array."""
         self.parent: dict[str, str] = {}
-        for stmt in statements(body):
+        if facts.entangled(fn.name):
+            first, *others = [p.name for p in fn.params if isinstance(p.type, Array | ListOf)]
+            for other in others:
+                self.join(first, other)
+        for stmt in statements(fn.body):
             match stmt:
                 case Assign(target, value):
                     base = view_base(value)
@@ -62,12 +68,12 @@ class Apart:
     meant either; but they never are one array at the same time.
     """
 
-    def __init__(self, body: tuple[Stmt, ...], facts: Facts) -> None:
+    def __init__(self, fn: Function, facts: Facts) -> None:
         """Gather the groups, with and without exchanges."""
-        self.groups = Groups(body, facts)
-        swaps = [s for s in statements(body) if isinstance(s, Swap)]
+        self.groups = Groups(fn, facts)
+        swaps = [s for s in statements(fn.body) if isinstance(s, Swap)]
         self.swapped = {name for s in swaps for name in (s.first.name, s.second.name)}
-        self.unswapped = Groups(_without_swaps(body), facts)
+        self.unswapped = Groups(replace(fn, body=_without_swaps(fn.body)), facts)
 
     def join(self, a: str, b: str) -> None:
         """Say that two names may share memory."""

@@ -27,7 +27,7 @@ def unshared(fn: Function, functions: dict[str, Function]) -> frozenset[int]:
     returns = [stmt for stmt in statements(fn.body) if isinstance(stmt, Return)]
     if len(returns) != 1:
         return frozenset()
-    groups = Groups(fn.body, Facts(functions))
+    groups = Groups(fn, Facts(functions))
     doubtful = {groups.find(p.name) for p in fn.params}
     for stmt in statements(fn.body):
         match stmt:

@@ -91,10 +91,9 @@ class _Gathering:
     """Splits the nests of one function."""
 
     def __init__(self, fn: Function, facts: Facts) -> None:
-        self.apart = Apart(fn.body, facts)
+        self.apart = Apart(fn, facts)
         self.live = Liveness(fn.body)
         self.namer = Namer({p.name for p in fn.params} | names_in(fn.body))
-        self.entangled = {p.name for p in fn.params} if facts.entangled(fn.name) else set[str]()
 
     def block(
         self, body: tuple[Stmt, ...], known: frozenset[str], around: Stmt | None, looped: bool = False
@@ -186,7 +185,7 @@ class _Gathering:
 
     def _is_met_nowhere_else(self, array: Var, chain: list[For], inner: tuple[Stmt, ...]) -> bool:
         """Say whether an array, or one that may share its memory, is only added to inside a nest."""
-        if not isinstance(array.type, Array) or array.type.dtype != "float64" or array.name in self.entangled:
+        if not isinstance(array.type, Array) or array.type.dtype != "float64":
             return False
         if all(isinstance(dim, int) and dim <= _SHORT for dim in array.type.dims):
             return False

@@ -30,7 +30,7 @@ def legalised(fn: Function, target: str, facts: Facts) -> Function:
     """Return `fn` with every expression in a form that `target` takes with NumPy's meaning."""
     if target != "cpu":
         return fn
-    apart = Apart(fn.body, facts)
+    apart = Apart(fn, facts)
     made = [s.target.name for s in statements(fn.body) if isinstance(s, Assign) and isinstance(s.target.type, ListOf)]
     filled = {s.list.name for s in statements(fn.body) if isinstance(s, Append) and made.count(s.list.name) == 1}
     body = tuple(_typed_empty(s, filled) for s in fn.body)

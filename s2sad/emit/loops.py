@@ -59,9 +59,7 @@ def looped(fn: Function, facts: Facts) -> Function:
 class _Loops:
     def __init__(self, fn: Function, facts: Facts) -> None:
         self.namer = Namer({p.name for p in fn.params} | names_in(fn.body))
-        self.apart = Apart(fn.body, facts)
-        self.params = {p.name for p in fn.params}
-        self.entangled = facts.entangled(fn.name)
+        self.apart = Apart(fn, facts)
         self.made: set[str] = set()
         self.span = fn.span
         self.views: dict[str, Index] = {}
@@ -218,8 +216,7 @@ class _Loops:
             assert other is not None
             if element == target:
                 continue
-            given = self.entangled and {other.name, root.name} <= self.params
-            if given or self.apart.may_meet(other.name, root.name):
+            if self.apart.may_meet(other.name, root.name):
                 raise Unfit
 
     def _is_sum(self, expr: Apply) -> bool:

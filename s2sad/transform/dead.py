@@ -62,7 +62,7 @@ def _unneeded(fn: Function, facts: Facts, outputs: frozenset[str], silent: bool)
 class _Needed:
     def __init__(self, fn: Function, facts: Facts, outputs: frozenset[str], silent: bool) -> None:
         self.facts, self.silent = facts, silent
-        self.groups = Groups(fn.body, facts)
+        self.groups = Groups(fn, facts)
         self.names: set[str] = {self.groups.find(n) for n in outputs}
         self.keep: set[int] = set()
         self.escaping = escaping(fn.body)
@@ -230,7 +230,7 @@ def _overwritten(fn: Function, facts: Facts, outputs: frozenset[str]) -> Functio
     """Drop assignments whose value is not read before the name is bound again."""
     live = Liveness(fn.body, outputs)
     used = Liveness(fn.body, outputs, pops_read=False)
-    groups = Groups(fn.body, facts)
+    groups = Groups(fn, facts)
     shared = {s for s in groups.parent}
 
     def each(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:

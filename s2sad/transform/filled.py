@@ -28,7 +28,7 @@ _EMPTY: dict[Any, Any] = {np.zeros_like: np.empty_like, np.zeros: np.empty}
 
 def filled(fn: Function, facts: Facts) -> Function:
     """Return `fn` with such loops setting what they find zero."""
-    groups = Groups(fn.body, facts)
+    groups = Groups(fn, facts)
 
     def each(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         made = [map_blocks(stmt, each) for stmt in body]

@@ -34,7 +34,7 @@ def handed(fn: Function, facts: Facts, keep: frozenset[str]) -> Function:
 class _Handing:
     def __init__(self, fn: Function, facts: Facts, keep: frozenset[str]) -> None:
         self.facts, self.keep = facts, keep
-        self.groups = Groups(fn.body, facts)
+        self.groups = Groups(fn, facts)
         every = list(statements(fn.body))
         self.bound = [name for stmt in every for name in bound(stmt)]
         self.readers = [name for stmt in every for name in _read(stmt)]

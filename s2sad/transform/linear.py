@@ -126,7 +126,7 @@ class _Split:
         count = len(whole.params) - dots
         self.primals, self.dot_params = whole.params[:count], whole.params[count:]
         self.namer = Namer(names_in(whole.body) | {p.name for p in whole.params})
-        self.groups = Groups(whole.body, facts)
+        self.groups = Groups(whole, facts)
         self.moving = self._moving({p.name for p in self.dot_params})
         self.defs = self._definitions(whole.body, ())
         self.written = {

@@ -57,7 +57,7 @@ def nested(fn: Function, facts: Facts, keep: frozenset[str]) -> Function:
     """Return `fn` with single-use temporaries substituted; names in `keep` are the user's."""
     while True:
         counts = _occurrences(fn)
-        nest = _Nest(counts, facts, keep, Groups(fn.body, facts))
+        nest = _Nest(counts, facts, keep, Groups(fn, facts))
         body = nest.block(fn.body)
         if not nest.changed:
             return fn

@@ -23,7 +23,7 @@ from s2sad.ir.walk import bound, exprs_of, map_blocks, reads, root_of, statement
 
 def forward_order(fn: Function, facts: Facts) -> Function:
     """Turn every counting-down loop that only accumulates."""
-    apart = Apart(fn.body, facts)
+    apart = Apart(fn, facts)
     live = Liveness(fn.body)
 
     def each(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:

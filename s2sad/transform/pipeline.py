@@ -273,6 +273,7 @@ class Deriver:
         if key not in self.tangents:
             name = self.ctx.unique(f"{callee}_jvp")
             self.tangents[key] = name
+            self.facts.origins[name] = callee
             if callee in self.rules and self.inside & self.ctx.reversed_names:
                 half = self._forward_half(self.rules[callee])
                 if half is not None:

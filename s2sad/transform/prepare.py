@@ -126,7 +126,7 @@ class _Prepare:
         self.counts: dict[int, Var] = {}
 
     def run(self, fn: Function) -> Prepared:
-        self.groups = Groups(fn.body, self.facts)
+        self.groups = Groups(fn, self.facts)
         self.names = names_in(fn.body)
         return Prepared(replace(fn, body=self._block(fn.body)), self.counts, frozenset(self.flags))
 

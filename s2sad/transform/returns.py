@@ -20,7 +20,7 @@ def without_last_copies(fn: Function, facts: Facts) -> Function:
     last = fn.body[-1] if fn.body else None
     if not isinstance(last, Return):
         return fn
-    groups = Groups(fn.body, facts)
+    groups = Groups(fn, facts)
     params = {groups.find(p.name) for p in fn.params}
     roots = [view_base(v.args[0] if isinstance(v, Apply) and v.fn is np.copy else v) for v in last.values]
     used = [groups.find(root.name) for root in roots if root is not None]

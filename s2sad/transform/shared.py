@@ -33,7 +33,7 @@ _LAZY = (ops.ifexp, ops.both, ops.either)
 
 def shared(fn: Function, facts: Facts) -> Function:
     """Return `fn` with repeated costly calls computed once."""
-    work = _Shared(Groups(fn.body, facts), facts, Namer({p.name for p in fn.params} | names_in(fn.body)))
+    work = _Shared(Groups(fn, facts), facts, Namer({p.name for p in fn.params} | names_in(fn.body)))
     return replace(fn, body=work.block(fn.body, {}))
 
 

@@ -467,3 +467,43 @@ def whole_numbers_beside_a_part(x, k):
 def test_the_cotangent_of_a_product_with_integers_is_no_integer(fun, args):
     _, pull = s2sad.vjp(fun, *args, target="python")
     np.testing.assert_allclose(s2sad.grad(fun, target="python")(*args), pull(1.0)[0])
+
+
+def sines_of_what_was_written(v, w):
+    t = np.sin(w[0])
+    v[0] *= 3.0
+    w[1] += t * w[0]
+    v[2] = np.sin(w[0])
+
+
+def shifted_products(v, w):
+    a, b = v[1:], w[:-1]
+    a *= b
+    a += b
+
+
+def scaled_by_the_one_before(v, w):
+    for _ in range(2):
+        shifted_products(v, w)
+
+
+def rows_given_to_a_helper(m, helper, i, j):
+    a = m.copy()
+    row = a[0]
+    for _ in range(2):
+        helper(row, a[j])
+        row = a[i]
+    return np.sum(a**2)
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+@pytest.mark.parametrize("helper", [sines_of_what_was_written, shifted_products, scaled_by_the_one_before])
+def test_a_tangent_of_a_helper_that_is_given_one_row_twice(helper, target):
+    m = np.sin(np.arange(12.0) * 1.3).reshape(3, 4)
+    m_dot, step = np.cos(m), 1e-6
+    for i, j in ((1, 1), (0, 1)):
+        ahead, behind = (rows_given_to_a_helper(m + h * m_dot, helper, i, j) for h in (step, -step))
+        dots = (m_dot, None, None, None)
+        value, found = s2sad.jvp(rows_given_to_a_helper, (m, helper, i, j), dots, target=target)
+        np.testing.assert_allclose(value, rows_given_to_a_helper(m, helper, i, j))
+        np.testing.assert_allclose(found, (ahead - behind) / (2.0 * step), rtol=1e-6)
