@@ -567,6 +567,7 @@ def _ufunc_method(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
     if name in ("reduce", "accumulate") and owner in folding.FOLDED and len(args) < 3:
         if len(args) > 1:
             kwargs["axis"], args = args[1], args[:1]
+        args = [array_of(lw, arg, node) for arg in args]
         known = folding.KNOWN[name].get(owner)
         if known is not None:
             kwargs.setdefault("axis", const(0))

@@ -20,7 +20,7 @@ import numpy as np
 from s2sad import runtime
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Const, Expr, Index, Pack, Slice, Var
-from s2sad.ir.types import Array, Dim, Scalar, Static, Struct, Type, rank
+from s2sad.ir.types import Array, Dim, Scalar, Static, Struct, Sym, Type, rank
 from s2sad.rules import legal_fft, legal_linalg, legal_shapes, subscripts
 from s2sad.runtime import integers
 
@@ -126,13 +126,33 @@ def _reduce_axes(
         everywhere = _OVER_ALL.get(fn, fn) if static or fn not in (np.var, np.std) else fn
         return _apply(np.mean if fn is np.average else everywhere, (x,), scalar, **static)
     if len(axes) > 1 and fn in _NO_NESTING:
-        return None
+        x = _joined_at_the_end(x, axes)
+        axes = (rank(x.type) - 1,)
     result: Expr = x
     for k in reversed(axes):
         reduced = _without(result.type, k)
         along = Array(kind.dtype, reduced.dims, "C")  # type: ignore[union-attr]
         result = _apply(_ALONG[fn], (result,), along, axis=k, **static)
     return result
+
+
+def _joined_at_the_end(x: Expr, axes: tuple[int, ...]) -> Expr:
+    """Return an array whose last axis runs over several of another one."""
+    assert isinstance(x.type, Array)
+    order = [k for k in range(rank(x.type)) if k not in axes] + list(axes)
+    if order != sorted(order):
+        x = _transposed(x, order, Array(x.type.dtype, tuple(x.type.dims[k] for k in order)))
+    x = _dense(x, x.type) if isinstance(x.type, Array) else x
+    for _ in axes[1:]:
+        assert isinstance(x.type, Array)
+        x = _apply(runtime.join_last_axes, (x,), Array(x.type.dtype, (*x.type.dims[:-2], Sym("joined#0")), "C"))
+    return x
+
+
+def _transposed(x: Expr, order: list[int], kind: Type) -> Expr:
+    axes = tuple(_int(k) for k in order)
+    kinds = Struct("tuple", tuple(range(len(order))), tuple(axis.type for axis in axes))
+    return _apply(np.transpose, (x, Pack("tuple", axes, kinds)), kind)
 
 
 def _ptp(call: Apply) -> Expr | None:
@@ -224,9 +244,7 @@ def _moveaxis(call: Apply) -> Expr | None:
     order = [k for k in range(n) if k not in source]
     for end, start in sorted(zip(destination, source, strict=True)):
         order.insert(end, start)
-    axes = tuple(_int(k) for k in order)
-    kinds = Struct("tuple", tuple(range(n)), tuple(axis.type for axis in axes))
-    return _apply(np.transpose, (x, Pack("tuple", axes, kinds)), call.type)
+    return _transposed(x, order, call.type)
 
 
 def _known_axes(axes: Expr) -> Any:

@@ -134,6 +134,11 @@ def inverse_axes(axes: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(int(k) for k in np.argsort([axis % len(axes) for axis in axes]))
 
 
+def join_last_axes(a: Any) -> Any:
+    """Return a dense array with its last two axes in one."""
+    return a.reshape(a.shape[:-2] + (a.shape[-2] * a.shape[-1],))  # noqa: RUF005 (Numba)
+
+
 def roll_axis(a: Any, shift: int, axis: int) -> Any:
     """Return `np.roll(a, shift, axis=axis)`."""
     n = a.shape[axis]

@@ -56,6 +56,10 @@ np.sum(np.clip(x, a_min=0.4, a_max=None) * x)
 np.sum(np.unwrap(10 * x) * y)
 np.sum(np.nan_to_num(x, nan=1.0) * x)
 """, V, W)
+add("reduce", """
+np.logaddexp.reduce([x[0], x[1], x[2] * x[0]]) * x[3]
+np.logaddexp.reduce((x[0], 0.3)) + np.hypot.reduce([x[0], x[1]])
+""", V)
 add("out", """
 y = np.empty_like(x); np.exp(x, out=y); np.sum(y * y)
 y = np.empty_like(x); np.multiply(x, x, y); np.sum(y * y)
