@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from s2sad.analysis.activity import LIBRARY, Flow, flow_summary
 from s2sad.analysis.alias import exact_aliases, view_base
 from s2sad.analysis.loops import popped_from
+from s2sad.ir import ops
 from s2sad.ir.nodes import (
     Append,
     Apply,
@@ -26,7 +28,7 @@ from s2sad.ir.nodes import (
 )
 from s2sad.ir.shapes import SHAPES
 from s2sad.ir.types import Array, ListOf, is_inexact
-from s2sad.ir.walk import children, exprs_of, root_of, statements
+from s2sad.ir.walk import children, exprs_of, reads, root_of, statements, targets
 
 
 class Facts:
@@ -46,6 +48,7 @@ class Facts:
         self._shares: dict[str, frozenset[int]] = {}
         self._effects: dict[str, bool] = {}
         self._reads: dict[tuple[str, int], bool] = {}
+        self._depends: dict[tuple[str, int], bool] = {}
         self._called: dict[str, tuple[Function, frozenset[str]]] = {}
         self._asking: set[str] = set()
         self.origins: dict[str, str] = {}
@@ -56,8 +59,9 @@ class Facts:
         for table in (self._writes, self._flows, self._shares):
             table.pop(name, None)
         self._effects.pop(name, None)
-        for key in [k for k in self._reads if k[0] == name]:
-            del self._reads[key]
+        for table in (self._reads, self._depends):
+            for key in [k for k in table if k[0] == name]:
+                del table[key]
 
     def entangled(self, name: str) -> bool:
         """Say whether some call gives one array to two parameters of the function, or of that it is made from."""
@@ -128,8 +132,23 @@ class Facts:
             self._reads[key] = True  # while a recursive function is looked at
             fn = self.functions[name]
             if position < len(fn.params) and fn.body:
-                self._reads[key] = _reads_elements(fn, fn.params[position].name, self)
+                self._reads[key] = _reads_elements(fn, fn.params[position].name, self, self.reads_content)
         return self._reads[key]
+
+    def depends_on_content(self, name: str, position: int) -> bool:
+        """Say whether what a function does may depend on the elements of the array it gets at `position`.
+
+        Unlike `reads_content`, this leaves out what is computed for its shape only.
+        """
+        key = (name, position)
+        if not name:
+            return True
+        if key not in self._depends:
+            self._depends[key] = True  # while a recursive function is looked at
+            fn = without_shapes_only(self.functions[name], self)
+            if position < len(fn.params) and fn.body:
+                self._depends[key] = _reads_elements(fn, fn.params[position].name, self, self.depends_on_content)
+        return self._depends[key]
 
     def flow(self, name: str) -> Flow:
         """Return how results and written parameters vary with the parameters."""
@@ -175,16 +194,33 @@ class Facts:
         )  # fmt: skip
 
 
-def _reads_elements(fn: Function, name: str, facts: Facts) -> bool:
+def _reads_elements(fn: Function, name: str, facts: Facts, asks: Callable[[str, int], bool]) -> bool:
     """Writing elements and asking for the shape do not read content; anything else may."""
     group = _groups(fn, facts)
     names = {name} | {
         n for s in statements(fn.body) if isinstance(s, Assign) for n in (s.target.name,) if group(n) == group(name)
     }
-    return any(_reads_in(stmt, names, facts) for stmt in statements(fn.body))
+    return any(_reads_in(stmt, names, asks) for stmt in statements(fn.body))
 
 
-def _reads_in(stmt: Stmt, names: set[str], facts: Facts) -> bool:
+def without_shapes_only(fn: Function, facts: Facts) -> Function:
+    """Return a function without the arrays of which nothing but the shape is asked: their elements do not matter."""
+    while True:
+        read = ((s, n) for s in statements(fn.body) for e in exprs_of(s) for n in reads(e))
+        asked = {name for stmt, name in read if _reads_in(stmt, {name}, facts.depends_on_content)}
+        body = tuple(s for s in fn.body if not _gives_shapes_only(s, asked, facts))
+        if len(body) == len(fn.body):
+            return fn
+        fn = replace(fn, body=body)
+
+
+def _gives_shapes_only(stmt: Stmt, asked: set[str], facts: Facts) -> bool:
+    made = targets(stmt)
+    pure = isinstance(stmt, Assign) or (isinstance(stmt, CallStmt) and not facts.writes(stmt.callee))
+    return pure and all(isinstance(t.type, Array) and t.name not in asked for t in made) and bool(made)
+
+
+def _reads_in(stmt: Stmt, names: set[str], asks: Callable[[str, int], bool]) -> bool:
     match stmt:
         case Store(Index(Var(), index), "", value):
             return any(_content(e, names) for e in (*index, value))
@@ -192,7 +228,7 @@ def _reads_in(stmt: Stmt, names: set[str], facts: Facts) -> bool:
             for i, arg in enumerate(args):
                 root = root_of(arg)
                 if isinstance(arg, Var) and arg.name in names:
-                    if facts.reads_content(callee, i):
+                    if asks(callee, i):
                         return True
                 elif (root is not None and root.name in names) or _content(arg, names):
                     return True
@@ -202,11 +238,26 @@ def _reads_in(stmt: Stmt, names: set[str], facts: Facts) -> bool:
 
 
 def _content(expr: Expr | Slice, names: set[str]) -> bool:
-    if isinstance(expr, Apply) and expr.fn in SHAPES and isinstance(expr.args[0], Var):
-        return any(_content(a, names) for a in expr.args[1:])
-    if isinstance(expr, Var):
-        return expr.name in names
-    return any(_content(child, names) for child in children(expr))
+    match expr:
+        case Apply(fn, (array, *others)) if fn in SHAPES:
+            return _shape_content(array, names) or any(_content(a, names) for a in others)
+        case Apply(fn, (value, like)) if fn is ops.unbroadcast:
+            return _content(value, names) or _shape_content(like, names)
+        case Var(name):
+            return name in names
+        case _:
+            return any(_content(child, names) for child in children(expr))
+
+
+def _shape_content(array: Expr, names: set[str]) -> bool:
+    """Say whether the shape of an array depends on elements: that of `x[i:j]` does by `i` and `j`, not by `x`."""
+    match array:
+        case Var():
+            return False
+        case Index(Var(), index):
+            return any(_content(part, names) for part in index)
+        case _:
+            return _content(array, names)
 
 
 def written_names(fn: Function, facts: Facts) -> set[str]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from s2sad.analysis.facts import Facts, written_by
 from s2sad.analysis.sharing import Groups
+from s2sad.errors import RuleShapeError
 from s2sad.ir.draws import draws
 from s2sad.ir.nodes import (
     Append,
@@ -113,6 +114,8 @@ class _Needed:
                 return self._loop(stmt, needed)
             case Return():
                 return needed | self.reading.get(id(stmt), set())
+            case Raise(error) if issubclass(error, RuleShapeError):
+                return needed | self._reads(stmt)
             case Effect() | Raise() | Assert():
                 return needed if self.silent else needed | self._reads(stmt)
             case _:

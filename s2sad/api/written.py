@@ -66,8 +66,8 @@ def calling(fun: Any) -> Callable[..., Any]:
     return _written_once(fun)
 
 
-_ARGUMENTS: dict[Any, str] = {
-    np.where: "condition, x, y", np.clip: "a, a_min, a_max", np.einsum: "subscripts, *operands",
+_ARGUMENTS: dict[Any, tuple[str, ...]] = {
+    np.where: ("condition", "x", "y"), np.clip: ("a", "a_min", "a_max"), np.einsum: ("subscripts", "*operands"),
 }  # fmt: skip
 """What functions are differentiated by, where their signature calls it optional or says nothing."""
 
@@ -77,10 +77,7 @@ def _write(fun: Any) -> Callable[..., Any]:
         return _partial(fun)
     if isinstance(fun, CustomJVP | CustomVJP):
         return _passing(fun)
-    if fun in _ARGUMENTS:
-        return _defined(fun, _ARGUMENTS[fun], f"function({_ARGUMENTS[fun]})", {"function": fun})
-    names = _names(fun)
-    listed = ", ".join(names)
+    listed = ", ".join(_names(fun))
     return _defined(fun, listed, f"function({listed})", {"function": fun})
 
 
@@ -130,6 +127,8 @@ def returning(fun: Any, outputs: tuple[str, ...]) -> Callable[..., Any]:
 
 def _names(fun: Any) -> list[str]:
     """Name the arguments that `fun` cannot do without; one where it does not say."""
+    if fun in _ARGUMENTS:
+        return list(_ARGUMENTS[fun])
     if isinstance(fun, np.ufunc):
         return [f"x{i}" for i in range(fun.nin)]
     try:
@@ -142,10 +141,12 @@ def _names(fun: Any) -> list[str]:
 
 def _partial(fun: functools.partial[Any]) -> Callable[..., Any]:
     """Write the call with the arguments that are given, as `functools.partial` makes it."""
-    signature = inspect.signature(fun)
     values: dict[str, Any] = {"function": fun.func}
     given = [f"given_{i}" for i in range(len(fun.args))]
     values |= dict(zip(given, fun.args, strict=True))
+    if _is_library(fun.func):
+        return _partial_library(fun, values, given)
+    signature = inspect.signature(fun)
     parameters: list[str] = []
     passed: list[str] = []
     for name, parameter in signature.parameters.items():
@@ -166,6 +167,22 @@ def _partial(fun: functools.partial[Any]) -> Callable[..., Any]:
         passed.append(f"{name}={name}" if by_name else name)
     listed = ", ".join(parameters)
     return _defined(fun.func, listed, f"function({', '.join([*given, *passed])})", values)
+
+
+def _is_library(fun: Any) -> bool:
+    """Say whether a function is written in C, as NumPy's are: its settings are left as they are, unless given."""
+    by_hand = isinstance(getattr(type(fun), "__call__", None), types.FunctionType)
+    return not (has_own_source(fun) or by_hand)
+
+
+def _partial_library(fun: functools.partial[Any], values: dict[str, Any], given: list[str]) -> Callable[..., Any]:
+    """Write the call of a library function with what is given and what it cannot do without."""
+    names = _names(fun.func)
+    left = names if names[0].startswith("*") else names[len(given) :]
+    listed = ", ".join(name for name in left if name not in fun.keywords)
+    values |= {f"given_{name}": value for name, value in fun.keywords.items()}
+    passed = [*given, *([listed] if listed else []), *(f"{name}=given_{name}" for name in fun.keywords)]
+    return _defined(fun.func, listed, f"function({', '.join(passed)})", values)
 
 
 def _defined(

@@ -49,7 +49,7 @@ def attribute(lw: Lowerer, owner: Value, name: str, node: Any) -> Value:
                     from s2sad.frontend.calls import call_function
 
                     return call_function(lw, found.fget, [owner], {}, node)
-                if found is not None and not isinstance(found, types.FunctionType | staticmethod | classmethod):
+                if found is not None and not _is_method(found):
                     return outside_value(lw, getattr(kind, name), name, node)
             return MethodV(owner, name)
         case V(expr) if isinstance(expr.type, Array | Scalar):
@@ -60,6 +60,12 @@ def attribute(lw: Lowerer, owner: Value, name: str, node: Any) -> Value:
             return MethodV(owner, name)
         case _:
             return lw.fail(node, f"the attribute `{name}` is not supported here")
+
+
+def _is_method(found: Any) -> bool:
+    """Say whether what a class holds is called with the object first: a function, or what wraps one, as a rule does."""
+    bare = isinstance(found, type) or not hasattr(type(found), "__get__")
+    return isinstance(found, types.FunctionType | staticmethod | classmethod) or (callable(found) and not bare)
 
 
 def _static_attribute(lw: Lowerer, obj: Any, name: str, node: Any) -> Value:
@@ -214,7 +220,7 @@ def _own_method(
             return call_function(lw, found.__func__, args, kwargs, node)
         case classmethod():
             return call_function(lw, found.__func__, [StaticV(owner.kind), *args], kwargs, node)
-        case types.FunctionType():
+        case _ if _is_method(found):
             return call_function(lw, found, [owner, *args], kwargs, node)
         case _:
             kind = owner.kind if isinstance(owner.kind, str) else owner.kind.__name__

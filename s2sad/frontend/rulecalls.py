@@ -240,8 +240,8 @@ def _discover(ctx: Context, instance: Instance) -> None:
                 lower_two_stage(lw, instance, args, lambda outs: rebuild(kind, list(seeds)), every)
             if rule.jvp is not None:
                 lower_forward(lw, instance, args, [rebuild(kind, dots) for kind in instance.types])
-    except (RuleError, *NOT_LOWERED):
-        return  # derivation meets it again, and decides what to do
+    except (RuleError, BottomReached, *NOT_LOWERED):
+        return  # derivation meets it again, and decides what to do; a rule shared with a function around is under way
     finally:
         ctx.discovering.pop()
     extra = [item for key, item in lw.captured.items() if key not in known]

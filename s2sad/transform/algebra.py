@@ -127,7 +127,7 @@ _FOLDED = {operator.add, operator.sub, operator.mul, operator.ne, operator.eq, o
 
 
 def fold(expr: Any) -> Any:
-    """Fold constants in a partial: `b - (b != 0)` of a literal b, `a**1`, `1*x`, `x - 0`."""
+    """Fold constants in a partial: `b - (b != 0)` and `where(b > 0, b, 1)` of a literal b, `a**1`, `1*x`."""
     expr = map_children(expr, fold)
     if not isinstance(expr, Apply):
         return expr
@@ -135,6 +135,8 @@ def fold(expr: Any) -> Any:
     if expr.fn in _FOLDED and all(isinstance(a, Const) and isinstance(a.value, int | float) for a in args):
         value = expr.fn(*(a.value for a in args))  # type: ignore[union-attr]
         return literal(value) if abs(value) < 1e15 or isinstance(value, bool) else expr
+    if expr.fn is np.where and all(isinstance(a, Const) for a in args):
+        return args[1] if args[0].value else args[2]  # type: ignore[union-attr]
     if expr.fn is operator.pow and len(args) == 2:
         if is_const(args[1], 1):
             return args[0]

@@ -14,6 +14,7 @@ from s2sad.analysis.facts import Facts
 from s2sad.analysis.liveness import Liveness
 from s2sad.analysis.loops import popped_from
 from s2sad.analysis.sharing import Groups
+from s2sad.errors import RuleShapeError
 from s2sad.ir import ops
 from s2sad.ir.draws import draws
 from s2sad.ir.nodes import (
@@ -129,6 +130,8 @@ class _Needed:
                 return True
             case Effect(value) if isinstance(value, Apply) and value.fn is ops.pop:
                 return _pops_needed(value, self)
+            case Raise(error) if issubclass(error, RuleShapeError):
+                return True  # what a rule gives is looked at where the rule runs, which may be here first
             case Raise() | Assert() | Effect():
                 return not self.silent
             case Assign(target, value):

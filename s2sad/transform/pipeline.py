@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,6 +15,7 @@ from s2sad.errors import NotDifferentiableError, RuleError, Span, UnsupportedSyn
 from s2sad.frontend.functions import instantiate
 from s2sad.frontend.lowerer import BottomReached, Context, Instance
 from s2sad.frontend.operators import build
+from s2sad.frontend.rulecalls import title
 from s2sad.frontend.source import source_of
 from s2sad.frontend.values import literal
 from s2sad.ir.nodes import Assign, CallStmt, Comment, Const, Expr, For, Function, If, Param, Return, Stmt, Store, Var
@@ -29,6 +32,7 @@ from s2sad.transform.ruled_as_is import runs_as_is, transposed_as_is
 from s2sad.transform.structure import structured
 from s2sad.transform.tangent import tangent
 from s2sad.transform.tidy import tidy
+from s2sad.transform.unmoved import gives_unmoved
 from s2sad.transform.written_out import written_out
 
 MODES = (
@@ -64,6 +68,8 @@ class Deriver:
         self.facts = Facts(self.functions, frozenset(self.rules))
         self.adjoints: dict[Any, str] = {}
         self.tangents: dict[Any, str] = {}
+        self.transposing: frozenset[str] = frozenset()
+        """The functions whose tangent rules are being transposed."""
         self.inside: frozenset[str] = frozenset()
         """The functions whose tangents are being written."""
         self.undefined: dict[str, tuple[Instance, tuple[bool, ...]]] = {}
@@ -78,12 +84,14 @@ class Deriver:
 
     def callee_adjoint(self, callee: str, on: tuple[bool, ...], results: tuple[bool, ...]) -> str:
         """Return the name of the adjoint of a callee that adds into the adjoints of its arrays."""
-        key = (callee, on, results)
+        by_rule = callee in self.rules and callee not in self.transposing
+        transposing = self._reached(callee) & self.transposing if self.transposing else self.transposing
+        key = (callee, on, results, transposing)
         if key in self.adjoints:
             return self.adjoints[key]
         name = self.ctx.unique(f"{callee}_bwd")
         self.adjoints[key] = name
-        if callee in self.rules:
+        if by_rule:
             return self._ruled_adjoint(callee, name, on, results)
         fn = self._whole(callee)
         wrt = tuple(i for i, active in enumerate(on) if active)
@@ -123,9 +131,11 @@ class Deriver:
         else:
             self.functions[linear] = tangent_rule
             self._adopt()
+            self._require_moved(instance, tangent_rule, on)
             assert instance.function is not None
             mask = (*(False for _ in instance.function.params), *(True for active in on if active))
-            inner = self.callee_adjoint(linear, mask, tuple(r for r in results if r))
+            with self._transposing(instance):
+                inner = self.callee_adjoint(linear, mask, tuple(r for r in results if r))
             self._require_linear(instance, inner, tangent_rule, mask)
             made = transposed(instance, name, inner, on, results)
         self._adopt()
@@ -133,6 +143,27 @@ class Deriver:
         self.functions[name] = tidy(made, self.facts, frozenset(), shared)
         self.facts.forget(name)
         return name
+
+    @contextmanager
+    def _transposing(self, instance: Instance) -> Generator[None, None, None]:
+        """A rule that calls its own function of the tangents says that it is linear: its own body is transposed."""
+        around = self.transposing
+        same = (name for name, other in self.rules.items() if other.rule.fun is instance.rule.fun)  # for other types
+        self.transposing = around | frozenset(same)
+        try:
+            yield
+        finally:
+            self.transposing = around
+
+    def _reached(self, name: str) -> frozenset[str]:
+        """Return a function and what it calls, directly or not."""
+        found, todo = set[str](), [name]
+        while todo:
+            if (one := todo.pop()) not in found:
+                found.add(one)
+                every = statements(self.functions[one].body)
+                todo += [s.callee for s in every if isinstance(s, CallStmt) and s.fn is None]
+        return frozenset(found)
 
     def _require_no_writes(self, instance: Instance) -> None:
         """A rule says what becomes of results; what a function writes into its arguments is no result."""
@@ -142,6 +173,17 @@ class Deriver:
                 f"`{instance.name}` has a rule, which says nothing of what it writes into "
                 f"`{instance.function.params[at].name}`",
                 instance.function.span, "Let it copy the array first, and return what it has written.",
+            )  # fmt: skip
+
+    def _require_moved(self, instance: Instance, tangent_rule: Function, on: tuple[bool, ...]) -> None:
+        """A tangent that no tangent moves is a slope that was not multiplied, unless it is zero."""
+        assert instance.result is not None
+        tangents = sum(is_inexact(kind) for kind in _leaves(instance.result))
+        if not runs_as_is(tangent_rule) and gives_unmoved(tangent_rule, sum(on), tangents, self.facts):
+            raise RuleError(
+                f"the tangent that the rule of `{title(instance)}` gives does not depend on the tangents",
+                tangent_rule.span,
+                "Multiply the derivative by the tangent, as in `np.cos(x) * x_dot`. A tangent that is zero is None.",
             )  # fmt: skip
 
     def _require_linear(self, instance: Instance, adjoint: str, tangent_rule: Function, mask: tuple[bool, ...]) -> None:
@@ -159,7 +201,7 @@ class Deriver:
         fn = self.functions[name]
         param = fn.params[at]
         if isinstance(param.type, Array):
-            return self.facts.reads_content(name, at)
+            return self.facts.depends_on_content(name, at)
         for stmt in statements(fn.body):
             passed = isinstance(stmt, CallStmt) and stmt.fn is None and stmt.callee not in within
             for place, expr in enumerate(exprs_of(stmt)):
@@ -283,8 +325,9 @@ class Deriver:
                     return self.tangents[key]
             if callee in self.rules:
                 self._require_no_writes(self.rules[callee])
-                made = ruled_tangent(self.ctx, self.rules[callee], name, on, False)
+                self.functions[name] = made = ruled_tangent(self.ctx, self.rules[callee], name, on, False)
                 self._adopt()
+                self._require_moved(self.rules[callee], made, on)
                 self.functions[name] = tidy(made, self.facts)
                 self.facts.forget(name)
                 return name

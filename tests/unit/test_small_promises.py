@@ -1,6 +1,8 @@
 """What users meet first: checks of arguments, names in messages, what the pieces look like."""
 
 import dataclasses
+import functools
+import math
 import pickle
 
 import numpy as np
@@ -123,3 +125,33 @@ def test_debug_nans_names_the_statement_behind_a_return(monkeypatch):
     with np.errstate(all="ignore"), pytest.raises(FloatingPointError) as caught:
         s2sad.vmap(grad(rooted), target="python")(np.array([1.0, 0.0]))
     assert "np.empty" not in str(caught.value)  # an array that is not filled yet may hold anything
+
+
+V = np.array([1.0, 2.0, 3.0])
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+@pytest.mark.parametrize(
+    ("fun", "at", "expected"),
+    [
+        (functools.partial(np.power, 2.0), 3.0, 8.0 * np.log(2.0)),
+        (functools.partial(math.pow, 2.0), 3.0, 8.0 * np.log(2.0)),
+        (functools.partial(np.dot, V), V, V),
+        (functools.partial(np.sum, axis=0), V, np.ones(3)),
+        (functools.partial(np.linalg.norm, ord=1), V, np.ones(3)),
+        (functools.partial(np.clip, a_min=0.0, a_max=2.0), 1.0, 1.0),
+    ],
+    ids=lambda value: getattr(getattr(value, "func", None), "__name__", None),
+)
+def test_partial_functions_of_numpy(fun, at, expected, target):
+    """What is given stays as it is; settings that are not given are not passed on."""
+    np.testing.assert_allclose(grad(fun, target=target)(at), expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize("power", [lambda y: 2.0**y, lambda y: math.pow(2.0, y), lambda y: np.power(2.0, y)])
+def test_powers_of_a_known_base(power):
+    """`2**y` is differentiated by the logarithm of 2, as one writes it."""
+    derivative = s2sad.differentiate(power)
+    assert derivative.grad(3.0) == pytest.approx(8.0 * math.log(2.0), rel=1e-15)
+    assert ".log(2.0)" in derivative.source("grad")
+    assert s2sad.jacfwd(power)(3.0) == pytest.approx(8.0 * math.log(2.0), rel=1e-15)
