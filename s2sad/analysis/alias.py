@@ -307,11 +307,11 @@ class _Checker:
                         stmt.span,
                         "Pass copies, or arrays that are surely apart.",
                     )
-        for number, target in enumerate(stmt.targets):
+        for number, (target, given) in enumerate(zip(stmt.targets, self.facts.target_shares(stmt), strict=True)):
             if isinstance(target.type, Array | ListOf):
                 shared = [
                     state.get(root.name, frozenset())
-                    for i in self.facts.shares(stmt.callee)
+                    for i in given
                     if (root := root_of(stmt.args[i])) is not None
                 ]
                 state = self._fresh(target.name, hash((id(stmt), number)), state)

@@ -45,7 +45,7 @@ class Facts:
         self.opaque = opaque
         self._writes: dict[str, frozenset[int]] = {}
         self._flows: dict[str, Flow] = {}
-        self._shares: dict[str, frozenset[int]] = {}
+        self._shares: dict[str, tuple[frozenset[int], ...]] = {}
         self._effects: dict[str, bool] = {}
         self._reads: dict[tuple[str, int], bool] = {}
         self._depends: dict[tuple[str, int], bool] = {}
@@ -172,26 +172,33 @@ class Facts:
 
     def shares(self, name: str) -> frozenset[int]:
         """Return the positions of the parameters whose memory a result may share."""
+        return frozenset[int]().union(*self.result_shares(name))
+
+    def result_shares(self, name: str) -> tuple[frozenset[int], ...]:
+        """Return, for each result, the positions of the parameters whose memory it may share; library: none."""
         if not name:
-            return self.none
+            return ()
         if name not in self._shares:
-            self._shares[name] = frozenset()
+            self._shares[name] = ()
             self._shares[name] = self._find_shares(self.functions[name])
         return self._shares[name]
 
-    def _find_shares(self, fn: Function) -> frozenset[int]:
+    def target_shares(self, call: CallStmt) -> list[frozenset[int]]:
+        """Return, for each target of a call, the positions of the arguments whose memory it may share."""
+        known = self.result_shares(call.callee)
+        return [known[i] if i < len(known) else self.none for i in range(len(call.targets))]
+
+    def _find_shares(self, fn: Function) -> tuple[frozenset[int], ...]:
         group = _groups(fn, self)
-        returned = {
-            group(base.name)
-            for stmt in statements(fn.body)
-            if isinstance(stmt, Return)
-            for value in stmt.values
-            if (base := view_base(value)) is not None
-        }
-        return frozenset(
-            i for i, p in enumerate(fn.params)
-            if isinstance(p.type, Array | ListOf) and group(p.name) in returned
-        )  # fmt: skip
+        params = [(i, group(p.name)) for i, p in enumerate(fn.params) if isinstance(p.type, Array | ListOf)]
+        found: list[frozenset[int]] = []
+        for stmt in statements(fn.body):
+            for at, value in enumerate(stmt.values if isinstance(stmt, Return) else ()):
+                base = view_base(value)
+                shared = [i for i, one in params if base is not None and one == group(base.name)]
+                found += [self.none] * (at + 1 - len(found))
+                found[at] |= frozenset(shared)
+        return tuple(found)
 
 
 def _reads_elements(fn: Function, name: str, facts: Facts, asks: Callable[[str, int], bool]) -> bool:

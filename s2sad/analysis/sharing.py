@@ -33,10 +33,9 @@ class Groups:
                     base = view_base(value)
                     if base is not None:
                         self.join(target.name, base.name)
-                case CallStmt(targets, callee, args):
-                    for i in facts.shares(callee):
-                        root = root_of(args[i])
-                        for target in targets:
+                case CallStmt(targets, _, args):
+                    for target, shared in zip(targets, facts.target_shares(stmt), strict=True):
+                        for root in (root_of(args[i]) for i in shared):
                             if root is not None and isinstance(target.type, Array | ListOf):
                                 self.join(target.name, root.name)
                 case _:

@@ -24,7 +24,7 @@ def odeint(
 
     Args:
         func: the right side, of the shape of y, in units [y]/[t].
-        y0: the state at `t[0]`, a vector of float64.
+        y0: the state at `t[0]`, a number or a vector of float64.
         t: the times, increasing or decreasing, a vector of float64.
         *args: what else `func` depends on: floats and arrays.
         rtol: error allowed in one step, relative to y.
@@ -32,7 +32,7 @@ def odeint(
         max_steps: as many steps between two times.
 
     Returns:
-        An array of shape `(t.size, y0.size)`. It is differentiated by y0, t and args: in reverse mode by
+        An array of shape `(t.size, y0.size)`, or `(t.size,)` for a number. It is differentiated by y0, t and args: in reverse mode by
         the adjoint equation, where what is kept is the result, whatever the number of steps; in forward
         mode by the equation of the sensitivities.
 
@@ -46,7 +46,14 @@ def odeint(
         >>> bool(abs(s2sad.grad(after)(2.0) + np.exp(-2.0)) < 1e-7)
         True
     """
+    if np.ndim(y0) == 0:
+        return _odeint(functools.partial(_of_number, func), rtol, atol, max_steps, np.full(1, y0), t, args)[:, 0]
     return _odeint(func, rtol, atol, max_steps, y0, t, args)
+
+
+def _of_number(func: Any, y: Any, t: Any, *args: Any) -> Any:
+    """Return the right side of an equation of one number as a vector."""
+    return np.full(1, func(y[0], t, *args))
 
 
 def _step(func: Any, y: Any, t: Any, h: Any, k1: Any, args: Any) -> Any:

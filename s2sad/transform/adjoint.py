@@ -50,6 +50,7 @@ from s2sad.transform.adjoint_statements import CalleeAdjoint, Statements
 from s2sad.transform.agreeing import Agreement
 from s2sad.transform.algebra import zero, zero_list
 from s2sad.transform.cotangents import Cotangents
+from s2sad.transform.dead import escaping
 from s2sad.transform.decisions import Decisions
 from s2sad.transform.stored import stored_results
 from s2sad.transform.structure import values_of
@@ -240,11 +241,16 @@ class _Adjoint(Statements):
             result.extend(s for slot in self.slots.get(id(stmt), ()) for s in slot.save)
             result.extend(self._creations(stmt))
             made = self._forward_stmt(stmt, (*own, *ends))
-            if isinstance(made, If | While) and not made.body and not getattr(made, "orelse", ()):
-                continue  # its condition may read what is left out too
+            if self._does_nothing(made):
+                continue  # its condition, or its bounds, may read what is left out too
             result.append(made)
         result.extend(own)
         return result
+
+    def _does_nothing(self, stmt: Stmt) -> bool:
+        if isinstance(stmt, For):
+            return not stmt.body and stmt.var.name not in escaping(self.fn.body)
+        return isinstance(stmt, If | While) and not stmt.body and not getattr(stmt, "orelse", ())
 
     def _forward_stmt(self, stmt: Stmt, ends: tuple[Stmt, ...]) -> Stmt:
         match stmt:

@@ -134,6 +134,21 @@ def test_decay_in_closed_form():
     assert grad(last, target="python")(1.5) == pytest.approx(-np.exp(-1.5), rel=1e-6)
 
 
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_an_equation_of_one_number(target):
+    """y' = -k y, y a number: its values at the times are a vector, and both modes go by y0 and k."""
+    t = np.array([0.0, 0.5, 1.0])
+
+    def last(y0, k):
+        return odeint(decay, y0, t, k)[2]
+
+    np.testing.assert_allclose(odeint(decay, 2.0, t, 1.5), 2.0 * np.exp(-1.5 * t), rtol=1e-6)
+    expected = np.exp(-1.5), -2.0 * np.exp(-1.5)
+    np.testing.assert_allclose(grad(last, (0, 1), target=target)(2.0, 1.5), expected, rtol=1e-6)
+    forward = s2sad.jvp(last, (2.0, 1.5), (1.0, 1.0), target="python")[1]
+    assert forward == pytest.approx(sum(expected), rel=1e-6)
+
+
 def test_every_argument_of_an_equation():
     y0, t, b = np.array([1.0, 0.5]), np.array([0.0, 0.7, 1.5]), np.array([0.3, 0.2])
     made = grad(after, (0, 1, 2, 3), target="python")(y0, t, 1.1, b)

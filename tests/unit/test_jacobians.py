@@ -2,6 +2,7 @@
 
 import collections
 import dataclasses
+import itertools
 
 import numpy as np
 import pytest
@@ -74,6 +75,29 @@ def test_three_levels():
     expected = np.zeros((2, 2, 2, 2))
     expected[0, 0, 0, 0], expected[1, 1, 1, 1] = 24.0, 48.0
     np.testing.assert_allclose(third, expected, atol=1e-12)
+
+
+ORDERS = list(itertools.product([jacfwd, jacrev], repeat=3))
+
+
+@pytest.mark.parametrize("orders", ORDERS, ids=lambda orders: "-".join(jac.__name__ for jac in orders))
+def test_three_levels_in_any_order(orders):
+    """What one result of a sweep shares with an argument, its other results do not."""
+
+    def third(x):
+        return -x * np.cos(x) - 3.0 * np.sin(x)
+
+    made, x = wave, np.array([0.3, 1.0, -0.5])
+    for jac in orders:
+        made = jac(made, target="python")
+    expected = np.zeros((3, 3, 3, 3))
+    for i in range(3):
+        expected[i, i, i, i] = third(x[i])
+    np.testing.assert_allclose(made(x), expected, atol=1e-14)
+
+
+def wave(x):
+    return np.sin(x) * x
 
 
 def test_hessian_of_a_vector_and_of_a_scalar():
