@@ -219,11 +219,22 @@ def differentiated(chosen: Sequence[Tree], options: Options, zeros: bool = True)
     return tuple(leaf for tree in chosen for leaf in inexact_leaves(tree))
 
 
+def _as_container(node: Tree) -> str:
+    """Say how an object becomes a container, if it is one of a class of the user's."""
+    cls = type(node.value)
+    if callable(node.value) or cls.__module__ in ("builtins", "numpy"):
+        return ""
+    return (
+        f", make `{cls.__name__}` a dataclass, or register it: "
+        'optree.register_pytree_node(cls, flatten, unflatten, namespace="s2sad")'
+    )
+
+
 def _not_inexact(node: Tree, zeros: bool) -> NotDifferentiableError:
     if isinstance(node.type, Static):
         return NotDifferentiableError(
             f"`{node.path}` is {kind_text(node)}, which has no gradient",
-            why="Choose other arguments with `argnums`.",
+            why=f"Choose other arguments with `argnums`{_as_container(node)}.",
         )
     return NotDifferentiableError(
         f"`{node.path}` is {kind_text(node)}, which has no gradient",

@@ -227,7 +227,10 @@ def store_of(what: Any, target: str, nogil: bool = False) -> Store[MappedPlan]:
         batches = tuple((i, axis, leaf.path) for i, (leaf, axis) in enumerate(leaves) if axis is not None)
         name = label(what.fun)
         if not batches:
-            raise ArgumentError(f"vmap of `{name}` maps over nothing: every in_axes is None")
+            raise ArgumentError(
+                f"vmap of `{name}` maps over nothing",
+                why="Every in_axes is None, or its arguments hold no numbers or arrays.",
+            )
         plan = plan_of(request, "primal", trees, (), True)
         return MappedPlan(plan.match, plan.guard, plan, name, batches)
 

@@ -326,3 +326,18 @@ def test_arguments_are_not_touched() -> None:
     twice = grad(lambda p: np.sum(p["a"] + p["b"]))(point)
     twice["a"][:] = 5.0
     np.testing.assert_array_equal(twice["b"], [1.0, 1.0])
+
+
+class Plain:
+    """A class that nobody registered."""
+
+    def __init__(self, w: Any) -> None:
+        self.w = w
+
+
+def test_how_a_class_becomes_a_container() -> None:
+    """An object is no container by itself: the error says what makes it one."""
+    with pytest.raises(NotDifferentiableError, match=r"make `Plain` a dataclass, or register it(.|\n)*namespace=\"s2sad\""):
+        s2sad.grad(lambda p: np.sum(p.w**2))(Plain(X))
+    with pytest.raises(ArgumentError, match="hold no numbers or arrays"):
+        s2sad.vmap(lambda p: p.w)(Plain(X))
