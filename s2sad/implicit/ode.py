@@ -32,9 +32,9 @@ def odeint(
         max_steps: as many steps between two times.
 
     Returns:
-        An array of shape `(t.size, y0.size)`, or `(t.size,)` for a number. It is differentiated by y0, t and args: in reverse mode by
-        the adjoint equation, where what is kept is the result, whatever the number of steps; in forward
-        mode by the equation of the sensitivities.
+        An array of shape `(t.size, y0.size)`, or `(t.size,)` for a number. It is differentiated by y0, t
+        and args: in reverse mode by the adjoint equation, where what is kept is the result, whatever the
+        number of steps; in forward mode by the equation of the sensitivities.
 
     Example:
         >>> import numpy as np, s2sad
