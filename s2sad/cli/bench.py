@@ -22,7 +22,7 @@ Exit status: 0 measured, 1 it cannot be differentiated, 2 the function or its ar
 """
 
 
-@click.command(cls=Command, epilog=_EXAMPLES)
+@click.command(cls=Command, short_help="Time a function, its tangent and its gradient.", epilog=_EXAMPLES)
 @click.argument("target", type=Target())
 @click.option("--args", "arguments", required=True, help='Such as "np.linspace(0, 1, 9), 0.5".')
 @click.option("--wrt", help='Arguments to differentiate, such as "x,y"; the first by default.')

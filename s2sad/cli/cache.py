@@ -17,7 +17,7 @@ Examples:
 """
 
 
-@click.group(epilog=_EXAMPLES)
+@click.group(short_help="Look after the derivatives kept on disk.", epilog=_EXAMPLES)
 def cache() -> None:
     """Look after the derivatives that are kept on disk."""
 

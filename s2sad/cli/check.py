@@ -21,7 +21,7 @@ Exit status: 0 they agree, 1 they do not, 2 the function or its arguments fail.
 """
 
 
-@click.command(cls=Command, epilog=_EXAMPLES)
+@click.command(cls=Command, short_help="Compare derivatives with finite differences.", epilog=_EXAMPLES)
 @click.argument("target", type=Target())
 @click.option("--args", "arguments", required=True, help='Such as "np.linspace(0, 1, 9), 0.5".')
 @click.option("--order", type=click.IntRange(1, 3), default=1, show_default=True, help="Up to which derivative.")

@@ -16,7 +16,7 @@ Examples:
 _COLON = "COMP_WORDBREAKS=${COMP_WORDBREAKS//:}  # FILE.py:FUNC is one word\n"
 
 
-@click.command(cls=Command, epilog=_EXAMPLES)
+@click.command(cls=Command, short_help="Print the completion script of a shell.", epilog=_EXAMPLES)
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def completion(ctx: click.Context, shell: str) -> None:

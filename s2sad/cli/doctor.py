@@ -28,7 +28,7 @@ Exit status: 0 everything works, 1 something does not.
 """
 
 
-@click.command(cls=Command, epilog=_EXAMPLES)
+@click.command(cls=Command, short_help="Describe this installation.", epilog=_EXAMPLES)
 @json_option
 def doctor(as_json: bool) -> None:
     """Describe this installation: versions, compiler, threads, GPU, cache."""

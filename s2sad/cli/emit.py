@@ -75,7 +75,7 @@ def _made(order: Order) -> Standalone:
     )  # fmt: skip
 
 
-@click.command(cls=Command, epilog=_EXAMPLES)
+@click.command(cls=Command, short_help="Write derivatives as a Python module.", epilog=_EXAMPLES)
 @click.argument("target", type=Target(several=True))
 @click.option(
     "--mode",

@@ -30,7 +30,7 @@ Exit status: 0 explained, 1 it cannot be differentiated or is wrong under --args
 _CLOSE = 1e-5
 
 
-@click.command(cls=Command, epilog=_EXAMPLES)
+@click.command(cls=Command, short_help="Say line by line what is differentiated and saved.", epilog=_EXAMPLES)
 @click.argument("target", type=Target())
 @click.option("--mode", type=click.Choice(["grad", "value_and_grad", "vjp"]), default=None, help="vjp by default.")
 @click.option("--wrt", help='Arguments to differentiate, such as "x,y"; the first by default.')

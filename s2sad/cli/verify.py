@@ -24,7 +24,7 @@ Exit status: 0 all are up to date, 1 one is stale or was changed by hand, 2 one 
 """
 
 
-@click.command(cls=Command, epilog=_EXAMPLES)
+@click.command(cls=Command, short_help="Say whether written derivatives are up to date.", epilog=_EXAMPLES)
 @click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False))
 @json_option
 def verify(files: tuple[str, ...], as_json: bool) -> None:

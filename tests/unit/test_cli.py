@@ -406,3 +406,9 @@ def test_verify_says_where_it_has_to_be_run(run, tmp_path, monkeypatch):
     assert result.exit_code == 2
     assert "../out.py is written by `s2sad emit model.py:loss" in result.output
     assert "Run verify in the folder where the file was written from." in result.output
+
+
+def test_the_list_of_commands_is_not_cut_off(run):
+    """Each command is told in a line of its own."""
+    shown = run("--help").output
+    assert "..." not in shown.partition("Commands:")[2].partition("Examples:")[0]
