@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import weakref
 from collections.abc import Callable
@@ -24,7 +25,7 @@ class Step:
         line: the line of its file, from 1.
         source: that line.
         span: the user's line that it came from, or None.
-        name: the name.
+        name: the name; "result" for what a `return` computes.
         value: a copy of its value after the line.
     """
 
@@ -132,6 +133,7 @@ class _Recorder:
             self._note(now, number)
         self.running[now] = now.f_lineno
         if event == "return":
+            self._note_result(now, argument)
             self.before.pop(now, None)
             self.running.pop(now, None)
         return self.line
@@ -142,16 +144,30 @@ class _Recorder:
             if name in known and _same(known[name], value):
                 continue
             known[name] = _copy(value)
-            source = self.lines[number - 1].strip()
-            span = self.loaded.module.source_map.get(number)
-            self.kept.steps.append(Step(now.f_code.co_name, number, source, span, name, _copy(value)))
-            allocated = "np.empty" in source
-            if not allocated and not is_finite(value) and not name.endswith(("_tape", "_saved")):
-                where = f"\n{frame(span)}" if span is not None else ""
-                raise FloatingPointError(
-                    f"the derivative of `{self.name}` is not finite: `{name}` becomes {_brief(value)}{where}\n"
-                    f"  in the derivative, {self.file}:{number}: {source}"
-                )
+            checked = "np.empty" not in self._source(number) and not name.endswith(("_tape", "_saved"))
+            self._keep(now, number, name, value, checked)
+
+    def _note_result(self, now: FrameType, value: Any) -> None:
+        """Note what a `return` computes itself; what has a name was noted under it."""
+        source = self._source(now.f_lineno)
+        if value is not None and source.startswith("return") and not _NAMED.fullmatch(source):
+            self._keep(now, now.f_lineno, "result", value, True)
+
+    def _source(self, number: int) -> str:
+        return self.lines[number - 1].strip()
+
+    def _keep(self, now: FrameType, number: int, name: str, value: Any, checked: bool) -> None:
+        source, span = self._source(number), self.loaded.module.source_map.get(number)
+        self.kept.steps.append(Step(now.f_code.co_name, number, source, span, name, _copy(value)))
+        if checked and not is_finite(value):
+            where = f"\n{frame(span)}" if span is not None else ""
+            raise FloatingPointError(
+                f"the derivative of `{self.name}` is not finite: `{name}` becomes {_brief(value)}{where}\n"
+                f"  in the derivative, {self.file}:{number}: {source}"
+            )
+
+
+_NAMED = re.compile(r"return [\w, ()]+")
 
 
 def _copy(value: Any) -> Any:

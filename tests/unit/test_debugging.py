@@ -68,6 +68,14 @@ def test_the_first_value_that_is_not_finite_stops_it():
     assert sys.gettrace() is None
 
 
+def test_what_a_return_computes_is_kept_and_looked_at_too():
+    f = s2sad.differentiate(debug=True)(lambda x: np.sum(np.sqrt(x)))
+    f.grad(X)
+    assert [value.tolist() for value in f.intermediates.of("result")] == [[0.5, 0.25]]
+    with pytest.raises(FloatingPointError, match=r"`result` becomes \[ +inf 0.288675\](.|\n)*np.sqrt\(x\)"):
+        f.grad(X - 1.0)
+
+
 def test_nothing_is_kept_without_debug():
     f = s2sad.differentiate(target="python")(steps)
     f.grad(X, 1.0)
