@@ -17,7 +17,7 @@ from s2sad.api.inlining import inlined
 from s2sad.api.reading import Read
 from s2sad.api.requested import Arguments, Requested, requested
 from s2sad.emit.wrap import WIDTH, wrap
-from s2sad.errors import CompileError
+from s2sad.errors import CompileError, RuleShapeError
 
 _WORDS = {
     "grad": "Gradient",
@@ -189,6 +189,8 @@ def _add(
 ) -> None:
     """Add the functions of a derivative; one that is there under its name with another text is renamed."""
     _refuse_externals(one)
+    if RuleShapeError.__name__ in one.module.externals:
+        functions[RuleShapeError.__name__] = _SHAPE_ERROR
     jit = _decorator(request.read) if request.read.compiled else ""
     lines, parts = _split(one.text)
     entry, derived = one.module.entry, one.derived
@@ -214,9 +216,18 @@ def _in_order(made: Sequence[Requested], functions: dict[str, str]) -> list[str]
     return [text for entry in entries for text in groups[entry]] + waiting
 
 
+_SHAPE_ERROR = '''class RuleShapeError(ValueError):
+    """A custom rule gave an array of the wrong shape."""
+
+    def __init__(self, what: str, expected: tuple[int, ...], received: tuple[int, ...]) -> None:
+        """Compose the message from the sentence and both shapes."""
+        super().__init__(f"{what}: expected {tuple(expected)}, received {tuple(received)}")'''
+
+
 def _refuse_externals(one: Derivative) -> None:
-    if one.module.externals:
-        listed = ", ".join(f"`{name}`" for name in one.module.externals)
+    foreign = [name for name, value in one.module.externals.items() if value is not RuleShapeError]
+    if foreign:
+        listed = ", ".join(f"`{name}`" for name in foreign)
         raise CompileError(
             f"`{one.module.entry}` cannot stand alone: it uses {listed} of the user's program",
             why="Pass such objects as arguments, or use s2sad at run time.",

@@ -280,6 +280,35 @@ def test_import_on_request(tmp_path, monkeypatch):
     assert "def f_grad(x: float) -> float:" in emit_text("table_model.py", "f", run=True)
 
 
+RULED = """\
+import s2sad
+
+@s2sad.custom_jvp
+def front(x):
+    return x[: len(x) // 2] ** 2
+
+@front.defjvp
+def front_jvp(primals, tangents):
+    half = len(primals[0]) // 2
+    return front(primals[0]), 2.0 * primals[0][:half] * tangents[0][:half]
+
+def f(x):
+    return front(x)[0] + x[0]
+"""
+
+
+def test_a_rule_whose_shapes_are_looked_at_stands_alone(tmp_path, monkeypatch):
+    """The error that a wrong shape raises comes along: nothing of s2sad is imported."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ruled_model.py").write_text(RULED)
+    text = emit_text("ruled_model.py", "f", "grad", None, "float64[:]", run=True)
+    assert "class RuleShapeError(ValueError):" in text
+    assert "import s2sad" not in text
+    scope = {}
+    exec(text, scope)
+    np.testing.assert_array_equal(scope["f_grad"](np.array([1.0, 2.0, 3.0, 4.0])), [3.0, 0.0, 0.0, 0.0])
+
+
 @pytest.mark.parametrize(
     ("arguments", "kind", "sentence"),
     [
