@@ -23,7 +23,7 @@ from s2sad.frontend.knownlists import extend
 from s2sad.frontend.lowerer import Contribution, Lowerer
 from s2sad.frontend.operators import BINARY, BY_SYMBOL, SYMBOLS, apply, build
 from s2sad.frontend.order import settled
-from s2sad.frontend.values import BarV, Cell, RowsV, StaticV, StructV, V, Value, ZeroV, leaves_of, literal
+from s2sad.frontend.values import BarV, Cell, RowsV, StaticV, StructV, V, Value, ZeroV, leaves_of, literal, of_slices
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, CallStmt, Const, Expr, If, Raise, Slice, Store, Swap, Var
 from s2sad.ir.types import Array, ListOf, Scalar, Static, is_complex, rank
@@ -136,7 +136,7 @@ def _bind_name(lw: Lowerer, name: str, value: Value, node: Any) -> None:
     if may_be_none and optional.bind(lw, name, value, node):
         return
     grows = name in lw.dynamic_lists or (id(lw.source.node), name) in lw.ctx.growing_names
-    if isinstance(value, StructV) and value.kind == "list" and grows:
+    if isinstance(value, StructV) and value.kind == "list" and grows and not of_slices(value):
         if value.cell is not None and _is_seen_again(lw, value.cell):
             lw.fail(node, f"`{name}` is another name of a list, and is written or grows",
                     f"Write `{name} = list(…)`, or use one name for the list.", AliasError)  # fmt: skip

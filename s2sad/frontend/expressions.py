@@ -30,6 +30,7 @@ from s2sad.frontend.values import (
     join_types,
     leaves_of,
     literal,
+    of_slices,
     pack,
 )
 from s2sad.ir import ops
@@ -308,7 +309,7 @@ def _repeat(lw: Lowerer, value: Value, count: Expr, node: Any) -> Value:
     if shared:  # the items are one object, not copies of it
         value = lw.store_value(lw.fresh("shared"), value, lw.span(node))
         assert isinstance(value, StructV)
-    if isinstance(known, int) and (value.kind == "tuple" or shared):
+    if isinstance(known, int) and (value.kind == "tuple" or shared or of_slices(value)):
         items = value.items * known
         return StructV(value.kind, tuple(range(len(items))), items)
     if not value.items or value.kind != "list":

@@ -239,6 +239,11 @@ def _bound_names(node: Any) -> list[str]:
     ]
 
 
+def of_slices(value: Value) -> bool:
+    """Say whether a container holds slices: `[slice(None)] * n`, which is there before the function runs only."""
+    return isinstance(value, StructV) and any(isinstance(item, SliceV) for item in value.items)
+
+
 def leaves_of(value: Value) -> list[Expr]:
     """Return the run-time expressions of a value, depth first."""
     match value:

@@ -523,8 +523,25 @@ def matrices_read_before_the_first_is_there(x):
     return total
 
 
+def differences_along(a, axis):
+    later = [slice(None)] * a.ndim
+    later[axis] = slice(1, None)
+    earlier = [slice(None)] * a.ndim
+    earlier[axis] = slice(None, -1)
+    return a[tuple(later)] - a[tuple(earlier)]
+
+
+def slices_in_a_list(x):
+    a = np.reshape(x, (2, 2))
+    total = np.sum(differences_along(a, -1) ** 3)
+    for axis in range(a.ndim):
+        total += (axis + 1) * np.sum(differences_along(a, axis) ** 2)
+    return total
+
+
 PROGRAMS = [
     vectors_made_orthogonal, two_loops_of_a_quasi_newton_step, matrices_read_before_the_first_is_there,
+    slices_in_a_list,
     a_list_of_an_array, a_copy_that_grows, a_copy_that_is_written, items_moved_down, a_copy_and_one_more,
     a_copy_twice_over, displays_repeated, pushed_in_a_loop, pushed_by_hand, pushed_by_an_inner_function,
     a_list_from_another_function, a_recursive_butterfly, steps_of_an_inner_function, steps_of_a_filled_list,
