@@ -1,5 +1,8 @@
 """Transposes of gathers, tiles, pads and diagonals, and the shape operations that Numba lacks."""
 
+# Numba takes no starred tuples:
+# ruff: noqa: RUF005
+
 from __future__ import annotations
 
 from typing import Any
@@ -136,7 +139,7 @@ def inverse_axes(axes: tuple[int, ...]) -> tuple[int, ...]:
 
 def join_last_axes(a: Any) -> Any:
     """Return a dense array with its last two axes in one."""
-    return a.reshape(a.shape[:-2] + (a.shape[-2] * a.shape[-1],))  # noqa: RUF005 (Numba)
+    return a.reshape(a.shape[:-2] + (a.shape[-2] * a.shape[-1],))
 
 
 def roll_axis(a: Any, shift: int, axis: int) -> Any:

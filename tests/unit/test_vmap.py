@@ -212,7 +212,7 @@ def test_pullbacks_of_loops_are_not_used_up():
         (lambda: vmap(product)(XS, ROWS.T), "`a` has 4 along axis 0, `b` has 3 along axis 0"),
         (lambda: vmap(product, (0, 1))(XS, M), "`a` has 4 along axis 0, `b` has 3 along axis 1"),
         (lambda: vmap(product, (0,))(XS, XS), "in_axes for 1 arguments but was given 2"),
-        (lambda: vmap(product, None)(XS, XS), "every in_axes is None"),
+        (lambda: vmap(product, None)(XS, XS), "Every in_axes is None"),
         (lambda: vmap(product)(XS, 2.0), "`b` has no axis 0 to be mapped over: its rank is 0"),
         (lambda: vmap(square, 2)(ROWS), "`x` has no axis 2"),
         (lambda: vmap(square)(XS[:0]), "a batch of length 0: `x` has nothing along axis 0"),
