@@ -18,14 +18,16 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from s2sad.analysis.facts import Facts
 from s2sad.analysis.liveness import Liveness
+from s2sad.analysis.loops import popped_from
 from s2sad.analysis.sharing import Apart
 from s2sad.emit.elements import plus
 from s2sad.frontend.operators import build
@@ -54,6 +56,7 @@ from s2sad.transform.algebra import times
 from s2sad.transform.filled import is_length
 from s2sad.transform.naming import Namer
 
+_T = TypeVar("_T")
 _FEW = 3  # additions that pay for an array made for one sweep
 _SHORT = 4  # elements along an axis that are not worth two loops
 
@@ -158,6 +161,8 @@ class _Gathering:
         sends = [send for send in sends if send.base == base]
         if len({send.offsets[-1] for send in sends}) < 2 or not self._stays(base, inner, sends):
             return None
+        if not any(_factors((send.factor, send.offsets) for send in sends).values()):
+            return None  # all that is sent is taken back
         grids = _grids(chain, place, sends)
         if grids is None:
             return None
@@ -200,12 +205,15 @@ class _Gathering:
         return True
 
     def _stays(self, base: Expr, inner: tuple[Stmt, ...], sends: list[_Send]) -> bool:
-        """Say whether a value is the same wherever it is named, from its first mention to its last addition."""
+        """Say whether a value is the same wherever it is named, from its first mention to its last addition.
+
+        A name that is set behind its first mention would hold what the turn before gave it.
+        """
         first = next(k for k, s in enumerate(inner) if any(base in subexpressions(e) for e in exprs_of(s)))
         last = max(k for k, s in enumerate(inner) if s is sends[-1].store)
-        for stmt in inner[first : last + 1]:
+        for at, stmt in enumerate(inner[first:], first):
             changed = set(bound(stmt))
-            if isinstance(stmt, Store) and (root := root_of(stmt.place)) is not None:
+            if at <= last and isinstance(stmt, Store) and (root := root_of(stmt.place)) is not None:
                 changed.add(root.name)
             if any(self.apart.may_meet(one, name) for one in changed for name in reads(base)):
                 return False
@@ -261,7 +269,9 @@ class _Grid:
         return _Grid(axis, first, most, shift, shift - least)
 
     def is_within(self, loop: For, array: Var) -> bool:
-        """Say whether the elements are there even if the loop has no turn."""
+        """Say whether the elements are there: the loop has turns, or they are there without any."""
+        if isinstance(loop.stop, Const):
+            return True
         stop, less = _split_sum(loop.stop)
         assert isinstance(array.type, Array)
         return less + self.most <= 0 and is_length(stop, array.type.dims[self.axis])
@@ -286,7 +296,7 @@ def _nested(chain: list[For], inner: tuple[Stmt, ...]) -> For:
 
 
 def _is_plain(chain: list[For], inner: tuple[Stmt, ...]) -> bool:
-    """Say whether the loops count up from constants to lengths that nothing inside changes."""
+    """Say whether the loops count up from constants to something that nothing inside changes, which may be further."""
     inside = {name for loop in chain for name in bound(loop)} | {name for s in inner for name in bound(s)}
     counters = [loop.var.name for loop in chain]
     if len(set(counters)) != len(counters) or any(set(bound(s)) & set(counters) for s in inner):
@@ -295,6 +305,8 @@ def _is_plain(chain: list[For], inner: tuple[Stmt, ...]) -> bool:
         if not (isinstance(loop.start, Const) and isinstance(loop.start.value, int) and loop.start.value >= 0):
             return False
         if not (isinstance(loop.step, Const) and loop.step.value == 1):
+            return False
+        if isinstance(loop.stop, Const) and loop.stop.value <= loop.start.value:
             return False
         if reads(loop.stop) & inside or any(isinstance(part, Index) for part in subexpressions(loop.stop)):
             return False
@@ -315,9 +327,14 @@ def _adds_to(stmt: Store, name: str) -> bool:
 def _groups(inner: tuple[Stmt, ...], counters: list[Var]) -> list[list[_Send]]:
     """List the additions to one array at all counters plus constants, every other index the same."""
     names = {name for s in inner for name in bound(s)} | {v.name for v in counters}
-    multiples = _multiples(inner)
+    once = Counter(name for s in inner for name in bound(s))
+    multiples: dict[str, Expr] = {}
     found: dict[Any, list[_Send]] = {}
     for stmt in inner:
+        if isinstance(stmt, Assign) and once[stmt.target.name] == 1:
+            base = _split_product(stmt.value, multiples)[1]
+            if base != stmt.value and not (isinstance(base, Var) and once[base.name] > 1):
+                multiples[stmt.target.name] = stmt.value
         if not (isinstance(stmt, Store) and stmt.accumulate and isinstance(stmt.place, Index)):
             continue
         base = stmt.place.base
@@ -357,7 +374,7 @@ def _split_sum(expr: Expr) -> tuple[Expr, int]:
 
 
 def _split_product(expr: Expr, multiples: dict[str, Expr]) -> tuple[Any, Expr]:
-    """Return a constant factor and what it multiplies; `multiples` are names of numbers that are such products."""
+    """Return a constant factor and what it multiplies; `multiples` are numbers that were set to such products."""
     if isinstance(expr, Apply) and expr.fn is operator.neg:
         factor, base = _split_product(expr.args[0], multiples)
         return -factor, base
@@ -367,18 +384,6 @@ def _split_product(expr: Expr, multiples: dict[str, Expr]) -> tuple[Any, Expr]:
     if isinstance(expr, Var) and expr.name in multiples:
         return _split_product(multiples[expr.name], multiples)
     return 1.0, expr
-
-
-def _multiples(inner: tuple[Stmt, ...]) -> dict[str, Expr]:
-    """Return the numbers that are a constant times another one, both set once."""
-    names = [name for s in inner for name in bound(s)]
-    found: dict[str, Expr] = {}
-    for stmt in inner:
-        if isinstance(stmt, Assign) and names.count(stmt.target.name) == 1:
-            base = _split_product(stmt.value, found)[1]
-            if base != stmt.value and (not isinstance(base, Var) or names.count(base.name) == 1):
-                found[stmt.target.name] = stmt.value
-    return found
 
 
 def _bounds(chain: list[For], array: Var) -> frozenset[str]:
@@ -414,10 +419,13 @@ def _is_one_of(stmt: Stmt, stores: list[Store]) -> bool:
 
 
 def _without_idle_numbers(inner: list[Stmt], after: frozenset[str]) -> list[Stmt]:
-    """Drop numbers that nothing reads any more."""
+    """Drop numbers that nothing reads any more; what is taken from a list is taken all the same."""
     while True:
         read = {name for s in inner for e in exprs_of(s) for name in reads(e)} | after
-        kept = [s for s in inner if not (isinstance(s, Assign) and s.target.name not in read)]
+        kept = [
+            s for s in inner
+            if not (isinstance(s, Assign) and s.target.name not in read and popped_from(s) is None)
+        ]  # fmt: skip
         if len(kept) == len(inner):
             return kept
         inner = kept
@@ -452,9 +460,7 @@ def _item(laid: Var, chain: list[For], grids: list[_Grid], offsets: tuple[int, .
 
 def _summed(target: Index, terms: Sequence[tuple[Any, Expr]], like: Store) -> Store:
     """Return the statement that gathers: `target += a + b - 2.0 * c`, each factor written once."""
-    factors: dict[Expr, Any] = {}
-    for factor, item in reversed(terms):
-        factors[item] = factors.get(item, 0.0) + factor
+    factors = _factors((factor, item) for factor, item in reversed(terms))
     together: dict[float, list[tuple[bool, Expr]]] = {}
     for item, factor in factors.items():
         if factor:
@@ -465,6 +471,14 @@ def _summed(target: Index, terms: Sequence[tuple[Any, Expr]], like: Store) -> St
         parts.append((less, times(literal(size), total)))
     less, total = _added(parts)
     return Store(target, "-" if less else "+", total, like.span, accumulate=True)
+
+
+def _factors(terms: Iterable[tuple[Any, _T]]) -> dict[_T, Any]:
+    """Return what each thing is multiplied by, all in all."""
+    found: dict[_T, Any] = {}
+    for factor, item in terms:
+        found[item] = found.get(item, 0.0) + factor
+    return found
 
 
 def _added(signed: list[tuple[bool, Expr]]) -> tuple[bool, Expr]:
