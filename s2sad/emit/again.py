@@ -18,7 +18,7 @@ from s2sad.analysis.facts import Facts, written_by
 from s2sad.analysis.sharing import Apart
 from s2sad.ir.nodes import Apply, Const, Expr, For, Index, Slice, Stmt, Store, Var
 from s2sad.ir.types import Scalar
-from s2sad.ir.walk import bound, children, exprs_of, map_blocks, map_children, map_exprs, reads, root_of, statements
+from s2sad.ir.walk import bound, children, exchanged_in, exprs_of, map_blocks, reads, root_of, statements
 
 _CHEAP = (
     operator.add, operator.sub, operator.mul, operator.neg, operator.eq, operator.ne, operator.lt, operator.le,
@@ -105,13 +105,9 @@ def _inlined(
         if isinstance(part, Var):
             counts[part.name] += sum(later)
 
-    def expr_of(expr: Any) -> Any:
-        return value if expr == place else map_children(expr, expr_of)
-
-    def each(stmt: Stmt) -> Stmt:
-        return map_blocks(map_exprs(stmt, expr_of), lambda body: tuple(each(s) for s in body))
-
-    return (*stmts[: at + 1], *(each(s) for s in stmts[at + 1 : last + 1]), *stmts[last + 1 :])
+    return (
+        *stmts[: at + 1], *(exchanged_in(s, place, value) for s in stmts[at + 1 : last + 1]), *stmts[last + 1 :]
+    )  # fmt: skip
 
 
 def _count_of(stmt: Stmt, place: Index) -> int:

@@ -14,7 +14,7 @@ from s2sad.ir.nodes import Apply, Assign, Comment, Expr, For, Index, Stmt, Store
 from s2sad.ir.shapes import SHAPES, refused_if
 from s2sad.ir.types import Array, Dim, Scalar
 from s2sad.ir.views import is_advanced
-from s2sad.ir.walk import bound, children, exprs_of, map_blocks, map_children, map_exprs, root_of, statements
+from s2sad.ir.walk import bound, children, exchanged, exprs_of, map_blocks, map_exprs, root_of, statements
 
 
 @dataclass(slots=True)
@@ -260,7 +260,7 @@ def _scalarised(body: tuple[Stmt, ...], element: Index) -> tuple[Stmt, ...]:
     )
 
     def expr_of(expr: Any) -> Any:
-        return scalar if expr == element else map_children(expr, expr_of)
+        return exchanged(expr, element, scalar)
 
     def each(block: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         out: list[Stmt] = []

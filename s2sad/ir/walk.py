@@ -83,6 +83,17 @@ def substitute(expr: Any, mapping: dict[str, Expr]) -> Any:
     return map_children(expr, lambda child: substitute(child, mapping))
 
 
+def exchanged(expr: Any, old: Expr, new: Expr) -> Any:
+    """Put `new` in the place of `old`, wherever it stands in an expression."""
+    return new if expr == old else map_children(expr, lambda child: exchanged(child, old, new))
+
+
+def exchanged_in(stmt: Stmt, old: Expr, new: Expr) -> Stmt:
+    """Do so in a statement and in those inside it; targets stay."""
+    made = map_exprs(stmt, lambda expr: exchanged(expr, old, new))
+    return map_blocks(made, lambda body: tuple(exchanged_in(s, old, new) for s in body))
+
+
 def root_of(place: Expr) -> Var | None:
     """Return the variable that a place or view chain starts from."""
     while True:

@@ -33,7 +33,7 @@ from s2sad.ir.nodes import (
     Var,
 )
 from s2sad.ir.types import Array, Dim, ListOf, Scalar, Struct, Sym, Type, renamed_length
-from s2sad.ir.walk import bound, exprs_of, map_blocks, map_exprs, names_in, statements, subexpressions
+from s2sad.ir.walk import bound, map_blocks, map_exprs, names_in, statements
 from s2sad.transform.naming import Namer
 from s2sad.transform.structure import structured
 
@@ -250,27 +250,3 @@ def free(wanted: Mapping[str, str], fn: Function) -> dict[str, str]:
             found[name] = better
             taken.add(better)
     return found
-
-
-def renamed_results(fn: Function) -> tuple[Stmt, ...]:
-    """Return the body with results that only get another name (`part = f(x); y = part`) under that name."""
-    every = list(statements(fn.body))
-    used = Counter(
-        e.name for s in every for expr in exprs_of(s) for e in subexpressions(expr) if isinstance(e, Var)
-    )
-    binds = Counter(name for stmt in every for name in bound(stmt))
-
-    def block(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-        made: list[Stmt] = []
-        for stmt in body:
-            last = made[-1] if made else None
-            if isinstance(stmt, Assign) and isinstance(stmt.value, Var) and isinstance(last, CallStmt):
-                old, new = stmt.value, stmt.target
-                once = used[old.name] == binds[old.name] == binds[new.name] == 1
-                if once and old in last.targets and old.type == new.type:
-                    made[-1] = replace(last, targets=tuple(new if t == old else t for t in last.targets))
-                    continue
-            made.append(map_blocks(stmt, block))
-        return tuple(made)
-
-    return block(fn.body)

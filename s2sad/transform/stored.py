@@ -14,9 +14,9 @@ from typing import Any
 from s2sad.analysis.alias import Alias
 from s2sad.analysis.facts import Facts, written_by
 from s2sad.analysis.layout import Layout
-from s2sad.ir.nodes import Apply, CallStmt, Expr, For, Function, Index, Stmt, Store, Swap, Var
+from s2sad.ir.nodes import Apply, CallStmt, For, Function, Index, Stmt, Store, Swap, Var
 from s2sad.ir.types import Scalar
-from s2sad.ir.walk import exprs_of, map_blocks, map_children, map_exprs, reads, statements, subexpressions
+from s2sad.ir.walk import exchanged_in, exprs_of, reads, statements, subexpressions
 
 
 def stored_results(
@@ -47,7 +47,7 @@ def stored_results(
             continue
         others = [s for s in every if s is not stmt]
         if any(_reads_items(adjoints.get(id(s), ()), name) for s in others):
-            adjoints[id(stmt)] = [_replaced(s, stmt.value, place) for s in code]
+            adjoints[id(stmt)] = [exchanged_in(s, stmt.value, place) for s in code]
             found.add(id(stmt))
     return found
 
@@ -69,9 +69,3 @@ def _reads_items(code: Any, name: str) -> bool:
         for s in statements(tuple(code)) for e in exprs_of(s) for part in subexpressions(e)
     )  # fmt: skip
 
-
-def _replaced(stmt: Stmt, value: Expr, place: Expr) -> Stmt:
-    def expr_of(expr: Any) -> Any:
-        return place if expr == value else map_children(expr, expr_of)
-
-    return map_blocks(map_exprs(stmt, expr_of), lambda body: tuple(_replaced(s, value, place) for s in body))
