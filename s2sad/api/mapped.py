@@ -7,7 +7,8 @@
             result[i] = square(x[i])
         return result
 
-It is differentiated and printed like any function, so that stacking the calls is what it means.
+It is differentiated and printed like any function, so that stacking the calls is what it means. Where products with
+a shared matrix stand in it, `transform/batched.py` takes the loop apart.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from s2sad.frontend.generic import canonical, restored
 from s2sad.frontend.lowerer import Context, Instance
 from s2sad.ir.nodes import Function
 from s2sad.ir.types import Array, Dim, ListOf, Scalar, Sym, Type, is_inexact
+from s2sad.transform.batched import batched
 
 
 @dataclass(frozen=True)
@@ -128,7 +130,10 @@ class _Writer:
         assert made.result is not None
         assert made.function is not None
         what = _WHAT.get(getattr(self.what.fun, "kind", ""), "")
-        made.function = replace(made.function, doc=f"{what}`{self.label}`, one element of the batch after the other.")
+        opaque = frozenset(i.name for i in self.ctx.instances.values() if i.rule is not None)
+        at_once = batched(made.function, self.ctx.functions(), opaque)
+        how = "one element of the batch after the other" if at_once is None else "the whole batch at once"
+        made.function = replace(at_once or made.function, doc=f"{what}`{self.label}`, {how}.")
         self.ctx.parts[made.name] = Function(made.name, (), (), ())
         return made, filled(inner.result, iter(leaf_types(made.result)))
 

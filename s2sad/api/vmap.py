@@ -31,6 +31,9 @@ def vmap(
 ) -> Batched[P]:
     """Return a function that maps `fun` over axes of its arguments and stacks the results.
 
+    The program is a loop over the batch; where elements are multiplied by a matrix that all share, it is arithmetic
+    of the whole batch instead, so that `W @ x` becomes one product of two matrices.
+
     Args:
         fun: the function of one element; a derivative too.
         in_axes: which axis of each argument holds the batch: an int, also negative, None for an
@@ -63,7 +66,7 @@ def vmap(
 
 
 class Batched(Transformed[P, Any]):
-    """A function mapped over batches: one compiled loop around its calls.
+    """A function mapped over batches: one compiled loop around its calls, or arithmetic of the whole batch.
 
     Attributes:
         in_axes: the batch axes of the arguments, as they were given.

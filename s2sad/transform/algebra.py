@@ -9,6 +9,7 @@ import numpy as np
 
 from s2sad.frontend.operators import build
 from s2sad.frontend.values import literal
+from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Const, Expr, Index, Var
 from s2sad.ir.types import Array, ListOf, Scalar, Type, is_complex
 from s2sad.ir.walk import is_const, map_children
@@ -76,6 +77,17 @@ def times(a: Expr, b: Expr) -> Expr:
     if isinstance(b, Var | Index) or (isinstance(b, Apply) and b.fn not in (operator.add, operator.sub)):
         return _product(b, a)
     return build(operator.mul, a, b)
+
+
+def transposed(a: Expr) -> Expr:
+    """Return `a.T`: of a transpose what was transposed, of `p.T @ q` the product `q.T @ p`."""
+    if isinstance(a, Apply) and a.fn is ops.transpose:
+        return a.args[0]
+    if isinstance(a, Apply) and a.fn is operator.matmul and len(getattr(a.type, "dims", ())) == 2:
+        left, right = a.args
+        if isinstance(left, Apply) and left.fn is ops.transpose:
+            return build(operator.matmul, transposed(right), left.args[0])
+    return build(ops.transpose, a)
 
 
 def _product(a: Expr, b: Expr) -> Expr:

@@ -26,7 +26,7 @@ from s2sad.ir.types import Array, Dim, ListOf, Scalar, Type, is_complex, is_inex
 from s2sad.ir.views import is_advanced, view_base
 from s2sad.ir.walk import subexpressions
 from s2sad.rules.registry import Constant, Elementwise, Structured
-from s2sad.transform.algebra import negative, times
+from s2sad.transform.algebra import negative, times, transposed
 from s2sad.transform.naming import Namer, noun
 from s2sad.transform.partials import (
     bind_rule,
@@ -188,7 +188,7 @@ class Cotangents:
             return
         if expr.fn is ops.transpose:
             g = self._masked(g)
-            self.push(expr.args[0], build(ops.transpose, g) if isinstance(g.type, Array) else g)
+            self.push(expr.args[0], transposed(g) if isinstance(g.type, Array) else g)
             return
         if expr.fn is np.trace and not expr.static and _is_square_product(expr.args[0]):
             self._push_trace_of_product(expr.args[0], g)

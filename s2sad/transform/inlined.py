@@ -239,6 +239,11 @@ class Renaming(Names):
         return Sym(given.name, given.minus + less, given.nonone and less <= 0)
 
 
+def is_made_up(name: str) -> bool:
+    """Say whether a name is one that a result gets where nobody names it."""
+    return bool(_MADE.search(name))
+
+
 def free(wanted: Mapping[str, str], fn: Function) -> dict[str, str]:
     """Return the better names that nothing in the function has."""
     taken = {p.name for p in fn.params} | names_in(fn.body)

@@ -8,7 +8,9 @@ Only calls that cost something are looked at: reductions, products, transcendent
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import re
+from collections import Counter
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -17,11 +19,23 @@ from s2sad.analysis.facts import Facts, written_by
 from s2sad.analysis.sharing import Groups
 from s2sad.frontend.infer import OPERATORS
 from s2sad.ir import ops
-from s2sad.ir.nodes import Apply, Assign, Expr, For, Function, If, Index, Stmt, Store, Swap, Var, While
+from s2sad.ir.nodes import Apply, Assign, Expr, For, Function, If, Index, Return, Stmt, Store, Swap, Var, While
 from s2sad.ir.shapes import SHAPES
 from s2sad.ir.types import Array, Scalar
 from s2sad.ir.views import VIEWS
-from s2sad.ir.walk import bound, children, exprs_of, map_blocks, map_children, map_exprs, names_in, reads, statements
+from s2sad.ir.walk import (
+    bound,
+    children,
+    exprs_of,
+    map_blocks,
+    map_children,
+    map_exprs,
+    names_in,
+    reads,
+    statements,
+    substitute,
+)
+from s2sad.transform.inlined import Names, free
 from s2sad.transform.naming import Namer, noun
 
 _CHEAP: frozenset[Any] = OPERATORS | VIEWS | SHAPES | {
@@ -31,10 +45,23 @@ _CHEAP: frozenset[Any] = OPERATORS | VIEWS | SHAPES | {
 _LAZY = (ops.ifexp, ops.both, ops.either)
 
 
-def shared(fn: Function, facts: Facts) -> Function:
-    """Return `fn` with repeated costly calls computed once."""
-    work = _Shared(Groups(fn, facts), facts, Namer({p.name for p in fn.params} | names_in(fn.body)))
-    return replace(fn, body=work.block(fn.body, {}))
+def shared(fn: Function, facts: Facts, keep: frozenset[str] = frozenset()) -> Function:
+    """Return `fn` with repeated costly calls computed once; names in `keep` are the user's and stay."""
+    groups = Groups(fn, facts)
+    names = Namer({p.name for p in fn.params} | names_in(fn.body))
+    work = _Shared(groups, facts, names, _only_read(fn, facts, groups) - keep)
+    made = replace(fn, body=work.block(fn.body, {}))
+    better = free({name: re.sub(r"_\d+$", "", name) for name in sorted(work.made)}, made) if work.other else {}
+    return Names(better).function(made) if better else made
+
+
+def _only_read(fn: Function, facts: Facts, groups: Groups) -> frozenset[str]:
+    """Return the names of arrays that are bound once, never written into, and not handed to the caller."""
+    binds = Counter(name for stmt in statements(fn.body) for name in bound(stmt))
+    written = groups.of({name for stmt in statements(fn.body) for name in written_by(stmt, facts)})
+    returned = {n for s in statements(fn.body) if isinstance(s, Return) for value in s.values for n in reads(value)}
+    once = {name for name, count in binds.items() if count == 1}
+    return frozenset(name for name in once - groups.of(returned) if not groups.of({name}) & written)
 
 
 @dataclass(slots=True)
@@ -42,6 +69,11 @@ class _Shared:
     groups: Groups
     facts: Facts
     namer: Namer
+    still: frozenset[str]
+    other: dict[str, Expr] = field(default_factory=dict[str, Expr])
+    """Names that were one more of something, with what has it."""
+    made: set[str] = field(default_factory=set[str])
+    """Names that calls were given here."""
 
     def block(self, body: tuple[Stmt, ...], known: dict[Expr, Var]) -> tuple[Stmt, ...]:
         """Rewrite a block; `known` are calls whose value a name holds at its start."""
@@ -49,7 +81,11 @@ class _Shared:
         seen: dict[Expr, int] = {}
         out: list[Stmt] = []
         for stmt in body:
+            stmt = self._renamed(stmt)
             changed = self._changed(stmt)
+            if isinstance(stmt, Assign) and self._is_one_more(stmt, known):
+                self.other[stmt.target.name] = known[stmt.value]
+                continue
             if isinstance(stmt, For | While):
                 self._drop(known, changed)
                 seen.clear()
@@ -76,10 +112,24 @@ class _Shared:
                 seen.pop(stmt.value, None)
         return tuple(out)
 
+    def _is_one_more(self, stmt: Assign, known: dict[Expr, Var]) -> bool:
+        """Say whether a statement gives a value that has a name another, of which neither is written into."""
+        if stmt.target.name not in self.still or not _is_costly(stmt.value) or not _is_hashable(stmt.value):
+            return False
+        held = known.get(stmt.value)
+        return held is not None and held.name in self.still | self.made
+
+    def _renamed(self, stmt: Stmt) -> Stmt:
+        if not self.other:
+            return stmt
+        made = map_exprs(stmt, lambda expr: substitute(expr, self.other))
+        return map_blocks(made, lambda body: tuple(self._renamed(s) for s in body))
+
     def _named(self, call: Expr, seen: dict[Expr, int], out: list[Stmt]) -> Var:
         """Give a call that was met before a name, before the statement that made it first."""
         at = seen.pop(call)
         name = Var(self.namer.fresh(noun(call)), call.type)
+        self.made.add(name.name)
         first = _reusing(out[at], {call: name})
         out[at : at + 1] = [Assign(name, call, first.span), first]
         inside = set(_below(call))

@@ -10,6 +10,7 @@ from s2sad.ir.nodes import Function
 from s2sad.transform.dead import without_dead_code
 from s2sad.transform.filled import filled
 from s2sad.transform.handed import handed
+from s2sad.transform.lighter import lighter
 from s2sad.transform.nest import merged, nested, without_copies
 from s2sad.transform.order import forward_order
 from s2sad.transform.returns import without_last_copies
@@ -42,6 +43,7 @@ def tidy(
         ("nest", lambda f: nested(f, facts, keep)),
         ("handed", lambda f: handed(f, facts, keep)),
         ("sizes", lambda f: sized(f, keep)),
+        ("lighter", lambda f: lighter(f, keep)),
         ("signs", lambda f: signed(f, keep)),
         ("merge", merged),
     ]
@@ -54,7 +56,7 @@ def tidy(
             break
     if "sunk" not in DISABLED and (moved := sunk(fn)) != fn:
         fn = _checked(without_dead_code(_checked(moved, facts), facts, outputs, silent), facts)
-    fn = _checked(shared(fn, facts), facts) if "shared" not in DISABLED else fn
+    fn = _checked(shared(fn, facts, keep), facts) if "shared" not in DISABLED else fn
     fn = _checked(forward_order(fn, facts), facts) if "order" not in DISABLED else fn
     fn = _checked(filled(fn, facts), facts) if "filled" not in DISABLED else fn
     return _checked(without_last_copies(fn, facts), facts) if "returns" not in DISABLED else fn

@@ -120,13 +120,17 @@ def test_compiled(fun, args, in_axes, out_axes):
     same(vmap(fun, in_axes, out_axes, target="cpu")(*args), stacked(fun, args, in_axes, out_axes))
 
 
+def turned(x, w):
+    return np.cos(x) * w[0]
+
+
 def test_it_is_one_loop_that_reads_well():
-    vmap(layer, (0, None), target="python")(ROWS, M)
-    store = store_of(mapped(layer, (0, None), 0), "python", False)
+    vmap(turned, (0, None), target="python")(ROWS, M)
+    store = store_of(mapped(turned, (0, None), 0), "python", False)
     text = store.known()[-1][1].plan.entry.derivative.text
-    says = '    """`layer`, one element of the batch after the other."""\n'
-    start = "    count = x.shape[0]\n    result = np.empty((count, w.shape[0]))\n"
-    assert f"def layer_vmap(x, w):\n{says}{start}" in text
+    says = '    """`turned`, one element of the batch after the other."""\n'
+    start = "    count = x.shape[0]\n    result = np.empty((count, x.shape[1]))\n"
+    assert f"def turned_vmap(x, w):\n{says}{start}" in text
 
 
 @pytest.mark.parametrize("target", ["python", "cpu"])
