@@ -66,7 +66,7 @@ def _code(text: str, name: str) -> types.CodeType:
 def matcher(trees: Sequence[Tree]) -> Match:
     """Generate `match(values)`: the leaves when the values have this structure, else None.
 
-    Classes, layout, dtype, rank and the dimensions of length 1 are compared, static values by value.
+    Classes, layout, dtype, rank and the lengths that are known are compared, static values by value.
     """
     writer = _Writer("def match(values):")
     leaves: list[str] = []
@@ -116,7 +116,8 @@ def _match_array(writer: _Writer, tree: Tree, local: str) -> None:
     shape, flags = writer.local(), writer.local()
     writer.line(f"{shape} = {local}.shape")
     tests = [f"len({shape}) != {len(dims)}"]
-    tests += [f"{shape}[{axis}] {'!=' if dim == 1 else '=='} 1" for axis, dim in enumerate(dims)]
+    tests += [f"{shape}[{axis}] != {dim}" if isinstance(dim, int) else f"{shape}[{axis}] == 1"
+              for axis, dim in enumerate(dims)]  # fmt: skip
     for axis, dim in enumerate(dims):
         if isinstance(dim, Sym):
             place, less = writer.lengths.setdefault(dim.name, (f"{shape}[{axis}]", dim.minus))

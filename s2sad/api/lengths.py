@@ -1,8 +1,8 @@
-"""Lengths that belong together: a specialisation may say that two arguments are equally long, or two longer.
+"""Lengths that belong together: a specialisation may say that two arguments are equally long, or two longer, or two.
 
 Slices of two arguments are added element by element only where they are equally long; where that is not known, a
-derivative has to ask at every step whether one of them was spread over the other. What is said here holds for one
-specialisation, which is used for such arguments only.
+derivative has to ask at every step whether one of them was spread over the other. So it is with an argument that is
+added to `np.array([a, b])`. What is said here holds for one specialisation, which is used for such arguments only.
 """
 
 from __future__ import annotations
@@ -15,17 +15,21 @@ import numpy as np
 
 from s2sad.api.flatten import matcher
 from s2sad.api.structure import Tree
+from s2sad.ir.nodes import Apply, Var
 from s2sad.ir.shapes import UNEQUAL
 from s2sad.ir.types import Array, Dim, Struct, Sym, Type
-from s2sad.runtime import sum_to_shape
+from s2sad.ir.walk import exprs_of, statements, subexpressions
+from s2sad.runtime import sum_to_shape, unbroadcast
 
 Trees = tuple[Tree, ...]
 S = TypeVar("S")
 
 _REACHES = (0, 8)
 """How far apart lengths may lie that are taken to belong together: not at all, then as far as borders are wide."""
+_FEW = 16
+"""The longest that an argument may be known to be: programs write such arrays out."""
 _DIAGONAL = f"{np.eye.__name__}("
-_SPREADING = f"{sum_to_shape.__name__}("
+_SPREADING = tuple(f"{fn.__name__}(" for fn in (sum_to_shape, unbroadcast))
 
 
 def clearest(build: Callable[[Trees], S], text_of: Callable[[S], str], trees: Trees, values: Sequence[Any]) -> S:
@@ -41,23 +45,22 @@ def clearest(build: Callable[[Trees], S], text_of: Callable[[S], str], trees: Tr
         count = _doubts(text_of(other))
         if count < unsure:
             made, unsure = other, count
+    if unsure[0] and (known := counted(trees, values, lengths_in(made))) is not None:
+        other = build(known)
+        if _doubts(text_of(other)) < unsure:
+            made = other
     return made
 
 
 def _doubts(text: str) -> tuple[int, int, int]:
     """Count where a text asks for lengths: was an operand spread, do lengths agree at all, is a matrix square."""
-    return text.count(_SPREADING), text.count(UNEQUAL), text.count(_DIAGONAL)
+    return sum(map(text.count, _SPREADING)), text.count(UNEQUAL), text.count(_DIAGONAL)
 
 
 def related(trees: Trees, values: Sequence[Any], reach: int) -> Trees | None:
     """Return structures in which lengths that differ by no more than `reach` have one name; None if there are none."""
-    lengths: dict[Sym, int] = {}
-    leaves = [leaf for tree in trees for leaf in tree.leaves()]
-    found: tuple[Any, ...] = matcher(trees)(tuple(values)) or ()
-    for leaf, item in zip(leaves, found, strict=False):
-        if isinstance(leaf.type, Array) and isinstance(item, np.ndarray):
-            lengths.update({d: n for d, n in zip(leaf.type.dims, item.shape, strict=True) if isinstance(d, Sym)})
-    names: dict[Sym, Sym] = {}
+    lengths = _measured(trees, values)
+    names: dict[Sym, Dim] = {}
     base: Sym | None = None
     for dim, length in sorted(lengths.items(), key=lambda pair: -pair[1]):
         if base is None or lengths[base] - length > reach or length < 2:
@@ -68,7 +71,39 @@ def related(trees: Trees, values: Sequence[Any], reach: int) -> Trees | None:
     return tuple(_renamed(tree, names) for tree in trees)
 
 
-def _renamed(tree: Tree, names: dict[Sym, Sym]) -> Tree:
+def lengths_in(made: Any) -> frozenset[int]:
+    """Return the small lengths that arrays of a program are known to have."""
+    entry = made.forward if hasattr(made, "forward") else made.entry
+    derived = entry.derivative.derived
+    if derived is None:
+        return frozenset()
+    kinds = [
+        part.type
+        for fn in derived.sources.values() for stmt in statements(fn.body)
+        for expr in exprs_of(stmt) for part in subexpressions(expr) if isinstance(part, Apply | Var)
+    ]  # fmt: skip
+    dims = {dim for kind in kinds if isinstance(kind, Array) for dim in kind.dims}
+    return frozenset(dim for dim in dims if isinstance(dim, int) and 1 < dim <= _FEW)
+
+
+def counted(trees: Trees, values: Sequence[Any], lengths: frozenset[int]) -> Trees | None:
+    """Return structures in which arguments that have one of these lengths are known to have it; None if none has."""
+    names: dict[Sym, Dim] = {d: n for d, n in _measured(trees, values).items() if n in lengths}
+    return tuple(_renamed(tree, names) for tree in trees) if names else None
+
+
+def _measured(trees: Trees, values: Sequence[Any]) -> dict[Sym, int]:
+    """Return how long the arguments are, by the symbols of their lengths."""
+    lengths: dict[Sym, int] = {}
+    leaves = [leaf for tree in trees for leaf in tree.leaves()]
+    found: tuple[Any, ...] = matcher(trees)(tuple(values)) or ()
+    for leaf, item in zip(leaves, found, strict=False):
+        if isinstance(leaf.type, Array) and isinstance(item, np.ndarray):
+            lengths.update({d: n for d, n in zip(leaf.type.dims, item.shape, strict=True) if isinstance(d, Sym)})
+    return lengths
+
+
+def _renamed(tree: Tree, names: dict[Sym, Dim]) -> Tree:
     kind: Type = tree.type
     children = tuple(_renamed(child, names) for child in tree.children)
     if isinstance(kind, Struct):

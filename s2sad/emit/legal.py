@@ -19,10 +19,24 @@ from s2sad.analysis.sharing import Apart
 from s2sad.frontend.infer import fresh_dim
 from s2sad.frontend.values import literal
 from s2sad.ir import ops
-from s2sad.ir.nodes import Append, Apply, Assign, CallStmt, Const, Effect, Expr, Function, Index, Slice, Stmt, Store
+from s2sad.ir.nodes import (
+    Append,
+    Apply,
+    Assign,
+    CallStmt,
+    Const,
+    Effect,
+    Expr,
+    Function,
+    Index,
+    Slice,
+    Stmt,
+    Store,
+    Var,
+)
 from s2sad.ir.types import Array, ListOf, Scalar, Static, not_one
 from s2sad.ir.views import view_base
-from s2sad.ir.walk import map_blocks, map_children, map_exprs, root_of, statements
+from s2sad.ir.walk import bound, map_blocks, map_children, map_exprs, root_of, statements
 from s2sad.runtime.lists import empty_list
 
 
@@ -34,7 +48,48 @@ def legalised(fn: Function, target: str, facts: Facts) -> Function:
     made = [s.target.name for s in statements(fn.body) if isinstance(s, Assign) and isinstance(s.target.type, ListOf)]
     filled = {s.list.name for s in statements(fn.body) if isinstance(s, Append) and made.count(s.list.name) == 1}
     body = tuple(_typed_empty(s, filled) for s in fn.body)
-    return replace(fn, body=tuple(_stmt(s, apart) for s in body))
+    return replace(fn, body=tuple(_stmt(s, _Places(apart, fn)) for s in body))
+
+
+class _Places:
+    """Which arrays may share memory when one of them is written into."""
+
+    def __init__(self, apart: Apart, fn: Function) -> None:
+        self.may_meet = apart.may_meet
+        self.values: dict[str, list[Expr]] = {}
+        self.others = {p.name for p in fn.params}
+        for stmt in statements(fn.body):
+            if isinstance(stmt, Assign):
+                self.values.setdefault(stmt.target.name, []).append(stmt.value)
+            else:
+                self.others.update(bound(stmt))
+
+    def row_or_apart(self, name: str, place: Expr) -> bool:
+        """Say whether an array is surely a whole row of the one that `place` is a row of, or apart from it.
+
+        Rows may be copied in any order: `tape[i] = y` where `y` is sometimes `tape[j]`.
+        """
+        if not isinstance(place, Index) or not isinstance(place.base, Var) or not _is_row(place):
+            return False
+        waiting, seen = [name], set[str]()
+        while waiting:
+            name = waiting.pop()
+            seen.add(name)
+            if name in self.others or name == place.base.name:
+                return False
+            for value in self.values.get(name, ()):
+                row = isinstance(value, Index) and value.base == place.base and _is_row(value)
+                if isinstance(value, Var) and value.name not in seen:
+                    waiting.append(value.name)
+                elif not isinstance(value, Var) and view_base(value) is not None and not row:
+                    return False
+                elif row and len(getattr(value, "index")) != len(place.index):
+                    return False
+        return True
+
+
+def _is_row(place: Index) -> bool:
+    return all(not isinstance(item, Slice) and isinstance(item.type, Scalar) for item in place.index)
 
 
 def _typed_empty(stmt: Stmt, filled: set[str]) -> Stmt:
@@ -59,7 +114,7 @@ def _like(kind: Any) -> Expr | None:
     return None
 
 
-def _stmt(stmt: Stmt, apart: Apart) -> Stmt:
+def _stmt(stmt: Stmt, apart: _Places) -> Stmt:
     if isinstance(stmt, Store) and isinstance(stmt.place, Index) and _is_grid_mask(stmt.place):
         stmt = _masked_write(stmt, stmt.place)
     stmt = map_exprs(stmt, _expr)
@@ -245,10 +300,12 @@ def _narrow(arg: Expr) -> Expr:
     return arg
 
 
-def _apart(stmt: Store, apart: Apart) -> Store:
+def _apart(stmt: Store, apart: _Places) -> Store:
     """`y[1:] += y[:-1]`: NumPy reads everything before it writes; a copy says so to Numba."""
     root = root_of(stmt.place)
     if root is None or not isinstance(stmt.place.type, Array):
+        return stmt
+    if isinstance(stmt.value, Var) and apart.row_or_apart(stmt.value.name, stmt.place):
         return stmt
     copied = _copied(stmt.value, lambda name: apart.may_meet(name, root.name), stmt.place)
     return stmt if copied is stmt.value else replace(stmt, value=copied)

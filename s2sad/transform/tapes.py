@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -83,9 +84,7 @@ class Tapes:
         if isinstance(place.type, ListOf):
             return None
         if isinstance(place.type, Array):
-            if rebinds:
-                return None
-            known = self._shape(place, outer)
+            known = _few_numbers(place.type) if rebinds else self._shape(place, outer)
             if known is None:
                 return None
             shape = known
@@ -246,6 +245,17 @@ def _one_more(last: Expr) -> Expr | None:
         length = last.args[0]
         return length if isinstance(length, Apply) and length.fn in (ops.dim, ops.size, ops.length) else None
     return None
+
+
+_FEW = 16
+"""Numbers of an array that are copied into a row; a larger one is kept as it is, in a list."""
+
+
+def _few_numbers(kind: Array) -> list[Expr] | None:
+    """Return the lengths of an array of a few numbers, if it is one."""
+    known = [dim for dim in kind.dims if isinstance(dim, int)]
+    few = len(known) == len(kind.dims) and 0 < prod(known) <= _FEW
+    return [literal(dim) for dim in known] if few else None
 
 
 _LARGEST_LOCAL = 1024

@@ -147,3 +147,84 @@ def test_a_product_of_a_matrix_and_a_vector_that_do_not_fit(target):
     with pytest.raises(ValueError):
         gradient(np.ones(3), np.ones(4))
     checked(applied, np.ones(3), np.ones(3), target=target)
+
+
+def rate(y, p):
+    return np.array([p[0] * y[0] - y[0] * y[1], p[1] * y[0] * y[1] - y[1]])
+
+
+def orbit(y0, p, n=4):
+    y = y0.copy()
+    total = 0.0
+    for _ in range(n):
+        half = y + 0.1 * rate(y, p)
+        y = y + 0.2 * rate(half, p)
+        total += np.sum(y**2)
+    return total
+
+
+START, P = np.array([1.0, 0.5]), np.array([0.9, 0.6, 0.0])
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_an_argument_as_long_as_what_is_written_out(target):
+    checked(orbit, START, P, target=target)
+    plan, _ = s2sad.grad(orbit, argnums=(0, 1), target=target).store.find((START, P, 4))
+    text = plan.entry.derivative.text
+    assert "unbroadcast" not in text
+    assert "sum_to_shape" not in text
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_other_lengths_later(target):
+    gradient = s2sad.grad(orbit, target=target)
+    gradient(START, P)
+    with pytest.raises((ValueError, s2sad.S2SADError)):
+        gradient(np.ones(3), P)
+    np.testing.assert_array_equal(gradient(np.ones(3), P, 0), np.zeros(3))
+    np.testing.assert_array_equal(gradient(START, P, 0), np.zeros(2))
+    checked(orbit, 2.0 * START, P, target=target)
+
+
+def rows_that_are_written_to(y0, p):
+    y = 1.0 * y0
+    for k in range(3):
+        y = np.array([y[0] * p[0], y[1] * y[0]])
+        y[1] = y[1] * p[1] + k
+        y = y * y
+        y[0] += y[1] * p[0]
+    return np.sum(y)
+
+
+def rows_of_nested_loops(y0, p):
+    y = np.array([y0[0], y0[1]])
+    for k in range(2):
+        for j in range(3):
+            before = y
+            y = np.array([y[1] * p[0], np.sin(y[0]) + before[0] * (j + k)])
+    return y[0] * y[1]
+
+
+def rows_of_matrices(y0, p):
+    turned = np.array([[y0[0], -y0[1]], [y0[1], y0[0]]])
+    for _ in range(3):
+        turned = np.tanh(turned @ turned * p[0] + turned * p[1])
+    return np.sum(turned * turned)
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+@pytest.mark.parametrize("fun", [rows_that_are_written_to, rows_of_nested_loops, rows_of_matrices])
+def test_a_few_numbers_are_kept_in_rows(fun, target):
+    checked(fun, START, P, target=target)
+    text = str(s2sad.differentiate(fun, target=target, argnums=(0, 1)).source("grad", (START, P)))
+    assert "_tape = np.empty((" in text
+    assert "_tape = []" not in text
+
+
+@pytest.mark.parametrize("fun", [orbit, rows_that_are_written_to, rows_of_nested_loops])
+def test_rows_in_pullbacks_and_second_derivatives(fun):
+    _, pullback = s2sad.vjp(fun, START, P, target="python")
+    first, again = pullback(1.0), pullback(1.0)
+    for a, b in zip(first, again, strict=True):
+        np.testing.assert_array_equal(a, b)
+    s2sad.check_grads(fun, (START, P), order=2, target="python")
