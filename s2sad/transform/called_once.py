@@ -18,8 +18,9 @@ from dataclasses import dataclass, field, replace
 from s2sad.analysis.bounds import lower_bounds
 from s2sad.analysis.facts import Facts
 from s2sad.ir.nodes import Assign, CallStmt, Function, Return, Stmt, Var
-from s2sad.ir.walk import bound, exprs_of, map_blocks, names_in, statements, subexpressions
+from s2sad.ir.walk import bound, map_blocks, names_in, statements
 from s2sad.transform.inlined import Names, Renaming, free
+from s2sad.transform.named import with_named_results
 from s2sad.transform.naming import Namer
 from s2sad.transform.pipeline import Derived
 from s2sad.transform.placed import placed
@@ -84,7 +85,7 @@ class _Joining:
     def join(self, name: str) -> None:
         """Write into a function the parts that only it calls, and tidy what that shows."""
         fn = self.functions[name]
-        body = _renamed_results(fn)
+        body = with_named_results(fn).body
         joined = _Body(self, replace(fn, body=body), self.before[name])
         whole = replace(fn, body=joined.block(body))
         if whole.body == body:
@@ -133,27 +134,3 @@ def _returns_last(fn: Function) -> bool:
 def _other_names(fn: Function) -> set[str]:
     """Return the names that are one more name of something."""
     return {s.target.name for s in statements(fn.body) if isinstance(s, Assign) and isinstance(s.value, Var)}
-
-
-def _renamed_results(fn: Function) -> tuple[Stmt, ...]:
-    """Return the body with results that only get another name (`part = f(x); y = part`) under that name."""
-    every = list(statements(fn.body))
-    used = Counter(
-        e.name for s in every for expr in exprs_of(s) for e in subexpressions(expr) if isinstance(e, Var)
-    )
-    binds = Counter(name for stmt in every for name in bound(stmt))
-
-    def block(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-        made: list[Stmt] = []
-        for stmt in body:
-            last = made[-1] if made else None
-            if isinstance(stmt, Assign) and isinstance(stmt.value, Var) and isinstance(last, CallStmt):
-                old, new = stmt.value, stmt.target
-                once = used[old.name] == binds[old.name] == binds[new.name] == 1
-                if once and old in last.targets and old.type == new.type:
-                    made[-1] = replace(last, targets=tuple(new if t == old else t for t in last.targets))
-                    continue
-            made.append(map_blocks(stmt, block))
-        return tuple(made)
-
-    return block(fn.body)

@@ -26,6 +26,7 @@ from s2sad.transform.decisions import Decisions
 from s2sad.transform.entry import bound_apart, parameters_kept
 from s2sad.transform.inlined import inlined, recursive
 from s2sad.transform.linear import split
+from s2sad.transform.named import with_named_results
 from s2sad.transform.naming import Namer
 from s2sad.transform.ruled import ruled_adjoint, ruled_tangent, transposed
 from s2sad.transform.ruled_as_is import runs_as_is, transposed_as_is
@@ -63,7 +64,9 @@ class Deriver:
     def __init__(self, ctx: Context) -> None:
         """Work on the functions of `ctx`."""
         self.ctx = ctx
-        self.functions: dict[str, Function] = {name: bound_apart(fn) for name, fn in ctx.functions().items()}
+        self.functions: dict[str, Function] = {
+            name: bound_apart(with_named_results(fn)) for name, fn in ctx.functions().items()
+        }
         self.rules: dict[str, Instance] = {i.name: i for i in ctx.instances.values() if i.rule is not None}
         self.facts = Facts(self.functions, frozenset(self.rules))
         self.adjoints: dict[Any, str] = {}
@@ -223,7 +226,7 @@ class Deriver:
 
     def reverse(self, instance: Instance, mode: str, wrt: tuple[int, ...], aux: bool) -> Derived:
         """Return the program of a reverse-mode derivative."""
-        fn = self._whole(instance.name, instance.function)
+        fn = self._whole(instance.name, self._main(instance))
         seed = 1.0 if mode in ("grad", "value_and_grad") else None
         active = tuple(is_inexact(k) for k in fn.results)
         if aux and isinstance(instance.result, Struct):
@@ -413,7 +416,7 @@ class Deriver:
 
     def _main(self, instance: Instance) -> Function:
         assert instance.function is not None
-        return instance.function
+        return with_named_results(instance.function)
 
     def _done(self, name: str, fn: Function, instance: Instance, residuals: int = 0) -> Derived:
         fn = _without_empty_sweep(fn)
