@@ -5,6 +5,11 @@
     total = np.sum(difference_bar)                 x_bar += total
     x_bar += total
 
+    u_new_bar = u_bar
+    u_bar = np.copy(u_bar)          becomes        v_bar += dt * u_bar
+    v_bar += dt * u_new_bar                        u_bar[1:] += v_bar[:-1]
+    u_bar[1:] += v_bar[:-1]
+
 Needs: the array is the derivative's own, and the copy is not written before the array was last read;
 or nothing reads the array once it is copied.
 """
@@ -20,7 +25,7 @@ from s2sad.analysis.sharing import Groups
 from s2sad.frontend.infer import is_elementwise
 from s2sad.ir.nodes import Apply, Assign, Expr, Function, Stmt, Store, Var
 from s2sad.ir.types import Array
-from s2sad.ir.walk import bound, exprs_of, map_blocks, map_exprs, reads, root_of, statements, substitute
+from s2sad.ir.walk import bound, exprs_of, map_blocks, map_exprs, names_in, reads, root_of, statements, substitute
 
 _NEW = (np.zeros, np.empty, np.ones, np.full, np.zeros_like, np.empty_like, np.ones_like, np.full_like)
 
@@ -36,6 +41,7 @@ class _Handing:
         self.facts, self.keep = facts, keep
         self.groups = Groups(fn, facts)
         every = list(statements(fn.body))
+        self.known = names_in(fn.body) | {p.name for p in fn.params}
         self.bound = [name for stmt in every for name in bound(stmt)]
         self.readers = [name for stmt in every for name in _read(stmt)]
         self.joined = {name for name in self.groups.parent} | set(self.groups.parent.values())
@@ -46,9 +52,36 @@ class _Handing:
             if isinstance(stmt, Assign) and _copies_new(stmt):
                 assert isinstance(stmt.value, Apply)
                 return self.block((*body[:at], replace(stmt, value=stmt.value.args[0]), *body[at + 1 :]))
+            if isinstance(stmt, Assign) and at + 1 < len(body) and self._stays(body, at, stmt):
+                name: dict[str, Expr] = {stmt.target.name: stmt.value}
+                return self.block((*body[:at], *(_under(s, name) for s in body[at + 2 :])))
             if isinstance(stmt, Assign) and (start := self._start(body, at, stmt)) is not None:
                 return self.block(_renamed(body, start, at))
         return tuple(map_blocks(stmt, self.block) for stmt in body)
+
+    def _stays(self, body: tuple[Stmt, ...], at: int, alias: Assign) -> bool:
+        """Say whether a name goes on with a copy of its array where it could go on with the array."""
+        old, name, copy = alias.target, alias.value, body[at + 1]
+        if not (isinstance(name, Var) and isinstance(copy, Assign) and copy.target == name and _alike(old, name)):
+            return False
+        value = copy.value
+        if not (isinstance(value, Apply) and value.fn is np.copy and value.args[0] in (old, name)):
+            return False
+        if old.name in self.keep or name.name in self.keep or self.bound.count(old.name) != 1:
+            return False
+        both = {old.name, name.name}
+        if any(self.groups.find(n) == self.groups.find(name.name) for n in {*self.known} - both):
+            return False
+        if self.readers.count(old.name) != sum(old.name in _read(s) for s in statements(body)):
+            return False
+        later = body[at + 2 :]
+        if any(_reads(s, old.name) for s in body[:at]):
+            return False
+        for k, stmt in enumerate(later):
+            if self._writes(stmt, name.name) or any(name.name in bound(s) for s in statements((stmt,))):
+                in_one = isinstance(stmt, Store) and stmt.place == name and old.name not in _read_place(stmt)
+                return not any(_reads(s, old.name) for s in later[k + (1 if in_one else 0) :])
+        return True
 
     def _start(self, body: tuple[Stmt, ...], at: int, copy: Assign) -> int | None:
         """Return where the array is made that a copy can take the place of."""
@@ -83,6 +116,10 @@ class _Handing:
             if isinstance(one, Store) and (root := root_of(one.place)) is not None and root.name == name:
                 return True
         return False
+
+
+def _read_place(stmt: Store) -> set[str]:
+    return reads(stmt.place)
 
 
 def _alike(old: Var, new: Var) -> bool:
@@ -121,9 +158,11 @@ def _renamed(body: tuple[Stmt, ...], start: int, at: int) -> tuple[Stmt, ...]:
     assert isinstance(made, Assign)
     assert isinstance(copy, Assign)
     name: dict[str, Expr] = {made.target.name: copy.target}
-
-    def each(stmt: Stmt) -> Stmt:
-        return map_blocks(map_exprs(stmt, lambda e: substitute(e, name)), lambda b: tuple(each(s) for s in b))
-
+    between, after = body[start + 1 : at], body[at + 1 :]
     first = replace(made, target=copy.target)
-    return (*body[:start], first, *(each(s) for s in body[start + 1 : at]), *(each(s) for s in body[at + 1 :]))
+    return (*body[:start], first, *(_under(s, name) for s in between), *(_under(s, name) for s in after))
+
+
+def _under(stmt: Stmt, name: dict[str, Expr]) -> Stmt:
+    made = map_exprs(stmt, lambda e: substitute(e, name))
+    return map_blocks(made, lambda body: tuple(_under(s, name) for s in body))

@@ -10,6 +10,7 @@ from s2sad.ir.nodes import Function
 from s2sad.transform.dead import without_dead_code
 from s2sad.transform.filled import filled
 from s2sad.transform.handed import handed
+from s2sad.transform.last_stores import without_last_stores
 from s2sad.transform.lighter import lighter
 from s2sad.transform.nest import merged, nested, without_copies
 from s2sad.transform.order import forward_order
@@ -39,6 +40,7 @@ def tidy(
         ("zeros", lambda f: first_accumulations(f, keep)),
         ("scalars", lambda f: scalarised(f, keep | outputs)),
         ("dead", lambda f: without_dead_code(f, facts, outputs, silent)),
+        ("last", lambda f: without_last_stores(f, facts, outputs)),
         ("copies", lambda f: without_copies(f, keep)),
         ("nest", lambda f: nested(f, facts, keep)),
         ("handed", lambda f: handed(f, facts, keep)),

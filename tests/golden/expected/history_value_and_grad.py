@@ -25,7 +25,4 @@ def history_value_and_grad(h0, w, n):
         product_bar = h_at_bar * (1 - tanh * tanh)
         w_bar += h[t] * product_bar
         h_bar[t] += w * product_bar
-    # h[0] = h0
-    h0_bar = h_bar[0]
-    h_bar[0] = 0.0
-    return result, h0_bar, w_bar
+    return result, h_bar[0], w_bar
