@@ -15,6 +15,7 @@ import numpy as np
 
 from s2sad.api.flatten import matcher
 from s2sad.api.structure import Tree
+from s2sad.errors import S2SADError
 from s2sad.ir.nodes import Apply, Var
 from s2sad.ir.shapes import UNEQUAL
 from s2sad.ir.types import Array, Dim, Struct, Sym, Type
@@ -39,17 +40,24 @@ def clearest(build: Callable[[Trees], S], text_of: Callable[[S], str], trees: Tr
     for reach in _REACHES:
         asked = unsure[0] or (any(unsure) and not reach)
         known = related(trees, values, reach) if asked else None
-        if known is None:
-            continue
-        other = build(known)
-        count = _doubts(text_of(other))
-        if count < unsure:
-            made, unsure = other, count
-    if unsure[0] and (known := counted(trees, values, lengths_in(made))) is not None:
-        other = build(known)
-        if _doubts(text_of(other)) < unsure:
-            made = other
+        made, unsure = _clearer(build, text_of, known, made, unsure)
+    if unsure[0]:
+        made, unsure = _clearer(build, text_of, counted(trees, values, lengths_in(made)), made, unsure)
     return made
+
+
+def _clearer(
+    build: Callable[[Trees], S], text_of: Callable[[S], str], known: Trees | None, made: S, unsure: tuple[int, int, int]
+) -> tuple[S, tuple[int, int, int]]:
+    """Return what is built from structures that say more, if it asks less, and how much is asked."""
+    if known is None:
+        return made, unsure
+    try:
+        other = build(known)
+    except S2SADError:  # what was made holds for all lengths
+        return made, unsure
+    count = _doubts(text_of(other))
+    return (other, count) if count < unsure else (made, unsure)
 
 
 def _doubts(text: str) -> tuple[int, int, int]:

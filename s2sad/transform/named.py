@@ -19,7 +19,7 @@ def with_named_results(fn: Function) -> Function:
     used = Counter(
         e.name for s in every for expr in exprs_of(s) for e in subexpressions(expr) if isinstance(e, Var)
     )
-    binds = Counter(name for stmt in every for name in bound(stmt))
+    binds = Counter([*(p.name for p in fn.params), *(name for stmt in every for name in bound(stmt))])
 
     def block(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         made: list[Stmt] = []

@@ -114,8 +114,8 @@ def by_a_helper(x):
 
 
 PROGRAMS = [
-    leapfrog, each_from_both, exchanged, two_names, kept_in_a_list, written_after, with_views, twice_in_one_line, nested,
-    by_a_helper,
+    leapfrog, each_from_both, exchanged, two_names, kept_in_a_list, written_after, with_views, twice_in_one_line,
+    nested, by_a_helper,
 ]  # fmt: skip
 X = np.array([0.3, -0.7, 0.5, 0.9, -0.2])
 
