@@ -36,8 +36,19 @@ from s2sad.ir.nodes import (
 )
 from s2sad.ir.types import Array, ListOf, Scalar, Static, not_one
 from s2sad.ir.views import view_base
-from s2sad.ir.walk import bound, map_blocks, map_children, map_exprs, root_of, statements
+from s2sad.ir.walk import (
+    bound,
+    exprs_of,
+    map_blocks,
+    map_children,
+    map_exprs,
+    root_of,
+    statements,
+    subexpressions,
+)
 from s2sad.runtime.lists import empty_list
+
+_BY_COLUMNS = ("numpy.linalg", "scipy.linalg", "s2sad.runtime.decompositions", "s2sad.runtime.linalg")
 
 
 def legalised(fn: Function, target: str, facts: Facts) -> Function:
@@ -48,7 +59,33 @@ def legalised(fn: Function, target: str, facts: Facts) -> Function:
     made = [s.target.name for s in statements(fn.body) if isinstance(s, Assign) and isinstance(s.target.type, ListOf)]
     filled = {s.list.name for s in statements(fn.body) if isinstance(s, Append) and made.count(s.list.name) == 1}
     body = tuple(_typed_empty(s, filled) for s in fn.body)
-    return replace(fn, body=tuple(_stmt(s, _Places(apart, fn)) for s in body))
+    made_legal = tuple(_stmt(s, _Places(apart, fn)) for s in body)
+    if any(_gives_columns(stmt) for one in facts.functions.values() for stmt in statements(one.body)):
+        made_legal = tuple(_in_order(s) for s in made_legal)
+    return replace(fn, body=made_legal)
+
+
+def _gives_columns(stmt: Stmt) -> bool:
+    """Say whether a statement calls linear algebra, whose matrices lie by columns in Numba and by rows in NumPy."""
+    called = [stmt.fn] if isinstance(stmt, CallStmt) and stmt.fn is not None else []
+    called += [part.fn for e in exprs_of(stmt) for part in subexpressions(e) if isinstance(part, Apply)]
+    return any((getattr(fn, "__module__", "") or "").startswith(_BY_COLUMNS) for fn in called)
+
+
+def _in_order(stmt: Stmt) -> Stmt:
+    """Let reshaping take the elements row by row, which Numba does of arrays alone that it knows to lie so."""
+    made = map_exprs(stmt, _rows_first)
+    return map_blocks(made, lambda body: tuple(_in_order(s) for s in body))
+
+
+def _rows_first(expr: Any) -> Any:
+    expr = map_children(expr, _rows_first)
+    if not (isinstance(expr, Apply) and expr.fn is np.reshape):
+        return expr
+    base, *shape = expr.args
+    if not isinstance(base.type, Array) or (isinstance(base, Apply) and base.fn is np.ascontiguousarray):
+        return expr
+    return replace(expr, args=(Apply(np.ascontiguousarray, (base,), base.type), *shape))
 
 
 class _Places:

@@ -365,7 +365,9 @@ class pad:
 class partition:
     """Both the values and the partition have places in the sorted order, which match them up."""
 
-    samples = (case(values(6), 2), case(_MATRIX, 1), case(_MATRIX, 1, axis=0), case(_CUBE, 1, axis=1))
+    samples = (
+        case(values(3), 1), case(values(6), 2), case(_MATRIX, 1), case(_MATRIX, 1, axis=0), case(_CUBE, 1, axis=1),
+    )  # fmt: skip
 
     def tangent(a: Any, kth: Any, y: Any, a_dot: Any, *, axis: Any = -1) -> Any:
         if a.ndim == 1:

@@ -139,7 +139,7 @@ def inverse_axes(axes: tuple[int, ...]) -> tuple[int, ...]:
 
 def join_last_axes(a: Any) -> Any:
     """Return a dense array with its last two axes in one."""
-    return a.reshape(a.shape[:-2] + (a.shape[-2] * a.shape[-1],))
+    return np.ascontiguousarray(a).reshape(a.shape[:-2] + (a.shape[-2] * a.shape[-1],))
 
 
 def roll_axis(a: Any, shift: int, axis: int) -> Any:

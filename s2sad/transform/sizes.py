@@ -118,7 +118,9 @@ class _Asking:
     def _known(self, asked: Apply) -> Expr | None:
         """Return a length of an array of the derivative's own that is a number or an argument's."""
         value, axis = asked.args[0], asked.args[-1]
-        if not isinstance(value, Var) or value.name in self.keep or not isinstance(value.type, Array):
+        own = isinstance(value, Var) and value.name not in self.keep
+        computed = isinstance(value, Apply) and _alike(value) is None and is_pure(value)
+        if not (own or computed) or not isinstance(value.type, Array):
             return None
         dims = value.type.dims
         chosen = dims if asked.fn is ops.size else (dims[axis.value],) if isinstance(axis, Const) else ()

@@ -394,3 +394,34 @@ def test_what_has_no_rule_is_refused_where_it_stands(fun: Any, x: Any, says: str
     assert isinstance(raised.value, S2SADError)
     assert says in str(raised.value)
     assert f"in `{fun.__name__}`" in str(raised.value)
+
+
+def in_rows(a):
+    return np.sum(np.linalg.inv(a).reshape(2, 8) * np.arange(16.0).reshape(2, 8))
+
+
+def in_rows_by_name(a):
+    solved = np.linalg.solve(a, np.eye(4) + a * a)
+    return np.sum(np.reshape(solved, 16) * np.arange(16.0)) + solved.reshape((2, 2, 4))[0, 1, 2]
+
+
+def several_in_rows(a):
+    q, _ = np.linalg.qr(a)
+    low = np.linalg.cholesky(a @ a.T + np.eye(4))
+    return np.sum(q.reshape(8, 2) ** 2 * np.arange(16.0).reshape(8, 2)) + np.sum(low.reshape(-1) * np.arange(16.0))
+
+
+def helped(a):
+    return np.sum(turned_round(a).reshape(2, 8)[1])
+
+
+def turned_round(a):
+    return np.linalg.inv(a)
+
+
+@pytest.mark.parametrize("fun", [in_rows, in_rows_by_name, several_in_rows, helped])
+def test_numba_lays_matrices_out_by_columns_and_reshapes_by_rows(fun):
+    a = np.random.default_rng(0).normal(size=(4, 4)) + 3.0 * np.eye(4)
+    value, gradient = s2sad.value_and_grad(fun, target="cpu")(a)
+    np.testing.assert_allclose(value, fun(a), rtol=1e-12)
+    np.testing.assert_allclose(gradient, s2sad.grad(fun, target="python")(a), rtol=1e-10, atol=1e-12)
