@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from s2sad.rules import REGISTRY, Constant, Elementwise, Structured, find
-from s2sad.rules.registry import EXPANSIONS, HOMES
+from s2sad.rules.registry import EXPANSIONS, HOMES, UNKNOWN
 from s2sad.rules.sample import case, complex_values, definite, values
 from tests.ladder import assert_close, assert_fits, assert_same, inner, noise
 from tests.trees import fresh, is_active, leaves, tree_map
@@ -283,7 +283,10 @@ class Call:
     def label(self) -> str:
         """Name the call for a test's identity."""
         owner = getattr(self.fn, "__self__", None)
-        module = getattr(self.fn, "__module__", None) or "numpy"
+        home = HOMES[self.fn].__name__ if self.fn in HOMES else getattr(self.fn, "__module__", None)
+        module = home or "numpy"
+        if module.startswith("scipy."):
+            module = ".".join(part for part in module.split(".") if not part.startswith("_"))
         name = getattr(self.fn, "__name__", str(self.fn))
         return f"{module}.{owner.__name__}.{name}" if isinstance(owner, np.ufunc) else f"{module}.{name}"
 
@@ -306,12 +309,15 @@ def elementwise_calls(fn: Any, rule: Elementwise) -> Iterator[Call]:
     rng = np.random.default_rng(5)
     n = len(rule.args)
     counted = {k for k, name in enumerate(rule.args) if name == "n"}
-    wrt = tuple(k for k in range(n) if k not in counted)
+    unknown = {k for k, partial in enumerate(rule.partials) if partial == UNKNOWN}  # by an order, say
+    wrt = tuple(k for k in range(n) if k not in counted | unknown)
 
     def draw(k: int, shape: tuple[int, ...]) -> Any:
         low, high = rule.domain[k]
         if k in counted:
             return round(low)
+        if k in unknown:
+            return float((low + high) / 2.0)
         drawn = rng.uniform(low, high, shape)
         return drawn if shape else float(drawn)
 

@@ -7,6 +7,7 @@ python tools/rules_table.py --only np.partition,np.linalg.tensorinv    climbs th
 from __future__ import annotations
 
 import argparse
+import functools
 import os
 import sys
 import warnings
@@ -22,6 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from s2sad.rules import REGISTRY, Constant, Elementwise, Structured
 from s2sad.rules.registry import EXPANSIONS
 from tests.rulebook import Call, calls_of, climb_call, is_ours, registered
+from tests.rulebook_scipy import registered as scipys
 
 ROOT = Path(__file__).resolve().parent.parent
 HEAD = """# Functions with a derivative
@@ -35,16 +37,23 @@ makes the same calls.
 - *float32*: the result and the gradients are single precision as NumPy's;
 - *complex*: by JAX's conventions; no entry means that complex arguments are refused;
 - *compiled*: one call of each, under Numba;
+- a function of SciPy that cannot vary by all its arguments is called with the others as constants;
 - *read as*: how the rule is written: partial derivatives, a tangent and an adjoint, or other code.
 
 """
+
+
+@functools.cache
+def everything() -> list[Any]:
+    """List every function that has a rule, SciPy's included."""
+    return [*registered(), *scipys()]
 
 
 def one(job: tuple[int, int, str]) -> str:
     """Climb one call, and say how it went: nothing, or the error's first line."""
     warnings.simplefilter("ignore")
     position, number, target = job
-    call = calls_of(registered()[position])[number]
+    call = calls_of(everything()[position])[number]
     try:
         climb_call(call, target)
     except Exception as error:
@@ -54,7 +63,7 @@ def one(job: tuple[int, int, str]) -> str:
 
 def jobs_for(position: int, targets: list[str]) -> list[tuple[int, int, str]]:
     """List the calls of one function: all in CPython, its first one compiled."""
-    count = len(calls_of(registered()[position]))
+    count = len(calls_of(everything()[position]))
     plain = [(position, k, "python") for k in range(count)] if "python" in targets else []
     return plain + ([(position, 0, "cpu")] if "cpu" in targets and count else [])
 
@@ -76,7 +85,7 @@ def kind(fn: Any) -> str:
 
 def row(position: int, results: dict[tuple[int, int, str], str]) -> str:
     """Write the line of one function."""
-    calls = calls_of(registered()[position])
+    calls = calls_of(everything()[position])
 
     def of(*variants: str, other: bool = False) -> str:
         return shown(
@@ -97,8 +106,9 @@ def name(call: Call) -> str:
 
 def again(page: Path, rows: dict[int, str], results: dict[tuple[int, int, str], str]) -> int:
     """Write the rows of a few functions anew, and take those that climb now off the list of those that did not."""
-    names = {name(calls_of(registered()[k])[0]): line for k, line in rows.items()}
-    failed = {name(calls_of(registered()[k])[n]) for (k, n, _), result in results.items() if result}
+    names = {name(calls_of(everything()[k])[0]): line for k, line in rows.items()}
+    failed = {name(calls_of(everything()[k])[n]) for (k, n, _), result in results.items() if result}
+    new = set(names)
     lines: list[str] = []
     for line in page.read_text().splitlines():
         own = next((text for text in names if line.startswith((f"| `{text}` ", f"- `{text}`,"))), None)
@@ -106,6 +116,10 @@ def again(page: Path, rows: dict[int, str], results: dict[tuple[int, int, str], 
             lines.append(line)
         elif line.startswith("| "):
             lines.append(names[own])
+            new.discard(own)
+    head = next(k for k, line in enumerate(lines) if line.startswith("|---")) + 1
+    last = next(k for k in range(head, len(lines)) if not lines[k].startswith("| "))
+    lines[head:last] = sorted([*lines[head:last], *(names[text] for text in new)])
     page.write_text("\n".join(lines) + "\n")
     print(f"{len(rows)} functions, {len(results)} calls, {sum(map(bool, results.values()))} did not climb: {page}")
     return 0
@@ -117,11 +131,11 @@ def main() -> int:
     parser.add_argument("--targets", default="python,cpu")
     parser.add_argument("--processes", type=int, default=os.cpu_count())
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "rules.md")
-    parser.add_argument("--only", default="", help="names as they stand in the table, with commas between")
+    parser.add_argument("--only", default="", help="how names in the table begin, with commas between")
     options = parser.parse_args()
-    functions = registered()
-    only = [text for text in options.only.split(",") if text]
-    chosen = [k for k in range(len(functions)) if not only or name(calls_of(functions[k])[0]) in only]
+    functions = everything()
+    only = tuple(text for text in options.only.split(",") if text)
+    chosen = [k for k, fn in enumerate(functions) if not only or name(calls_of(fn)[0]).startswith(only)]
     jobs = [job for k in chosen for job in jobs_for(k, options.targets.split(","))]
     with ProcessPoolExecutor(options.processes) as pool:
         found = pool.map(one, jobs, chunksize=8)

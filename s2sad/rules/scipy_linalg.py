@@ -152,8 +152,8 @@ def inv(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
 
 @expands(scipy.linalg.det)
 def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
-    """Return the determinant."""
-    return np.linalg.det(a)
+    """Return the determinant, in double precision of single-precision matrices too."""
+    return np.linalg.det(a.astype(np.float64) if a.dtype == np.float32 else a)
 
 
 @expands(scipy.linalg.pinv)
@@ -172,7 +172,8 @@ def lstsq(
     check_finite: bool = True,
 ) -> Any:
     """Return the solution, the residuals, the rank and the singular values."""
-    return np.linalg.lstsq(a, b, runtime.precision(a) if cond is None else cond)
+    solution, residuals, rank, sizes = np.linalg.lstsq(a, b, runtime.precision(a) if cond is None else cond)
+    return solution, residuals, int(rank), sizes
 
 
 @expands(scipy.linalg.cholesky)
@@ -252,7 +253,7 @@ def block_diag(*arrs: Any) -> Any:
     blocks = [np.atleast_2d(each) for each in arrs]
     rows = sum([each.shape[0] for each in blocks])
     columns = sum([each.shape[1] for each in blocks])
-    made = np.zeros((rows, columns))
+    made = np.zeros((rows, columns), dtype=np.result_type(*blocks))
     row, column = 0, 0
     for each in blocks:
         made[row : row + each.shape[0], column : column + each.shape[1]] = each

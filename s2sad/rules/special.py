@@ -252,7 +252,7 @@ def multigammaln(a: Any, d: Any) -> Any:
     """Return the logarithm of the multivariate gamma function."""
     total = d * (d - 1) * 0.28618247146235004  # log(pi) / 4
     for k in range(d):
-        total = total + special.gammaln(a - 0.5 * k)
+        total = total + special.gammaln(np.float64(1.0) * a - 0.5 * k)
     return total
 
 

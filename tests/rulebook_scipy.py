@@ -1,0 +1,51 @@
+"""The functions of SciPy that have rules, which are loaded where a program uses them, and where they are sampled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+import scipy.special as special
+
+from s2sad.rules.registry import EXPANSIONS, REGISTRY, Constant, find
+from s2sad.rules.sample import case, definite, values
+from tests.rulebook import EXPANDED, is_scipys
+
+M, S, D, B = values(3, 4), values(3, 3) + 2.0 * np.eye(3), definite(3, 3), values(3, 2)
+
+EXPANDED.update({
+    special.softmax: (case(M), case(M, axis=1), case(values(4))),
+    special.log_softmax: (case(M), case(M, axis=0), case(values(4))),
+    special.polygamma: (case(1, abs(M) + 0.5), case(2, 1.3)),
+    special.multigammaln: (case(3.7, 2), case(4.2, 3)),
+    special.comb: (case(7.3, 2.4), case(abs(M) + 5.0, 2.0)),
+    special.perm: (case(7.3, 2.4), case(abs(M) + 5.0, 2.0)),
+    special.factorial: (case(3.4), case(abs(M) + 0.5)),
+    scipy.linalg.solve: (case(S, B), case(S, values(3))),
+    scipy.linalg.inv: (case(S),),
+    scipy.linalg.det: (case(S),),
+    scipy.linalg.pinv: (case(S),),
+    scipy.linalg.lstsq: (case(M.T, values(4, 2)),),
+    scipy.linalg.cholesky: (case(D), case(D, lower=True)),
+    scipy.linalg.norm: (case(S), case(values(4), 1)),
+    scipy.linalg.eigh: (case(D, eigvals_only=True),),
+    scipy.linalg.eigvalsh: (case(D),),
+    scipy.linalg.svd: (case(S),),
+    scipy.linalg.svdvals: (case(M),),
+    scipy.linalg.block_diag: (case(S, B),),
+    scipy.linalg.toeplitz: (case(values(4)), case(values(3), values(3, seed=1))),
+    scipy.linalg.circulant: (case(values(4)),),
+})  # fmt: skip
+
+
+ELSEWHERE = (scipy.linalg.cho_factor, scipy.linalg.cho_solve)
+"""A matrix of which SciPy fills one half, and what takes it with a flag: `tests/unit/test_linalg.py` has them."""
+
+
+def registered() -> list[Any]:
+    """List every function of SciPy that has a derivative rule."""
+    for fn in (special.erf, scipy.linalg.expm):
+        find(fn)
+    known = [fn for fn, rule in REGISTRY.items() if not isinstance(rule, Constant)]
+    return [fn for fn in dict.fromkeys([*known, *EXPANSIONS]) if is_scipys(fn) and fn not in ELSEWHERE]
