@@ -111,6 +111,7 @@ def _load(stem: str, module: Module, kernels: tuple[str, ...], cuda: Any) -> Loa
     given |= module.externals
     path = store.write(stem, module.text)
     namespace = store.execute(f"{stem}_cuda", path, module.text, given)
+    namespace.update(given)  # the text imports its helpers as plain functions
     plain = {name: namespace[name] for name in module.functions}
     options: dict[str, Any] = {"fastmath": True} if module.fastmath else {}
     functions: dict[str, Any] = {}

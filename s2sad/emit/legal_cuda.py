@@ -1,7 +1,7 @@
 """What a device needs that the text would not say by itself.
 
-`math` in place of NumPy for numbers; literals in the precision of the kernel, as a float64 literal
-would make a float32 kernel compute in double; constant-size arrays in a thread's own memory.
+Literals in the precision of the kernel, as a float64 literal or an integer beside a float32 would make a
+float32 kernel compute in double; constant-size arrays in a thread's own memory.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from __future__ import annotations
 import builtins
 import math
 import operator
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from s2sad.errors import UnsupportedSyntaxError
+from s2sad.emit.device_calls import FRESH, on_device
+from s2sad.errors import Span, UnsupportedSyntaxError
 from s2sad.ir import ops
 from s2sad.ir.device import LOCAL, Intrinsic
 from s2sad.ir.nodes import (
@@ -32,23 +32,6 @@ from s2sad.ir.nodes import (
 from s2sad.ir.types import Array, Scalar
 from s2sad.ir.walk import map_blocks, map_children, map_exprs
 
-AS_MATH: dict[Callable[..., Any], Callable[..., Any]] = {
-    np.sin: math.sin, np.cos: math.cos, np.tan: math.tan, np.arcsin: math.asin, np.arccos: math.acos,
-    np.arctan: math.atan, np.arctan2: math.atan2, np.sinh: math.sinh, np.cosh: math.cosh, np.tanh: math.tanh,
-    np.arcsinh: math.asinh, np.arccosh: math.acosh, np.arctanh: math.atanh, np.exp: math.exp, np.expm1: math.expm1,
-    np.log: math.log, np.log1p: math.log1p, np.log2: math.log2, np.log10: math.log10, np.sqrt: math.sqrt,
-    np.hypot: math.hypot, np.absolute: builtins.abs, np.fabs: builtins.abs, np.maximum: builtins.max,
-    np.minimum: builtins.min, np.fmax: builtins.max, np.fmin: builtins.min, np.power: operator.pow,
-    np.add: operator.add, np.subtract: operator.sub, np.multiply: operator.mul, np.divide: operator.truediv,
-    np.negative: operator.neg, np.floor: math.floor, np.ceil: math.ceil, np.isnan: math.isnan, np.isinf: math.isinf,
-    np.isfinite: math.isfinite, np.copysign: math.copysign, np.degrees: math.degrees, np.radians: math.radians,
-    np.rad2deg: math.degrees, np.deg2rad: math.radians, np.where: ops.ifexp, np.logical_not: operator.not_,
-    np.logical_and: ops.both, np.logical_or: ops.either, np.greater: operator.gt, np.less: operator.lt,
-}  # fmt: skip
-"""Numba compiles `math` for a device, and NumPy's functions of numbers mostly not."""
-
-_FRESH = (np.empty, np.zeros, np.zeros_like, np.empty_like)
-
 
 def is_single(fn: Function) -> bool:
     """Say whether a function computes in single precision: no argument of it is a double."""
@@ -63,16 +46,19 @@ def _is_weak(kind: Any) -> bool:
 def legalised(fn: Function, single: bool) -> Function:
     """Return `fn` as a device compiles it; `single`: literals are of single precision."""
     params = tuple(replace(param, default=None) for param in fn.params)  # a kernel is given everything
-    return replace(fn, params=params, body=_block(fn.body, single))
+    return replace(fn, params=params, body=_block(fn.body, single, fn.span))
 
 
-def _block(body: tuple[Stmt, ...], single: bool) -> tuple[Stmt, ...]:
+def _block(body: tuple[Stmt, ...], single: bool, whole: Span) -> tuple[Stmt, ...]:
     result: list[Stmt] = []
     for stmt in body:
-        stmt = map_exprs(stmt, lambda e: _expr(e, single))
-        if isinstance(stmt, Assign) and isinstance(stmt.value, Apply) and stmt.value.fn in _FRESH:
+        span = stmt.span if stmt.span.line else whole
+        stmt = map_exprs(stmt, lambda e, span=span: _expr(e, single, span))
+        if isinstance(stmt, Assign) and isinstance(stmt.value, Apply) and stmt.value.fn in FRESH:
             stmt = _local(stmt, stmt.value)
-        result.append(map_blocks(stmt, lambda b: _block(b, single)))
+        elif single and isinstance(stmt, Assign) and _is_float(stmt.target.type):
+            stmt = replace(stmt, value=_as_float(stmt.value))
+        result.append(map_blocks(stmt, lambda b: _block(b, single, whole)))
     return tuple(result)
 
 
@@ -102,22 +88,23 @@ def _known(item: Any) -> int | None:
     return value if isinstance(value, int) else None
 
 
-def _expr(expr: Any, single: bool) -> Any:
+def _expr(expr: Any, single: bool, span: Span) -> Any:
     if isinstance(expr, Const):
         return _typed(expr) if single else expr
     if isinstance(expr, Slice):
         return expr
     if isinstance(expr, Index):
-        return map_children(expr, lambda c: c if isinstance(c, Const) else _expr(c, single))
+        return map_children(expr, lambda c: c if isinstance(c, Const) else _expr(c, single, span))
     if isinstance(expr, Apply) and isinstance(expr.fn, Intrinsic) and expr.fn.path.startswith("atomic"):
         target, at, *values = expr.args
-        return replace(expr, args=(target, at, *(_expr(v, single) for v in values)))
-    expr = map_children(expr, lambda c: _expr(c, single))
-    if not isinstance(expr, Apply):
-        return expr
-    if isinstance(expr.type, Scalar) and expr.fn in AS_MATH and not any(isinstance(a.type, Array) for a in expr.args):
-        expr = replace(expr, fn=AS_MATH[expr.fn])
-    return _floats(expr) if single else expr
+        return replace(expr, args=(target, at, *(_expr(v, single, span) for v in values)))
+    if isinstance(expr, Apply):
+        said = on_device(expr, span)
+        if isinstance(said, Apply) and said.fn is not expr.fn and said.args != expr.args:
+            return _expr(said, single, span)  # written out: its parts are looked at in their turn
+        expr = said
+    expr = map_children(expr, lambda c: _expr(c, single, span))
+    return _floats(expr) if single and isinstance(expr, Apply) else expr
 
 
 def _typed(expr: Const) -> Expr:
@@ -126,23 +113,53 @@ def _typed(expr: Const) -> Expr:
     return expr
 
 
-_ARITHMETIC = (operator.add, operator.sub, operator.mul, operator.truediv)
+_ARITHMETIC = (operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod)
+_ORDER = (operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne)
+_CONVERTERS = (math.floor, math.ceil, math.trunc, builtins.round)
+_SMALL = 16
+"""Powers up to here Numba writes as products, if their exponent is an integer."""
 
 
-def _floats(expr: Apply) -> Apply:
+def _floats(expr: Apply) -> Expr:
     """An integer beside a float32 makes Numba compute in double: it is made a float32 first."""
-    if expr.fn not in _ARITHMETIC or not (isinstance(expr.type, Scalar) and expr.type.dtype.startswith("float")):
+    if expr.fn in _ORDER and any(_is_float(a.type) for a in expr.args):
+        return _with(expr, [_as_float(a) if isinstance(a, Const) else a for a in expr.args])
+    if not _is_float(expr.type):
         return expr
-    args = tuple(_as_float(a) for a in expr.args)
-    return expr if args == expr.args else replace(expr, args=args)
+    if expr.fn is builtins.float:
+        return _single(expr.args[0])
+    if expr.fn in _CONVERTERS or getattr(expr.fn, "__module__", "").startswith("s2sad.runtime"):
+        return _single(expr)
+    if expr.fn is operator.pow:
+        base, exponent = expr.args
+        is_product = isinstance(exponent, Const) and isinstance(exponent.value, int) and abs(exponent.value) <= _SMALL
+        return _with(expr, [_as_float(base), exponent if is_product else _as_float(exponent)])
+    if expr.fn is ops.ifexp:
+        test, then, other = expr.args
+        return _with(expr, [test, _as_float(then), _as_float(other)])
+    if expr.fn is math.ldexp:
+        return _with(expr, [_as_float(expr.args[0]), expr.args[1]])
+    if expr.fn in (*_ARITHMETIC, builtins.max, builtins.min) or getattr(expr.fn, "__module__", "") == "math":
+        return _with(expr, [_as_float(a) for a in expr.args])
+    return expr
+
+
+def _with(expr: Apply, args: list[Expr]) -> Apply:
+    return expr if tuple(args) == expr.args else replace(expr, args=tuple(args))
+
+
+def _is_float(kind: Any) -> bool:
+    return isinstance(kind, Scalar) and kind.dtype.startswith("float")
 
 
 def _as_float(arg: Expr) -> Expr:
     if isinstance(arg.type, Scalar) and "int" in arg.type.dtype:
-        if isinstance(arg, Const):
-            return Const(np.float32(arg.value), Scalar("float32"))
-        return Apply(np.float32, (arg,), Scalar("float32"))
+        return Const(np.float32(arg.value), Scalar("float32")) if isinstance(arg, Const) else _single(arg)
     return arg
+
+
+def _single(arg: Expr) -> Expr:
+    return Apply(np.float32, (arg,), Scalar("float32"))
 
 
 __all__ = ["is_single", "legalised"]

@@ -25,6 +25,7 @@ def report() -> dict[str, Any]:
     from tests.cuda import blocks, warp
     from tests.cuda.kernels import CASES
     from tests.cuda.test_device import energy
+    from tests.cuda.test_device_calls import of_python
 
     assert warp.NAMES
     assert blocks.NAMES
@@ -37,6 +38,9 @@ def report() -> dict[str, Any]:
     again = s2sad.cuda.kernel(recompute=16)(CASES["newton"].kernel.py_func)
     found["newton, no tape"] = asdict(cost([again.ptx("adjoint", SINGLE, (8, 0))], (8, 0)))
     found["device function"] = asdict(cost([energy.device.ptx()], (8, 0)))
+    functions = s2sad.cuda.kernel(of_python)
+    for mode in ("adjoint", "tangent"):
+        found[f"functions, {mode}"] = asdict(cost([functions.ptx(mode, f"{SINGLE}, int64", (8, 0))], (8, 0)))
     for name, costs in compared((8, 0)).items():
         found[name] = costs if isinstance(costs, str) else [asdict(each) for each in costs]
     return found

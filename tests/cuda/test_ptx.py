@@ -99,3 +99,8 @@ def test_device_functions_compile(report: dict[str, Any]) -> None:
 def test_a_loop_computed_again_compiles(report: dict[str, Any]) -> None:
     assert 0 < report["newton, no tape"]["instructions"]
     assert report["newton, no tape"]["double"] == 0
+
+
+@pytest.mark.parametrize("mode", ["adjoint", "tangent"])
+def test_functions_beside_integers_compile(report: dict[str, Any], mode: str) -> None:
+    assert report[f"functions, {mode}"]["instructions"] > 0
