@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from s2sad.ir import ops
 from s2sad.ir.device import MEMORY
 from s2sad.ir.nodes import Append, Apply, Assert, Assign, CallStmt, Function, Index, Raise, Stmt, Store, Var
 from s2sad.ir.types import Array, ListOf
-from s2sad.ir.walk import exprs_of, statements, subexpressions
+from s2sad.ir.walk import exprs_of, reads, statements, subexpressions
 
 FRESH = (np.empty, np.zeros, np.zeros_like, np.empty_like)
 """Makers of arrays; of constant size they are a thread's own memory."""
@@ -40,6 +41,24 @@ def checked(functions: dict[str, Function]) -> None:
         for stmt in statements(fn.body):
             _check_stmt(stmt, fn)
         _check_calls(fn.name, functions, ())
+
+
+def without_outer_arrays(fn: Function, outer: Iterable[str]) -> None:
+    """Refuse arrays of outer scopes, which a launch does not bring along, where one is read first.
+
+    Raises:
+        UnsupportedSyntaxError: `fn` reads one of the arrays `outer`.
+    """
+    names = set(outer)
+    for stmt in statements(fn.body):
+        for expr in exprs_of(stmt):
+            found = sorted(reads(expr) & names)
+            if found:
+                raise UnsupportedSyntaxError(
+                    f"`{found[0]}` is an array from outside the function", stmt.span if stmt.span.line else fn.span,
+                    "Make it an argument: what stands outside is not there on a device. In a batch, None in in_axes "
+                    "gives it to every element whole.",
+                )  # fmt: skip
 
 
 def _refuse(what: str, span: Span, way_out: str) -> UnsupportedSyntaxError:

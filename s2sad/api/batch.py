@@ -8,7 +8,6 @@ live on the host (they are copied there and back) or on the device, as anything 
 from __future__ import annotations
 
 import functools
-import inspect
 import math
 from collections.abc import Callable
 from typing import Any
@@ -21,8 +20,8 @@ from s2sad.api.nested import context
 from s2sad.api.notation import write
 from s2sad.api.plan import DERIVING
 from s2sad.api.printed import printed
-from s2sad.api.signature import label
-from s2sad.api.tape import Tape
+from s2sad.api.signature import Binder, label
+from s2sad.api.tape import Tape, own_copies
 from s2sad.backends import cuda as backend
 from s2sad.errors import ArgumentError, NotDifferentiableError
 from s2sad.ir.types import Array, Scalar, Type, is_inexact
@@ -53,7 +52,11 @@ class DeviceBatched:
         self.plain: Callable[..., Any] = _plain(fun)
         self.argnums = getattr(fun, "argnums", 0)
         self.fastmath = bool(getattr(options, "fastmath", False))
-        self.names = tuple(inspect.signature(self.plain).parameters)
+        self._binder = Binder(self.plain)
+        self.names = self._binder.names
+        if self._binder.variadic >= 0:
+            raise ArgumentError(f"`{label(self.plain)}` takes any number of arguments",
+                                why="On a device each has a name: write them out.")  # fmt: skip
         self._made: dict[Any, tuple[DeviceProgram, backend.LoadedCuda]] = {}
         functools.update_wrapper(self, self.plain, updated=())
 
@@ -63,66 +66,71 @@ class DeviceBatched:
         other._made = self._made
         return other
 
-    def __call__(self, *args: Any) -> Any:
-        """Return the stacked results of one call per element.
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Return the stacked results of one call per element; keyword arguments are mapped along axis 0.
 
         Raises:
             ArgumentError: arguments that do not fit, or batches of different lengths.
         """
-        if len(args) != len(self.names):
-            raise ArgumentError(f"`{label(self.plain)}` takes {len(self.names)} arguments, {len(args)} were given")
-        axes = self._axes()
-        values = [_batch_first(a, axis, n) for a, axis, n in zip(args, axes, self.names, strict=True)]
+        values, axes = self._bound(args, kwargs)
         length = self._length(values, axes)
-        kinds = tuple(
-            _element(type_of_argument(v, n)) if axis is not None else type_of_argument(v, n)
-            for v, axis, n in zip(values, axes, self.names, strict=True)
-        )
+        kinds = self._kinds(values, axes)
         wrt = self._wrt(kinds)
         program, loaded = self._derive(kinds, wrt, tuple(axis is not None for axis in axes))
         like = next(v for v, axis in zip(values, axes, strict=True) if axis is not None)
         outputs = self._outputs(program, values, wrt, length, like)
         block = min(_BLOCK, length)
         configuration = (min(math.ceil(length / block), _MOST_BLOCKS), block, self.stream)
-        flat = [*values, *outputs]
+        flat = [*own_copies(values, self.names, program.written), *outputs]
         if program.tape is None:
             loaded.functions[program.entry][configuration](*flat)
         else:
             tape = Tape(program.tape, loaded.functions, configuration)
             span = program.functions[program.entry].span
-            tape.run((program.entry,), flat, tape.counted(values), outputs, label(self.plain), span)
+            steps = tape.counted(own_copies(values, self.names, program.written))
+            tape.run((program.entry,), flat, steps, outputs, label(self.plain), span)
         return self._shaped(program, wrt, [_as(like, out) for out in outputs], kinds)
 
-    def source(self, *args: Any) -> str:
+    def source(self, *args: Any, **kwargs: Any) -> str:
         """Return the text of the kernel for arguments like these."""
-        return self._known(args)[1].text
+        return self._known(args, kwargs)[1].text
 
-    def ptx(self, *args: Any, cc: tuple[int, int] = (8, 0)) -> str:
+    def ptx(self, *args: Any, cc: tuple[int, int] = (8, 0), **kwargs: Any) -> str:
         """Return the kernel for arguments like these as PTX; needs neither GPU nor driver.
 
         Raises:
             CompileError: NVVM is not installed, or the simulator is on.
         """
-        program, loaded = self._known(args)
+        program, loaded = self._known(args, kwargs)
         signature = ", ".join(write(p.type) for p in program.functions[program.entry].params)
         return backend.ptx(loaded.plain[program.entry], signature, cc)
 
-    def _known(self, args: tuple[Any, ...]) -> tuple[DeviceProgram, backend.LoadedCuda]:
-        axes = self._axes()
-        values = [_batch_first(a, axis, n) for a, axis, n in zip(args, axes, self.names, strict=True)]
-        kinds = tuple(
+    def _known(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[DeviceProgram, backend.LoadedCuda]:
+        values, axes = self._bound(args, kwargs)
+        kinds = self._kinds(values, axes)
+        return self._derive(kinds, self._wrt(kinds), tuple(axis is not None for axis in axes))
+
+    def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], tuple[int | None, ...]]:
+        """Return one value per parameter, with the batch in front, and its axis: that of a default is None."""
+        given = self._axes(len(args))
+        bound = self._binder.bind(args, kwargs)
+        rest = (0 if name in kwargs else None for name in self.names[len(args) :])
+        axes = (*given, *rest)
+        if all(a is None for a in axes):
+            raise ArgumentError(f"vmap of `{label(self.plain)}` maps over nothing: every in_axes is None")
+        return [_batch_first(v, a, n) for v, a, n in zip(bound, axes, self.names, strict=True)], axes
+
+    def _kinds(self, values: list[Any], axes: tuple[int | None, ...]) -> tuple[Type, ...]:
+        return tuple(
             _element(type_of_argument(v, n)) if axis is not None else type_of_argument(v, n)
             for v, axis, n in zip(values, axes, self.names, strict=True)
         )
-        return self._derive(kinds, self._wrt(kinds), tuple(axis is not None for axis in axes))
 
-    def _axes(self) -> tuple[int | None, ...]:
-        axes = self.in_axes if isinstance(self.in_axes, tuple | list) else (self.in_axes,) * len(self.names)
-        if len(axes) != len(self.names) or not all(a is None or isinstance(a, int) for a in axes):
-            raise ArgumentError(f"in_axes={self.in_axes!r} does not fit `{label(self.plain)}`",
-                                why="Give an int or None for each argument.")  # fmt: skip
-        if all(a is None for a in axes):
-            raise ArgumentError(f"vmap of `{label(self.plain)}` maps over nothing: every in_axes is None")
+    def _axes(self, count: int) -> tuple[int | None, ...]:
+        axes = self.in_axes if isinstance(self.in_axes, tuple | list) else (self.in_axes,) * count
+        if len(axes) != count or not all(a is None or isinstance(a, int) for a in axes):
+            raise ArgumentError(f"in_axes={self.in_axes!r} does not fit the {count} arguments of `{label(self.plain)}`",
+                                why="Give an int or None for each positional argument.")  # fmt: skip
         return tuple(axes)
 
     def _length(self, values: list[Any], axes: tuple[int | None, ...]) -> int:
@@ -205,19 +213,28 @@ def _plain(fun: Any) -> Callable[..., Any]:
 
 
 def _batch_first(value: Any, axis: int | None, name: str) -> Any:
-    """Return the array with the batch in front; a view."""
+    """Return the array with the batch in front; a view, where that can be brought to a device as it is."""
     if axis is None:
-        return value
+        return _portable(value) if isinstance(value, np.ndarray) else value
     if isinstance(value, list | tuple):
         raise ArgumentError(f"`{name}` is a {type(value).__name__}; on a device a batch is an array")
     if not (isinstance(value, np.ndarray) or interface(value) is not None) or not value.shape:
         raise ArgumentError(f"`{name}` has no axis to be mapped over", why="Use None in in_axes for it.")
-    if axis % len(value.shape) == 0:
-        return value
+    rank = len(value.shape)
+    if not -rank <= axis < rank:
+        raise ArgumentError(f"`{name}` has no axis {axis} to be mapped over: its rank is {rank}")
     if isinstance(value, np.ndarray):
-        return np.moveaxis(value, axis, 0)
-    order = [axis % len(value.shape), *(a for a in range(len(value.shape)) if a != axis % len(value.shape))]
+        return _portable(np.moveaxis(value, axis, 0))
+    if axis % rank == 0:
+        return value
+    order = [axis % rank, *(a for a in range(rank) if a != axis % rank)]
     return backend.as_device_array(value).transpose(order)
+
+
+def _portable(value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return an array that Numba can bring to the device and back: in one piece, and not read-only."""
+    whole = value.flags.c_contiguous or value.flags.f_contiguous
+    return value if whole and value.flags.writeable else np.array(value, order="C")
 
 
 def _element(kind: Type) -> Type:

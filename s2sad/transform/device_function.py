@@ -7,26 +7,28 @@ cannot make an array of a size that is not known when it is compiled.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import Any
 
-from s2sad.analysis.on_device import checked, reachable
-from s2sad.errors import NotDifferentiableError, Span, UnsupportedSyntaxError
+from s2sad.analysis.on_device import checked, reachable, without_outer_arrays
+from s2sad.errors import AliasError, NotDifferentiableError, Span, UnsupportedSyntaxError
 from s2sad.frontend.functions import instantiate
 from s2sad.frontend.lowerer import Context
 from s2sad.frontend.operators import build
 from s2sad.frontend.values import literal
 from s2sad.ir import ops
 from s2sad.ir.device import GRID, STRIDE
-from s2sad.ir.nodes import Apply, Assign, Expr, For, Function, Index, Param, Return, Stmt, Store, Var
+from s2sad.ir.nodes import Apply, Assign, CallStmt, Expr, For, Function, Index, Param, Return, Stmt, Store, Var
 from s2sad.ir.types import Array, Scalar, Sym, Type, is_inexact
-from s2sad.ir.walk import names_in
+from s2sad.ir.walk import names_in, root_of, statements
 from s2sad.transform.adjoint import sweeps
 from s2sad.transform.device_memory import with_memory
 from s2sad.transform.device_tape import DeviceTape, counting, taped
-from s2sad.transform.kernel import collected, without_empty_sweeps
+from s2sad.transform.kernel import collected, without_empty_sweeps, written_arrays
 from s2sad.transform.meeting import INT
 from s2sad.transform.naming import Namer
 from s2sad.transform.pipeline import Deriver
+from s2sad.transform.shadowed import with_shadows
 from s2sad.transform.structure import structured
 from s2sad.transform.tangent import tangent
 from s2sad.transform.tidy import tidy
@@ -43,6 +45,8 @@ class DeviceProgram:
     tape: DeviceTape | None = None
     outputs: tuple[Var, ...] = ()
     """Of a batch: the arrays that take the results, values first, then adjoints."""
+    written: tuple[str, ...] = ()
+    """The array arguments that the function writes into."""
 
 
 def device_function(fun: Any, mode: str, types: tuple[Type, ...], wrt: tuple[int, ...], ctx: Context) -> DeviceProgram:
@@ -70,6 +74,8 @@ def batched(
     instance = next(i for i in ctx.instances.values() if i.function is not None and i.fun is fun)
     assert instance.function is not None
     fn = instance.function
+    written = written_arrays(fn, deriver.facts)
+    _require_own(fn, [n for n, on in zip((p.name for p in fn.params), mapped, strict=True) if n in written and not on])
     namer = Namer(names_in(one.body) | {p.name for p in one.params})
     i = Var(namer.fresh("i"), INT)
     params: list[Param] = []
@@ -90,10 +96,12 @@ def batched(
     end: list[Stmt] = []
     hints = _result_names(mode, fn, wrt, results)
     dtypes = {p.type.dtype for p in fn.params if isinstance(p.type, Array | Scalar) and is_inexact(p.type)}
-    for hint, value in zip(hints, results, strict=True):
+    owners = [None] * (len(results) - len(_numbers(fn, wrt))) + _numbers(fn, wrt) if mode != "primal" else []
+    for hint, value, owner in zip_longest(hints, results, owners):
         kind = _batch(value.type)
         weak = isinstance(value.type, Scalar) and value.type.weak
         kind = replace(kind, dtype="float32") if weak and kind.dtype == "float64" and dtypes == {"float32"} else kind
+        kind = kind if owner is None or owner.weak else replace(kind, dtype=owner.dtype)
         out = Var(namer.fresh(f"{hint}_batch"), kind)
         outputs.append(out)
         end.append(Store(Index(out, (i,), _one(value.type)), "", value, fn.span))
@@ -121,7 +129,25 @@ def batched(
         deriver.functions[counter] = tidy(counted, deriver.facts, user, frozenset({counted.params[-1].name}))
         tape = replace(tape, counter=counter)
         names.append(counter)
-    return DeviceProgram(name, collected(deriver, tuple(names)), tape, tuple(outputs))
+    return DeviceProgram(name, collected(deriver, tuple(names)), tape, tuple(outputs), written)
+
+
+def _require_own(fn: Function, shared: list[str]) -> None:
+    """Refuse writing into an array that all elements of the batch are given: they would do so at the same time.
+
+    Raises:
+        AliasError: at the first line that writes into one.
+    """
+    for stmt in statements(fn.body):
+        target = root_of(stmt.place) if isinstance(stmt, Store) else None
+        passed = [root_of(a) for a in stmt.args] if isinstance(stmt, CallStmt) else []
+        for name in shared:
+            if any(v is not None and v.name == name for v in (target, *passed)):
+                raise AliasError(f"every element of the batch writes into `{name}`", stmt.span,
+                                 "Give each an array of its own, along an axis of in_axes.")  # fmt: skip
+    if shared:
+        raise AliasError(f"every element of the batch writes into `{shared[0]}`", fn.span,
+                         "Give each an array of its own, along an axis of in_axes.")  # fmt: skip
 
 
 def _batch(kind: Type) -> Array:
@@ -132,6 +158,11 @@ def _batch(kind: Type) -> Array:
 
 def _one(kind: Type) -> Type:
     return Scalar(kind.dtype) if isinstance(kind, Scalar) else kind
+
+
+def _numbers(fn: Function, wrt: tuple[int, ...]) -> list[Any]:
+    """Return the types of the differentiated numbers: their adjoints are of the same precision."""
+    return [fn.params[i].type for i in wrt if isinstance(fn.params[i].type, Scalar)]
 
 
 def _result_names(mode: str, fn: Function, wrt: tuple[int, ...], results: tuple[Expr, ...]) -> list[str]:
@@ -148,6 +179,7 @@ def _derived(
     instance = instantiate(ctx, fun, types, Span("<call>", 0, 0, 0, 0, getattr(fun, "__name__", "")))
     fn = instance.function
     assert fn is not None
+    without_outer_arrays(fn, (c.var.name for c in instance.captured))
     deriver = Deriver(ctx)
     checked(reachable(deriver.functions, fn.name))
     if any(isinstance(kind, Array) for kind in fn.results):
@@ -166,7 +198,7 @@ def _derived(
         return deriver, made
     name = ctx.unique(f"{instance.name}_{mode}")
     if mode == "jvp":
-        made = tangent(fn, name, wrt, deriver.facts, deriver.callee_tangent)
+        made = with_shadows(tangent(fn, name, wrt, deriver.facts, deriver.callee_tangent), fn)
         return deriver, with_memory(tidy(replace(made, doc=doc), deriver.facts, user, _arrays(made.params)))
     return deriver, _reverse(deriver, fn, name, mode, wrt, doc, user)
 
@@ -191,7 +223,7 @@ def _reverse(
     whole = Function(name, (*made.primal.params, *extra), body, tuple(r.type for r in returned), doc, fn.span)
     outputs = frozenset(s.name for s in shadows if isinstance(s, Var))
     kept = user | frozenset(names_in(made.primal.body))
-    whole = tidy(whole, deriver.facts, kept, outputs, silent=True)
+    whole = tidy(with_shadows(whole, fn), deriver.facts, kept, outputs, silent=True)
     return with_memory(replace(whole, body=without_empty_sweeps(whole.body)))
 
 

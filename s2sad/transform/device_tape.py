@@ -38,7 +38,7 @@ from s2sad.ir.nodes import (
     Var,
 )
 from s2sad.ir.types import Array, ListOf, Scalar, Static, Sym, is_inexact
-from s2sad.ir.walk import blocks_of, bound, exprs_of, map_blocks, map_exprs, names_in, statements, subexpressions
+from s2sad.ir.walk import blocks_of, bound, exprs_of, map_blocks, map_exprs, names_in, reads, statements, subexpressions
 from s2sad.transform.naming import Namer
 
 INT = Scalar("int64", weak=True)
@@ -74,10 +74,16 @@ def taped(fn: Function, axes: int | None) -> tuple[Function, DeviceTape | None]:
 
 def counting(fn: Function, name: str, keep: int, bars: frozenset[str]) -> Function:
     """Return the forward sweep of `fn`, whose lists are only counted; `bars` are no parameters of it."""
-    writer = _Writer(fn, keep, counts=True)
+    writer = _Writer(replace(fn, body=_without_views(fn.body, bars)), keep, counts=True)
     made = writer.run()
     params = tuple(p for p in made.params if p.name not in bars)
     return replace(made, name=name, params=params, doc=f"How long a tape `{fn.name}` needs.")
+
+
+def _without_views(body: tuple[Stmt, ...], bars: frozenset[str]) -> tuple[Stmt, ...]:
+    """Leave out the rows of shadows: the forward sweep does not touch them."""
+    kept = (s for s in body if not (isinstance(s, Assign) and reads(s.value) & bars))
+    return tuple(map_blocks(s, lambda b: _without_views(b, bars)) for s in kept)
 
 
 def lists_of(fn: Function) -> dict[str, ListOf]:

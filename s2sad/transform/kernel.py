@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from s2sad.analysis.facts import Facts
-from s2sad.analysis.on_device import checked, reachable
+from s2sad.analysis.on_device import checked, reachable, without_outer_arrays
 from s2sad.analysis.races import check_kernel
 from s2sad.analysis.telling import Alike, written_alike
 from s2sad.analysis.threads import Threads
@@ -49,6 +49,7 @@ from s2sad.transform.naming import Namer
 from s2sad.transform.peeling import loop_axes, peel, stride_names
 from s2sad.transform.pipeline import Deriver
 from s2sad.transform.pulling import pulled
+from s2sad.transform.shadowed import with_shadows
 from s2sad.transform.tangent import tangent
 from s2sad.transform.tidy import tidy
 
@@ -111,7 +112,7 @@ def adjoint_kernel(
         _doc("Adjoint", instance, fn), fn.span,
     )  # fmt: skip
     user = frozenset(names_in(made.primal.body) | names_in(fn.body) | {p.name for p in fn.params})
-    result = tidy(result, deriver.facts, user, bars)
+    result = tidy(with_shadows(result, fn), deriver.facts, user, bars)
     coordinates = {n: a for n, a in whole.coordinates.items() if _only_loops(result, n)}
     limits = {axis: loop.stop for axis, loop in loop_axes(peeled, whole)}
     plain = _plain_reads(fn, shadows, deriver.facts)
@@ -142,7 +143,7 @@ def adjoint_kernel(
     functions = collected(deriver, (*names, *((tape.counter,) if tape else ())))
     return KernelProgram(
         tuple(names), functions, instance, (*gathered.plan, *plan), len(whole.axes), tape,
-        _written(fn, deriver.facts), dict(ctx.functions()), asked=frozenset(part.path for part in whole.asked),
+        written_arrays(fn, deriver.facts), dict(ctx.functions()), asked=frozenset(part.path for part in whole.asked),
         alike=written_alike(fn, whole), recomputes=replay is not None,
     )  # fmt: skip
 
@@ -210,14 +211,15 @@ def tangent_kernel(fun: Any, types: tuple[Type, ...], wrt: tuple[int, ...], ctx:
     params = tuple(q for p in fn.params for q in ((p, dots[p.name]) if p.name in dots else (p,)))
     outputs = frozenset(p.name for p in params if isinstance(p.type, Array))
     user = frozenset(names_in(fn.body) | {p.name for p in fn.params})
-    made = tidy(replace(made, params=params, doc=_doc("Tangent", instance, fn)), deriver.facts, user, outputs)
+    made = with_shadows(replace(made, params=params, doc=_doc("Tangent", instance, fn)), fn)
+    made = tidy(made, deriver.facts, user, outputs)
     meeting = Meeting(made, {}, frozenset(), (), Namer(names_in(made.body) | {p.name for p in params}))
     done, _ = met(meeting, fn)
     deriver.functions[name] = done
     functions = collected(deriver, (name,))
     return KernelProgram(
-        (name,), functions, instance, (), len(whole.axes), None, _written(fn, deriver.facts), dict(ctx.functions()),
-        asked=frozenset(part.path for part in whole.asked), alike=written_alike(fn, whole),
+        (name,), functions, instance, (), len(whole.axes), None, written_arrays(fn, deriver.facts),
+        dict(ctx.functions()), asked=frozenset(part.path for part in whole.asked), alike=written_alike(fn, whole),
     )  # fmt: skip
 
 
@@ -229,6 +231,7 @@ def _kernel(fun: Any, types: tuple[Type, ...], ctx: Context) -> tuple[Deriver, I
     if fn.results:
         raise NotDifferentiableError(f"the kernel `{instance.name}` returns a value", fn.span,
                                      "A kernel gives its results through arrays.")  # fmt: skip
+    without_outer_arrays(fn, (c.var.name for c in instance.captured))
     deriver = Deriver(ctx)
     checked(reachable(deriver.functions, fn.name))
     threads = Threads(fn, {})
@@ -280,7 +283,8 @@ def _parameters(fn: Function, shadows: dict[str, Expr], taken: Namer) -> tuple[t
     return tuple(params), totals
 
 
-def _written(fn: Function, facts: Facts) -> tuple[str, ...]:
+def written_arrays(fn: Function, facts: Facts) -> tuple[str, ...]:
+    """Return the parameters that a function writes into."""
     from s2sad.analysis.facts import written_names
 
     written = written_names(fn, facts)
@@ -320,4 +324,5 @@ def _doc(what: str, instance: Instance, fn: Function) -> str:
     return f"{what} of the kernel `{instance.name}`{place}."
 
 
-__all__ = ["KernelProgram", "adjoint_kernel", "collected", "tangent_kernel", "without_empty_sweeps"]
+__all__ = ["KernelProgram", "adjoint_kernel", "collected", "tangent_kernel", "without_empty_sweeps",
+           "written_arrays"]

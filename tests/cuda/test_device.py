@@ -10,7 +10,7 @@ import pytest
 from numba import cuda
 
 import s2sad
-from s2sad.errors import ArgumentError, NotDifferentiableError
+from s2sad.errors import AliasError, ArgumentError, NotDifferentiableError, UnsupportedSyntaxError
 
 
 @s2sad.differentiate(target="cuda", argnums=(0, 1))
@@ -145,6 +145,87 @@ def test_a_batch_of_loops_of_different_lengths() -> None:
     a = np.linspace(0.5, 9.0, 6)
     np.testing.assert_allclose(s2sad.vmap(s2sad.grad(root), target="cuda")(a), 0.5 / np.sqrt(a), rtol=1e-6)
     np.testing.assert_allclose(s2sad.vmap(root, target="cuda")(a), np.sqrt(a), rtol=1e-12)
+
+
+def scaled(x, y, c=2.0):
+    return math.sin(x) * y + c * x**3
+
+
+def test_keywords_and_defaults_in_a_batch() -> None:
+    x, y = np.linspace(0.5, 2.0, 5), np.linspace(0.1, 0.9, 5)
+    batch = s2sad.vmap(s2sad.grad(scaled, argnums=("x", "y")), target="cuda")
+    for got in (batch(x, y), batch(x, y=y), batch(y=y, x=x)):
+        np.testing.assert_allclose(got[0], np.cos(x) * y + 6.0 * x**2, rtol=1e-14)
+        np.testing.assert_allclose(got[1], np.sin(x), rtol=1e-14)
+    np.testing.assert_allclose(batch(x, y, c=y)[0], np.cos(x) * y + 3.0 * y * x**2, rtol=1e-14)
+    with pytest.raises(ArgumentError, match="missing a required argument"):
+        batch(x)
+    with pytest.raises(ArgumentError, match="does not fit the 2 arguments"):
+        s2sad.vmap(scaled, in_axes=(0, 0, None), target="cuda")(x, y)
+
+
+def test_arrays_that_do_not_lie_in_one_piece_or_are_read_only() -> None:
+    batch = s2sad.vmap(s2sad.grad(scaled), target="cuda")
+    x, y = np.linspace(0.5, 2.0, 10)[::2], np.broadcast_to(0.3, (5,))
+    np.testing.assert_allclose(batch(x, y), np.cos(x) * 0.3 + 6.0 * x**2, rtol=1e-14)
+    a = np.random.default_rng(0).uniform(size=(2, 5, 3))
+    batch = s2sad.vmap(s2sad.grad(lambda m: m[0, 0] * m[1, 2] ** 2), in_axes=1, target="cuda")
+    np.testing.assert_allclose(batch(a)[:, 1, 2], 2.0 * a[0, :, 0] * a[1, :, 2], rtol=1e-14)
+
+
+def grown(x):
+    while x[0] < 10.0:
+        x[0] = x[0] * x[0] + x[1]
+    return x[0]
+
+
+def test_a_batch_leaves_its_arguments_alone() -> None:  # above all between the counting launch and the other
+    x = np.array([[1.5, 0.3], [2.5, 0.1], [4.0, 0.2]])
+    before = x.copy()
+    value, x_bar = s2sad.vmap(s2sad.value_and_grad(grown), target="cuda")(x)
+    np.testing.assert_array_equal(s2sad.vmap(grown, target="cuda")(x), value)
+    np.testing.assert_array_equal(x, before)
+    want, want_bar = s2sad.vmap(s2sad.value_and_grad(grown, target="python"), target="python")(before)
+    np.testing.assert_allclose(value, want, rtol=1e-14)
+    np.testing.assert_allclose(x_bar, want_bar, rtol=1e-13)
+
+
+def test_what_all_elements_share_is_not_written_into() -> None:
+    def shares(x, w):
+        w[0] = w[0] * x  # here
+        return w[0] * w[1]
+
+    for function in (shares, s2sad.grad(shares, argnums=("x", "w"))):
+        with pytest.raises(AliasError, match="every element of the batch writes into `w`") as caught:
+            s2sad.vmap(function, in_axes=(0, None), target="cuda")(np.ones(3), np.ones(2))
+        assert "# here" in caught.value.span.text()
+
+
+def test_adjoints_are_of_their_arguments_precision() -> None:
+    x, y = np.linspace(0.5, 2.0, 5, dtype=np.float32), np.linspace(0.1, 0.9, 5)
+    x_bar, y_bar = s2sad.vmap(s2sad.grad(scaled, argnums=(0, 1)), target="cuda")(x, y)
+    assert (x_bar.dtype, y_bar.dtype) == (np.float32, np.float64)
+
+
+TABLE = np.array([1.0, 2.0, 3.0])
+
+
+def from_outside(x, i):
+    return TABLE[i] * x**2  # here
+
+
+def test_an_array_from_outside_is_refused_at_its_line() -> None:
+    def kernel(x, out):
+        i = cuda.grid(1)
+        out[i] = from_outside(x[i], i)  # here
+
+    for run in (lambda: s2sad.vmap(s2sad.grad(from_outside), target="cuda")(np.ones(3), np.arange(3)),
+                lambda: s2sad.differentiate(target="cuda")(from_outside).device("float64, int64").grad,
+                lambda: s2sad.cuda.kernel(kernel).source("adjoint", "float64[::1], float64[::1]")):  # fmt: skip
+        with pytest.raises(UnsupportedSyntaxError, match="is an array from outside") as caught:
+            run()
+        assert "# here" in caught.value.span.text()
+        assert "an argument" in caught.value.why
 
 
 def test_what_a_batch_refuses() -> None:

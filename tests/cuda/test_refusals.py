@@ -209,6 +209,41 @@ def test_a_launch_in_which_no_two_threads_write_alike_is_run(function, grid, blo
     assert x_bar[:2].all()
 
 
+def through_scratch(x, work, out):
+    i = cuda.grid(1)
+    if i < x.size:
+        work[i] = x[i] ** 2  # here
+        out[i] = np.sin(work[i]) * work[i]  # here
+
+
+@pytest.mark.parametrize("mode", ["adjoint", "tangent"])
+def test_an_array_that_derivatives_pass_through_needs_a_shadow(mode: str) -> None:
+    kernel = s2sad.cuda.kernel(argnums=("x", "out"))(through_scratch)
+    with pytest.raises(UnsupportedSyntaxError, match="`work` is written and used again, and has no shadow") as caught:
+        kernel.source(mode, f"{VECTOR}, {VECTOR}, {VECTOR}")
+    assert "# here" in caught.value.span.text()
+    device = s2sad.differentiate(target="cuda")(scaled_in_place).device(f"float64, {VECTOR}")
+    with pytest.raises(UnsupportedSyntaxError, match="`w` is written and used again") as caught:
+        device.source("jvp" if mode == "tangent" else "grad")
+    assert "# here" in caught.value.span.text()
+
+
+def scaled_in_place(x, w):
+    w[0] = w[0] * x  # here
+    return w[0] * w[1]  # here
+
+
+def test_an_array_that_is_only_written_needs_none() -> None:
+    text = s2sad.cuda.kernel(argnums="u")(writes_only).source("adjoint", f"{VECTOR}, {VECTOR}")
+    assert "out_bar" not in text
+
+
+def writes_only(u, out):
+    i = cuda.grid(1)
+    if i < u.size:
+        out[i] = u[i] ** 2
+
+
 def test_blocks_that_do_the_same_work_are_refused() -> None:
     def own_thread(x):
         x[cuda.threadIdx.x] *= x[cuda.threadIdx.x]
