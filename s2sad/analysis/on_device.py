@@ -9,7 +9,7 @@ import numpy as np
 
 from s2sad.errors import Span, UnsupportedSyntaxError
 from s2sad.ir import ops
-from s2sad.ir.device import MEMORY
+from s2sad.ir.device import FORMER, MEMORY
 from s2sad.ir.nodes import Append, Apply, Assert, Assign, CallStmt, Function, Index, Raise, Stmt, Store, Var
 from s2sad.ir.types import Array, ListOf
 from s2sad.ir.walk import exprs_of, reads, statements, subexpressions
@@ -86,6 +86,12 @@ def _check_stmt(stmt: Stmt, fn: Function) -> None:
 
 
 def _check_call(part: Apply, span: Span) -> None:
+    if part.fn is FORMER:
+        raise UnsupportedSyntaxError(
+            "the value that `cuda.atomic.add` returns has no derivative", span,
+            "It depends on the order of the threads. Call it for what it adds alone; do what needs the value before in "
+            "a kernel of its own.",
+        )  # fmt: skip
     name = getattr(part.fn, "__name__", str(part.fn))
     if isinstance(part.type, Array) and part.fn not in MEMORY and part.fn is not ops.transpose:
         if part.fn in FRESH and all(isinstance(d, int) for d in part.type.dims):

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from s2sad.ir import device
+from s2sad.ir import device, ops
 from s2sad.ir.device import Intrinsic
-from s2sad.ir.nodes import Apply, Assign, Const, Expr, For, Function, If, Index, Param, Slice, Stmt, Var, While
+from s2sad.ir.nodes import Apply, Assign, Const, Expr, For, Function, If, Index, Param, Return, Slice, Stmt, Var, While
 from s2sad.ir.types import Array
 from s2sad.ir.walk import blocks_of, bound, exprs_of, reads, statements, subexpressions
 
@@ -143,6 +143,28 @@ class Threads:
         own = isinstance(atom, tuple) or (isinstance(atom, Intrinsic) and atom in (*device.THREAD, *device.BLOCK))
         return Step(atom, factor, form.constant) if own else None
 
+    # ---- bounds ----
+
+    def least(self, which: Atom, tests: Iterable[Expr]) -> int:
+        """Return the least value of a coordinate for which all the tests can hold."""
+        return max((self._bound(which, part) for test in tests for part in _conjuncts(test)), default=0)
+
+    def _bound(self, which: Atom, test: Any) -> int:
+        if not (isinstance(test, Apply) and test.fn in _ORDER and len(test.args) == 2):
+            return 0
+        low, high = test.args if test.fn in (operator.lt, operator.le) else test.args[::-1]
+        value, step = self.linear(low), self.step(high)
+        if value is None or value.terms or step is None or step.which != which or step.factor != 1:
+            return 0
+        return value.constant - step.constant + (1 if test.fn in (operator.lt, operator.gt) else 0)
+
+    def may_wrap(self, index: tuple[Any, ...], tests: Iterable[Expr]) -> bool:
+        """Say whether an index may be negative under these tests: `u[i - 1]` at 0 means the last element."""
+        held = tuple(tests)
+        steps = [self.step(item) for item in index]
+        return any(s is not None and s.constant < 0 and s.factor * self.least(s.which, held) + s.constant < 0
+                   for s in steps)  # fmt: skip
+
     def is_uniform(self, item: Any) -> bool:
         """Say whether an index is a constant or a number that every thread was given alike."""
         if isinstance(item, Slice):
@@ -218,6 +240,40 @@ class Threads:
         return told
 
 
+_ORDER = (operator.lt, operator.le, operator.gt, operator.ge)
+
+
+def _conjuncts(test: Expr) -> list[Expr]:
+    """Return the conditions that all hold where `test` does."""
+    if isinstance(test, Apply) and test.fn is ops.both:
+        return [part for arg in test.args for part in _conjuncts(arg)]
+    if isinstance(test, Apply) and test.fn is operator.not_:
+        return list(_opposites(test.args[0]))
+    return [test]
+
+
+def held(body: tuple[Stmt, ...], tests: tuple[Expr, ...] = ()) -> dict[int, tuple[Expr, ...]]:
+    """Return for each statement, by its identity, what holds where it runs."""
+    found: dict[int, tuple[Expr, ...]] = {}
+    for stmt in body:
+        found[id(stmt)] = tests
+        for number, block in enumerate(blocks_of(stmt)):
+            own = () if not isinstance(stmt, If) else (stmt.test,) if number == 0 else _opposites(stmt.test)
+            found |= held(block, (*tests, *own))
+        if isinstance(stmt, If) and stmt.body and isinstance(stmt.body[-1], Return) and not stmt.orelse:
+            tests = (*tests, *_opposites(stmt.test))
+    return found
+
+
+def _opposites(test: Expr) -> tuple[Expr, ...]:
+    """Return what holds where a test does not: for a comparison of integers, the opposite one."""
+    if isinstance(test, Apply) and test.fn is ops.either:
+        return tuple(part for arg in test.args for part in _opposites(arg))
+    if isinstance(test, Apply) and test.fn in _ORDER:
+        return (replace(test, fn=_ORDER[3 - _ORDER.index(test.fn)]),)
+    return ()
+
+
 def _same_cell(a: Step, b: Step) -> bool:
     """Say whether two indices stay within one stretch of `factor` elements per thread."""
     return a.which == b.which and a.factor == b.factor and a.constant // a.factor == b.constant // b.factor
@@ -274,4 +330,4 @@ def _tests_around(body: tuple[Stmt, ...], name: str) -> list[Expr]:
     return found
 
 
-__all__ = ["Linear", "Param", "Step", "Threads"]
+__all__ = ["Linear", "Param", "Step", "Threads", "held"]

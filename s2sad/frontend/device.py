@@ -121,7 +121,7 @@ def _atomic_add(lw: Lowerer, path: str, args: list[Value], kwargs: dict[str, Val
     place = lower_index(lw, V(target), [index_item(lw, i, node) for i in items], node)
     assert isinstance(place, V)
     lw.emit(Store(place.expr, "+", as_expr(lw, args[2], node), lw.span(node), accumulate=True))
-    return StaticV(None)
+    return V(Apply(device.FORMER, (), place.expr.type))
 
 
 def _atomic_sub(lw: Lowerer, path: str, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:

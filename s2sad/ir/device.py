@@ -51,6 +51,8 @@ FENCE = Intrinsic("threadfence", ())
 SHARED = Intrinsic("shared.array", ())
 LOCAL = Intrinsic("local.array", ())
 ATOMIC_ADD = Intrinsic("atomic.add", ())
+FORMER = Intrinsic("atomic.add", (), 0)
+"""What `cuda.atomic.add` returns, the value before: it hangs on the order of threads and is refused if used."""
 ATOMIC_MAX = Intrinsic("atomic.max", ())
 SYNC_OR = Intrinsic("syncthreads_or", ())
 """A barrier that tells every thread of the block whether any of them says yes."""

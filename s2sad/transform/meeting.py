@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from s2sad.analysis.races import Access, accesses
-from s2sad.analysis.threads import Threads
+from s2sad.analysis.threads import Threads, held
 from s2sad.errors import Span
 from s2sad.frontend.operators import build
 from s2sad.frontend.values import literal, pack
@@ -86,8 +86,13 @@ class _Met:
         self.shared = _shared_arrays(self.fn)
         self.met_in = self.shared | {p.name for p in self.fn.params if isinstance(p.type, Array)}
         self.found: dict[str, list[Access]] = {}
+        holding = held(self.fn.body)
+        wraps: set[str] = set()
         for access in accesses(self.fn, self.threads):
+            if access.index is not None and self.threads.may_wrap(access.index, holding.get(id(access.stmt), ())):
+                wraps.add(access.root)
             self.found.setdefault(access.root, []).append(access)
+        self.wraps = wraps
         self.how = {root: self._class_of(root, found) for root, found in self.found.items() if root in self.met_in}
         self.sums: dict[tuple[str, tuple[Any, ...]], Var] = {}
         self.plan: list[PlanLine] = []
@@ -117,7 +122,9 @@ class _Met:
     def _class_of(self, root: str, found: list[Access]) -> tuple[str, str]:
         known = [a.index for a in found if a.index is not None]
         if len(known) == len(found) and self.threads.are_own(known, root in self.shared):
-            return "own", "each thread touches its own elements only"
+            if root not in self.wraps:
+                return "own", "each thread touches its own elements only"
+            return "atomic", "a negative index, which nothing rules out here, counts from the end, where another adds"
         adds_only = all(a.kind == "add" for a in found)
         uniform = len(known) == len(found) and all(all(isinstance(i, Const) for i in index) for index in known)
         if adds_only and uniform and root not in self.shared and root in self.meeting.bars:

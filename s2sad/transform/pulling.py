@@ -75,7 +75,6 @@ from s2sad.transform.rewriting import (
 )
 from s2sad.transform.tidy import tidy
 
-_ORDER = (operator.lt, operator.le, operator.gt, operator.ge)
 _MOST = 27  # a stencil of 3 x 3 x 3
 
 
@@ -155,13 +154,6 @@ def _coordinate_names(threads: Threads) -> dict[str, int]:
                 if factor == 1 and len(product) == 1 and isinstance(product[0], tuple):
                     found[stmt.target.name] = product[0][1]
     return found
-
-
-def _conjuncts(test: Expr) -> list[Expr]:
-    """Return the conditions that all hold where `test` does."""
-    if isinstance(test, Apply) and test.fn is ops.both:
-        return [part for arg in test.args for part in _conjuncts(arg)]
-    return [test]
 
 
 def _after(body: tuple[Stmt, ...], wanted: Stmt) -> list[Stmt]:
@@ -322,7 +314,7 @@ class _Pull:
     def _check_from_zero(self, site: Site, around: list[For], tests: list[Expr]) -> None:
         """Refuse an index that may be negative: `u[i - 1]` at 0 means the last element, which `e - c` does not find."""
         for axis, _, offset in site.axes:
-            if offset < 0 and self._least(axis, tests) + offset < 0:
+            if offset < 0 and self.threads.least(("grid", axis), tests) + offset < 0:
                 raise NotPullable
         for loop_id, _, _, offset in site.opened:
             loop = next(x for x in around if id(x) == loop_id)
@@ -332,19 +324,6 @@ class _Pull:
                 raise NotPullable
             if any(isinstance(a, str) and a not in self.threads.coordinates for a in low.atoms()):
                 raise NotPullable  # a number of the user's, which may be negative
-
-    def _least(self, axis: int, tests: list[Expr]) -> int:
-        """Return the least coordinate for which all the tests can hold."""
-        return max((self._bound(axis, part) for test in tests for part in _conjuncts(test)), default=0)
-
-    def _bound(self, axis: int, test: Any) -> int:
-        if not (isinstance(test, Apply) and test.fn in _ORDER and len(test.args) == 2):
-            return 0
-        low, high = test.args if test.fn in (operator.lt, operator.le) else test.args[::-1]
-        value, step = self.threads.linear(low), self.threads.step(high)
-        if value is None or value.terms or step is None or step.which != ("grid", axis) or step.factor != 1:
-            return 0
-        return value.constant - step.constant + (1 if test.fn in (operator.lt, operator.gt) else 0)
 
     def _element_names(self, sites: list[Site]) -> list[Var]:
         """Name the index of an element: as the thread's own place where some site has that there."""

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import s2sad
 from tests.cuda import blocks, warp
 from tests.cuda.harness import adjoint, check
 from tests.cuda.kernels import CASES
@@ -119,8 +120,6 @@ def test_a_float32_kernel_has_no_float64_literal() -> None:
 def test_an_index_that_may_be_negative_is_not_gathered() -> None:
     from numba import cuda
 
-    import s2sad
-
     def periodic(u, out):
         i = cuda.grid(1)
         if i < u.size:
@@ -128,3 +127,31 @@ def test_an_index_that_may_be_negative_is_not_gathered() -> None:
 
     text = s2sad.cuda.kernel(periodic).source("adjoint", "float64[::1], float64[::1]")
     assert "cuda.atomic.add(u_bar, i - 1" in text
+
+
+@pytest.mark.parametrize(("guard", "how"), [
+    ("i <= u.size", "atomic"), ("0 < i <= u.size", "plain"), ("i >= 1 and i < out.size", "plain"), ("i < 1", "atomic"),
+])  # fmt: skip
+def test_reads_of_one_neighbour_are_own_unless_they_may_wrap(guard: str, how: str, tmp_path: Any) -> None:
+    import importlib.util
+
+    path = tmp_path / "faces.py"  # at 0 the last element is read, which the last thread reads too
+    path.write_text("from numba import cuda\n\n\ndef faces(u, out):\n    i = cuda.grid(1)\n"
+                    f"    if {guard}:\n        out[i] = u[i - 1] ** 2\n")  # fmt: skip
+    spec: Any = importlib.util.spec_from_file_location(f"faces_{abs(hash(guard))}", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    kernel = s2sad.cuda.kernel(module.faces)
+    assert ("atomic" in kernel.source("adjoint", "float64[::1], float64[::1]")) == (how == "atomic")
+
+
+def test_leaving_early_rules_out_a_negative_index_too() -> None:
+    from numba import cuda
+
+    def faces(u, out):
+        i = cuda.grid(1)
+        if i == 7 or i < 1:
+            return
+        out[i] = u[i - 1] ** 2
+
+    assert "atomic" not in s2sad.cuda.kernel(faces).source("adjoint", "float64[::1], float64[::1]")

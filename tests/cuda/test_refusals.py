@@ -121,6 +121,18 @@ def adds_to_what_was_read(u, out):
     out[i] = s[0] * before
 
 
+def asks_what_was_there(u, out):
+    i = cuda.grid(1)
+    if cuda.atomic.add(out, 0, 1.0) == 0.0:  # here
+        u[i] = u[i] ** 2
+
+
+def takes_a_ticket(u, count, out):
+    i = cuda.grid(1)
+    ticket = cuda.atomic.add(count, 0, 1)  # here
+    out[ticket] = u[i] ** 2  # here
+
+
 VECTOR, MATRIX = "float64[::1]", "float64[:, ::1]"
 
 
@@ -140,6 +152,8 @@ VECTOR, MATRIX = "float64[::1]", "float64[:, ::1]"
     (unknown_intrinsic, f"{VECTOR}, {VECTOR}", UnsupportedSyntaxError, "atomic.max"),
     (dynamic_shared, f"{VECTOR}, {VECTOR}", UnsupportedSyntaxError, "constant"),
     (adds_to_what_was_read, f"{VECTOR}, {VECTOR}", UnsupportedSyntaxError, "its older value is needed"),
+    (asks_what_was_there, f"{VECTOR}, {VECTOR}", UnsupportedSyntaxError, "`cuda.atomic.add` returns"),
+    (takes_a_ticket, f"{VECTOR}, int64[::1], {VECTOR}", UnsupportedSyntaxError, "`cuda.atomic.add` returns"),
     (whole_rows, f"{MATRIX}, {MATRIX}", UnsupportedSyntaxError, "whole array"),
 ])  # fmt: skip
 def test_refused_at_the_users_line(function, types, error, message) -> None:
