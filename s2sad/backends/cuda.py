@@ -151,7 +151,8 @@ def ptx(function: Any, signature: str, cc: tuple[int, int] = (8, 0), device: boo
         with _as_if_on(cuda, cc):
             text, _ = cuda.compile_ptx(function, argument_types, device=device, cc=cc)
     except Exception as error:  # NVVM missing, a typing error: of many classes
-        raise CompileError(f"`{function.__name__}` does not compile to PTX", why=f"{error}"[:800]) from error
+        install = f"\n{_INSTALL}" if any(word in f"{error}".lower() for word in ("libnvvm", "libdevice")) else ""
+        raise CompileError(f"`{function.__name__}` does not compile to PTX", why=f"{error}"[:800] + install) from error
     return text if isinstance(text, str) else text.decode()
 
 

@@ -84,9 +84,16 @@ def _threading() -> str:
 
 def _cuda() -> str:
     if importlib.util.find_spec("numba_cuda") is None:
-        return "not installed: pip install s2sad[cuda12] or s2sad[cuda13]"
+        return f"{_front_end_of_numba()}; s2sad[cuda12] or s2sad[cuda13] install all it needs"
     cuda: Any = importlib.import_module("numba.cuda")
     return "a GPU is available" if cuda.is_available() else "installed, but no GPU is available"
+
+
+def _front_end_of_numba() -> str:
+    """Say what of CUDA comes with Numba itself: a compiler to PTX where NVVM is there, a simulator."""
+    if importlib.util.find_spec("numba.cuda") is None:
+        return "not installed"
+    return "Numba's own numba.cuda (PTX where NVVM is found, the simulator)"
 
 
 def _cache() -> str:

@@ -34,6 +34,7 @@ from s2sad.ir.nodes import (
     If,
     Index,
     Return,
+    Slice,
     Stmt,
     Store,
     Var,
@@ -104,10 +105,11 @@ class _Met:
         body = body[:-1] if body and isinstance(body[-1], Return) else body
         totals = [(value, Index(out, (literal(0),), Scalar(_dtype(out))))
                   for value, out in zip(returned, self.meeting.totals, strict=True)]  # fmt: skip
-        for out, (value, _) in zip(self.meeting.totals, totals, strict=True):
-            self.plan.append(PlanLine(self.fn.span, f"{out.name}[0]", "block sum, one atomic per block",
+        totals = [(value, place) for value, place in totals if not _is_zero(value)]
+        for _, place in totals:
+            self.plan.append(PlanLine(self.fn.span, shown(_root_name(place), place.index),
+                                      "block sum, one atomic per block",
                                       "every thread has a part of this number's adjoint"))  # fmt: skip
-            del value
         start: list[Stmt] = []
         for (root, index), total in self.sums.items():
             start.append(Assign(total, zero(total.type), self.fn.span))
@@ -126,7 +128,7 @@ class _Met:
                 return "own", "each thread touches its own elements only"
             return "atomic", "a negative index, which nothing rules out here, counts from the end, where another adds"
         adds_only = all(a.kind == "add" for a in found)
-        uniform = len(known) == len(found) and all(all(isinstance(i, Const) for i in index) for index in known)
+        uniform = len(known) == len(found) and all(self.threads.is_uniform(i) for index in known for i in index)
         if adds_only and uniform and root not in self.shared and root in self.meeting.bars:
             return "sum", "every thread adds to this one element"
         return "atomic", "threads may add to one element at the same time"
@@ -167,7 +169,7 @@ class _Met:
 
     def _total(self, root: str, index: tuple[Any, ...], place: Index) -> Var:
         if (root, index) not in self.sums:
-            word = "_".join(str(i.value) for i in index if i.value >= 0)
+            word = "_".join(str(i.value) for i in index if isinstance(i, Const) and i.value >= 0)
             hint = f"{root}_{word}_sum" if word else f"{root}_sum"
             self.sums[root, index] = Var(self.namer.fresh(hint), Scalar(_dtype(place.base)))
         return self.sums[root, index]
@@ -190,13 +192,42 @@ class _Met:
             wait,
             Effect(Apply(ATOMIC_ADD, (share, literal(0), value), Static(None)), span),
             wait,
-            If(self._is_first(), (Effect(Apply(ATOMIC_ADD, (place.base, at, cell), Static(None)), span),), (), span),
-        ]
+            If(_all((self._is_first(), *_within(place))),
+               (Effect(Apply(ATOMIC_ADD, (place.base, at, cell), Static(None)), span),), (), span),
+        ]  # fmt: skip
 
     def _is_first(self) -> Expr:
         axes = sorted(self.threads.axes) or [0]
-        tests = [build(operator.eq, Apply(THREAD[a], (), INT), literal(0)) for a in axes]
-        return tests[0] if len(tests) == 1 else Apply(ops.both, tuple(tests), Scalar("bool", weak=True))
+        return _all(tuple(build(operator.eq, Apply(THREAD[a], (), INT), literal(0)) for a in axes))
+
+
+def _all(tests: tuple[Expr, ...]) -> Expr:
+    return tests[0] if len(tests) == 1 else Apply(ops.both, tests, Scalar("bool", weak=True))
+
+
+def _within(place: Index) -> list[Expr]:
+    """Say that the element exists: the kernel may have asked before reading it, and the sum stands outside its test."""
+    assert isinstance(place.base.type, Array)
+    tests: list[Expr] = []
+    for axis, (item, size) in enumerate(zip(place.index, place.base.type.dims, strict=False)):
+        assert not isinstance(item, Slice)
+        if isinstance(item, Const) and isinstance(size, int) and -size <= item.value < size:
+            continue
+        length = build(ops.dim, place.base, literal(axis))
+        if not (isinstance(item, Const) and item.value < 0):
+            tests.append(build(operator.lt, item, length))
+        if not (isinstance(item, Const) and item.value >= 0):
+            tests.append(build(operator.ge, build(operator.add, item, length), literal(0)))
+    return tests
+
+
+def _is_zero(value: Expr) -> bool:
+    return isinstance(value, Const) and value.value == 0
+
+
+def _root_name(place: Index) -> str:
+    assert isinstance(place.base, Var)
+    return place.base.name
 
 
 def _shared_arrays(fn: Function) -> set[str]:

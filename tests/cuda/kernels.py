@@ -376,3 +376,19 @@ def strided_roots(a, w, out, k):  # a tape per element of a grid-stride loop, an
         while abs(x * x - a[i]) > 1e-9:
             x = 0.5 * (x + a[i] / x)
         out[i] = k * x
+
+
+@case(2, 3, lambda: (numbers(5), numbers(3, seed=3), 1, numbers(5, seed=1), 0.5))
+def chosen_element(x, w, k, out, unused):  # every thread reads the element that a number argument says
+    i = cuda.grid(1)
+    if i < x.size:
+        out[i] = x[i] * w[k] + w[k + 1] ** 2
+
+
+@case(2, 3, lambda: (numbers(5), numbers(2, seed=3), numbers(5, seed=1)))
+def element_that_is_not_there(x, w, out):  # asked for before it is read: its adjoint must not be added to either
+    i = cuda.grid(1)
+    if i < x.size:
+        out[i] = x[i] ** 2
+        if w.size > 2:
+            out[i] += w[2] * x[i]

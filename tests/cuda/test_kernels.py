@@ -85,6 +85,7 @@ def test_the_ten_programs_are_all_there() -> None:
     ("diffuse", {"u_bar[i - 1]": "gathered", "u_bar[i + 1]": "gathered"}),
     ("bodies", {"x_bar[i]": "gathered", "x_bar[j]": "gathered, roles exchanged"}),
     ("strided", {"y_bar[i]": "plain addition", "w_bar[0]": "block sum"}),
+    ("chosen_element", {"w_bar[k]": "block sum", "w_bar[k + 1]": "block sum"}),
     ("permuted", {"x_bar[order[i]]": "atomic addition"}),
     ("matmul", {"a_bar[i, k]": "atomic addition"}),
     ("interleaved", {"x_bar[2 * i]": "plain addition"}),
@@ -155,3 +156,9 @@ def test_leaving_early_rules_out_a_negative_index_too() -> None:
         out[i] = u[i - 1] ** 2
 
     assert "atomic" not in s2sad.cuda.kernel(faces).source("adjoint", "float64[::1], float64[::1]")
+
+
+def test_a_number_that_nothing_comes_of_is_not_summed() -> None:
+    text = CASES["chosen_element"].kernel.source("adjoint", "float64[::1], float64[::1], int64, float64[::1], float64")
+    assert text.count("syncthreads") == 4
+    assert "unused_bar_of_block" not in text
