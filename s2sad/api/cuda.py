@@ -192,6 +192,9 @@ class Launcher:
 
     def __getitem__(self, configuration: Any) -> Callable[..., None]:
         """Return the derivative ready to be launched."""
+        if not (isinstance(configuration, tuple) and 2 <= len(configuration) <= 4):
+            raise ArgumentError(f"`{self.kernel.py_func.__name__}.{self.mode}[{configuration!r}]` is no launch",
+                                why="Give grid and block: [blocks, threads], and a stream if any.")  # fmt: skip
         return Launch(functools.partial(self._launch, configuration))
 
     def _launch(self, configuration: Any, args: tuple[Any, ...]) -> None:

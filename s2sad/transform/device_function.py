@@ -57,6 +57,13 @@ def device_function(fun: Any, mode: str, types: tuple[Type, ...], wrt: tuple[int
     of the differentiated numbers.
     """
     deriver, made = _derived(fun, mode, types, wrt, ctx)
+    if mode in ("grad", "value_and_grad", "vjp"):
+        fn = _primal(fun, ctx)
+        chosen = {fn.params[i].name for i in wrt}
+        for name, span in _writes(fn, [n for n in written_arrays(fn, deriver.facts) if n in chosen]):
+            raise AliasError(f"`{name}` is written into, and its adjoint is to be added to what its shadow holds", span,
+                             "What the shadow holds would count as the adjoint of what is written here. Write into a "
+                             "copy, a `cuda.local.array`.")  # fmt: skip
     made, tape = taped(made, None)
     name = made.name
     deriver.functions[name] = made
@@ -71,9 +78,8 @@ def batched(
     `types`: of the arguments for one element; `mapped`: which of them are batched, along their first axis.
     """
     deriver, one = _derived(fun, mode, types, wrt, ctx)
-    instance = next(i for i in ctx.instances.values() if i.function is not None and i.fun is fun)
-    assert instance.function is not None
-    fn = instance.function
+    fn = _primal(fun, ctx)
+    instance = next(i for i in ctx.instances.values() if i.function is fn)
     written = written_arrays(fn, deriver.facts)
     _require_own(fn, [n for n, on in zip((p.name for p in fn.params), mapped, strict=True) if n in written and not on])
     namer = Namer(names_in(one.body) | {p.name for p in one.params})
@@ -132,22 +138,33 @@ def batched(
     return DeviceProgram(name, collected(deriver, tuple(names)), tape, tuple(outputs), written)
 
 
+def _primal(fun: Any, ctx: Context) -> Function:
+    return next(i.function for i in ctx.instances.values() if i.function is not None and i.fun is fun)
+
+
 def _require_own(fn: Function, shared: list[str]) -> None:
     """Refuse writing into an array that all elements of the batch are given: they would do so at the same time.
 
     Raises:
         AliasError: at the first line that writes into one.
     """
-    for stmt in statements(fn.body):
-        target = root_of(stmt.place) if isinstance(stmt, Store) else None
-        passed = [root_of(a) for a in stmt.args] if isinstance(stmt, CallStmt) else []
-        for name in shared:
-            if any(v is not None and v.name == name for v in (target, *passed)):
-                raise AliasError(f"every element of the batch writes into `{name}`", stmt.span,
-                                 "Give each an array of its own, along an axis of in_axes.")  # fmt: skip
-    if shared:
-        raise AliasError(f"every element of the batch writes into `{shared[0]}`", fn.span,
+    for name, span in _writes(fn, shared):
+        raise AliasError(f"every element of the batch writes into `{name}`", span,
                          "Give each an array of its own, along an axis of in_axes.")  # fmt: skip
+
+
+def _writes(fn: Function, names: list[str]) -> list[tuple[str, Span]]:
+    """Return the arrays, each with the first line that writes into it or passes it on."""
+    found: list[tuple[str, Span]] = []
+    for name in names:
+        for stmt in statements(fn.body):
+            places = (stmt.place,) if isinstance(stmt, Store) else stmt.args if isinstance(stmt, CallStmt) else ()
+            if any(root is not None and root.name == name for root in map(root_of, places)):
+                found.append((name, stmt.span))
+                break
+        else:
+            found.append((name, fn.span))
+    return found
 
 
 def _batch(kind: Type) -> Array:

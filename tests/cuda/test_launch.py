@@ -142,6 +142,12 @@ def test_arguments_that_do_not_fit(args: Any, message: str) -> None:
         CASES["diffuse"].kernel.adjoint[2, 4](*args)
 
 
+def test_a_launch_has_a_grid_and_a_block() -> None:
+    for configuration in (1, (1,), (1, 2, 0, 0, 0)):
+        with pytest.raises(ArgumentError, match="is no launch"):
+            CASES["diffuse"].kernel.adjoint[configuration]
+
+
 def test_memory_under_two_names_is_refused() -> None:
     u = np.zeros(8)
     with pytest.raises(AliasError, match="overlap"):

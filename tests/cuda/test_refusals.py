@@ -247,6 +247,15 @@ def scaled_in_place(x, w):
     return w[0] * w[1]  # here
 
 
+@pytest.mark.parametrize("mode", ["grad", "value_and_grad", "vjp"])
+def test_a_device_function_does_not_write_into_what_it_is_differentiated_by(mode: str) -> None:
+    functions = s2sad.differentiate(target="cuda", argnums=("x", "w"))(scaled_in_place).device(f"float64, {VECTOR}")
+    with pytest.raises(AliasError, match="`w` is written into") as caught:
+        functions.source(mode)
+    assert "# here" in caught.value.span.text()
+    assert "w_dot[0] =" in functions.source("jvp")
+
+
 def test_an_array_that_is_only_written_needs_none() -> None:
     text = s2sad.cuda.kernel(argnums="u")(writes_only).source("adjoint", f"{VECTOR}, {VECTOR}")
     assert "out_bar" not in text
