@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import ast
+
 import numpy as np
 import pytest
 from numba import cuda
 
 from tests.cuda.emulator import Divergence, OutOfBounds, Race, emulate
+from tests.cuda.harness import adjoint
+from tests.cuda.kernels import CASES
 
 
 def scatter_without_atomic(x, out):
@@ -115,3 +119,34 @@ def test_a_right_kernel_passes() -> None:
     out = np.zeros(1)
     emulate(right, 2, 4, np.arange(8.0), out)
     assert out[0] == 28.0
+
+
+def faulty(text: str, what: str) -> list[str]:
+    """Return the module with one of its barriers left out, or one of its atomic additions made plain; each in turn."""
+    found: list[str] = []
+    for number in range(text.count(what)):
+        lines = text.splitlines()
+        at = [n for n, line in enumerate(lines) if what in line][number]
+        call = ast.parse(lines[at].strip()).body[0].value
+        margin = lines[at][: len(lines[at]) - len(lines[at].lstrip())]
+        words = [ast.unparse(a) for a in call.args]
+        lines[at] = margin + (f"{words[0]}[{words[1]}] += {words[2]}" if words else "pass")
+        found.append("\n".join(lines))
+    return found
+
+
+@pytest.mark.parametrize(("name", "what"), [
+    ("matmul", "cuda.atomic.add("), ("permuted", "cuda.atomic.add("), ("chosen_element", "cuda.atomic.add("),
+    ("scale", "cuda.syncthreads()"), ("strided", "cuda.syncthreads()"),
+])  # fmt: skip
+def test_a_fault_planted_in_an_adjoint_is_seen(name: str, what: str) -> None:
+    case = CASES[name]
+    args = list(case.args())
+    made = adjoint(case.kernel, case.grid, case.block, args, [np.ones(np.shape(a) or 1) for a in args])
+    texts = faulty(made.loaded.text, what)
+    assert texts
+    for text in texts:
+        given = [(np.array(a) if np.ndim(a) else a, np.ones(np.shape(a) or 1)) for a in args]
+        flat = [v for i, pair in enumerate(given) for v in pair[: 1 + (i in made.wrt)]]
+        with pytest.raises(Race):
+            emulate(made.loaded.plain[made.program.kernels[-1]], case.grid, case.block, *flat, text=text)

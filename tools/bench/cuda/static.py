@@ -35,7 +35,7 @@ def instructions(ptx: str) -> list[str]:
 
 
 def resources(ptx: str, cc: tuple[int, int]) -> dict[str, int] | None:
-    """Return registers, stack and spills by `ptxas -v`, or None where there is no ptxas."""
+    """Return registers, stack and spills by `ptxas -v`, or None where there is none, or one older than NVVM."""
     ptxas = shutil.which("ptxas") or next(
         (str(p) for base in sys.path for p in Path(base).glob("nvidia/*/bin/ptxas")), None)
     if ptxas is None:
@@ -44,8 +44,12 @@ def resources(ptx: str, cc: tuple[int, int]) -> dict[str, int] | None:
         file = Path(folder) / "kernel.ptx"
         file.write_text(ptx)
         done = subprocess.run([ptxas, "-v", f"-arch=sm_{cc[0]}{cc[1]}", str(file), "-o", f"{folder}/kernel.cubin"],
-                              capture_output=True, text=True, check=True)
+                              capture_output=True, text=True, check=False)
     said = done.stderr
+    if done.returncode:
+        if "unsupported .version" in said.lower():
+            return None
+        raise subprocess.CalledProcessError(done.returncode, ptxas, said, said)
     return {
         "registers": max(map(int, re.findall(r"Used (\d+) registers", said)), default=0),
         "stack": max(map(int, re.findall(r"(\d+) bytes stack frame", said)), default=0),
