@@ -30,7 +30,7 @@ from s2sad.ir.nodes import (
     Stmt,
 )
 from s2sad.ir.types import Array, Scalar
-from s2sad.ir.walk import map_blocks, map_children, map_exprs
+from s2sad.ir.walk import map_blocks, map_children, map_exprs, statements
 
 
 def is_single(fn: Function) -> bool:
@@ -46,7 +46,25 @@ def _is_weak(kind: Any) -> bool:
 def legalised(fn: Function, single: bool) -> Function:
     """Return `fn` as a device compiles it; `single`: literals are of single precision."""
     params = tuple(replace(param, default=None) for param in fn.params)  # a kernel is given everything
-    return replace(fn, params=params, body=_block(fn.body, single, fn.span))
+    body = _singly_bound(fn.body, _floating(fn.body)) if single else fn.body
+    return replace(fn, params=params, body=_block(body, single, fn.span))
+
+
+def _floating(body: tuple[Stmt, ...]) -> frozenset[str]:
+    """Return the names that hold a real number somewhere."""
+    bound = (s.target for s in statements(body) if isinstance(s, Assign))
+    return frozenset(target.name for target in bound if _is_float(target.type))
+
+
+def _singly_bound(body: tuple[Stmt, ...], floating: frozenset[str]) -> tuple[Stmt, ...]:
+    """Where a sum starts from an integer, `acc = 0`, Numba would make it a double: it starts from a float32."""
+
+    def each(stmt: Stmt) -> Stmt:
+        if isinstance(stmt, Assign) and stmt.target.name in floating:
+            return replace(stmt, value=_as_float(stmt.value))
+        return map_blocks(stmt, lambda b: tuple(map(each, b)))
+
+    return tuple(map(each, body))
 
 
 def _block(body: tuple[Stmt, ...], single: bool, whole: Span) -> tuple[Stmt, ...]:
@@ -55,14 +73,12 @@ def _block(body: tuple[Stmt, ...], single: bool, whole: Span) -> tuple[Stmt, ...
         span = stmt.span if stmt.span.line else whole
         stmt = map_exprs(stmt, lambda e, span=span: _expr(e, single, span))
         if isinstance(stmt, Assign) and isinstance(stmt.value, Apply) and stmt.value.fn in FRESH:
-            stmt = _local(stmt, stmt.value)
-        elif single and isinstance(stmt, Assign) and _is_float(stmt.target.type):
-            stmt = replace(stmt, value=_as_float(stmt.value))
+            stmt = _local(stmt, stmt.value, single)
         result.append(map_blocks(stmt, lambda b: _block(b, single, whole)))
     return tuple(result)
 
 
-def _local(stmt: Assign, value: Apply) -> Assign:
+def _local(stmt: Assign, value: Apply, single: bool) -> Assign:
     """An array of constant size is a thread's own memory."""
     kind = value.type
     if not (isinstance(kind, Array) and all(_known(d) is not None for d in _lengths(value))):
@@ -70,7 +86,8 @@ def _local(stmt: Assign, value: Apply) -> Assign:
             f"`{value.fn.__name__}` of unknown size cannot run on a device", stmt.span, "Give it a constant size."
         )
     shape = tuple(_known(d) for d in _lengths(value))
-    static = (("shape", shape[0] if len(shape) == 1 else shape), ("dtype", np.dtype(kind.dtype).type))
+    dtype = "float32" if single and kind.dtype == "float64" else kind.dtype
+    static = (("shape", shape[0] if len(shape) == 1 else shape), ("dtype", np.dtype(dtype).type))
     return replace(stmt, value=Apply(LOCAL, (), kind, static))
 
 

@@ -64,6 +64,31 @@ def test_integers_beside_single_precision_are_made_single(mode: str) -> None:
     assert not [ast.unparse(n) for n in calls for a in n.args if isinstance(a, ast.Constant)], text
 
 
+def starts_from_integers(x, out):
+    i = cuda.grid(1)
+    if i < x.size:
+        best, total = 0, 1
+        for j in range(4):
+            t = x[i] * j - j**2
+            best = t * t if t > best else best
+            total = total * t + best
+        if best < 0:
+            best = 0
+        out[i] = best * total
+
+
+@pytest.mark.parametrize("mode", ["adjoint", "tangent"])
+def test_what_starts_from_an_integer_is_single_too(mode: str) -> None:
+    text = s2sad.cuda.kernel(starts_from_integers).source(mode, "float32[::1], float32[::1]")
+    assert "best = np.float32(0.0)" in text, text
+    assert "total = np.float32(1.0)" in text, text
+    assert "float64" not in text, text
+
+
+def test_what_starts_from_an_integer_has_its_derivative() -> None:
+    check(s2sad.cuda.kernel(starts_from_integers), 1, 2, np.array([1.3, 2.4]), np.zeros(2), rtol=1e-5)
+
+
 def uses_nextafter(x, out):
     i = cuda.grid(1)
     out[i] = x[i] * np.nextafter(x[i], 2.0)  # here
