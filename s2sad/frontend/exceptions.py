@@ -1,4 +1,8 @@
-"""`try`/`except` around an explicit `raise`: the handler is put where the raise stands."""
+"""`try`/`except` around an explicit `raise`: the handler is put where the raise stands.
+
+What is left is a tree of `if`: what follows a branch that raises moves into its other paths, a `raise`
+inside a loop becomes a flag and a `break`, and `finally` stands before every jump out and at the end.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ from typing import Any
 
 import gast
 
+from s2sad.frontend.jumps import after_loops, before_jumps, blocks, has_any, own
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.values import StaticV, StructV
 
@@ -20,18 +25,17 @@ def lower_try(lw: Lowerer, node: Any) -> bool:
 
 def _written_out(lw: Lowerer, node: Any) -> list[Any]:
     """Return the statements that a `try` is, each handler where it is raised for."""
-    if node.finalbody and any(isinstance(n, gast.Return | gast.Break | gast.Continue)
-                              for s in node.body for n in gast.walk(s)):  # fmt: skip
-        lw.fail(node, "`finally` after a jump out of `try` is not supported", "Write the steps in order.")
-    handlers = [(_classes(lw, h), h) for h in node.handlers]
-    caught: set[int] = set()
-    body = _inline(lw, _tail_form(lw, _without_tries(lw, node.body), _without_tries(lw, node.orelse)), handlers, caught)
+    handlers = [(_classes(lw, handler), handler) for handler in node.handlers]
+    body = _without_tries(lw, _asserted(node.body, handlers))
+    caught = _caught(lw, body, handlers)
     for _, handler in handlers:
-        if id(handler) not in caught:
+        if handler not in caught.values():
             lw.fail(handler, "this handler catches an exception that is not raised in the `try` body itself",
                     "An exception that a calculation raises by itself cannot be differentiated around.\n"
                     "Test for the condition with `if` instead.")  # fmt: skip
-    return [*body, *node.finalbody]
+    body = after_loops(lw, body, set(caught))
+    whole = _handled(lw, _tail_form(lw, body, _without_tries(lw, node.orelse), set(caught)), caught)
+    return before_jumps(lw, whole, node.finalbody) if node.finalbody else whole
 
 
 def _without_tries(lw: Lowerer, nodes: list[Any]) -> list[Any]:
@@ -39,19 +43,9 @@ def _without_tries(lw: Lowerer, nodes: list[Any]) -> list[Any]:
     result: list[Any] = []
     for node in nodes:
         if isinstance(node, gast.Try):
-            made = _written_out(lw, node)
-            if node.finalbody and _has_raise(made):
-                lw.fail(node, "what leaves a `try` with `finally` inside another `try` is not supported",
-                        "Write the steps of `finally` before each `raise`.")  # fmt: skip
-            result.extend(made)
-        elif isinstance(node, gast.If | gast.For | gast.While | gast.With):
-            node = copy.copy(node)
-            node.body = _without_tries(lw, node.body)
-            if not isinstance(node, gast.With):
-                node.orelse = _without_tries(lw, node.orelse)
-            result.append(node)
+            result.extend(_written_out(lw, node))
         else:
-            result.append(node)
+            result.append(blocks(node, lambda inner: _without_tries(lw, inner)))
     return result
 
 
@@ -68,8 +62,36 @@ def _classes(lw: Lowerer, handler: Any) -> tuple[type[BaseException], ...]:
     return found
 
 
-def _has_raise(nodes: list[Any]) -> bool:
-    return any(isinstance(n, gast.Raise) for s in nodes for n in gast.walk(s))
+def _asserted(nodes: list[Any], handlers: list[Any]) -> list[Any]:
+    """Write each `assert` that a handler catches as the `raise` that it is."""
+    if not any(issubclass(AssertionError, classes) for classes, _ in handlers):
+        return nodes
+    result: list[Any] = []
+    for node in nodes:
+        if isinstance(node, gast.Assert):
+            name = gast.Name(id="AssertionError", ctx=gast.Load(), annotation=None, type_comment=None)
+            error = name if node.msg is None else gast.Call(func=name, args=[node.msg], keywords=[])
+            test = gast.UnaryOp(op=gast.Not(), operand=node.test)
+            result.append(gast.If(test=test, body=[gast.Raise(exc=error, cause=None)], orelse=[]))
+            for made in (name, error, test, result[-1], result[-1].body[0]):
+                gast.copy_location(made, node)
+        else:
+            result.append(blocks(node, lambda inner: _asserted(inner, handlers)))
+    return result
+
+
+def _caught(lw: Lowerer, body: list[Any], handlers: list[Any]) -> dict[Any, Any]:
+    """Return the handler of each `raise` of a `try` body that has one."""
+    from s2sad.frontend.statements import raised_class
+
+    found: dict[Any, Any] = {}
+    for node in own(body):
+        if isinstance(node, gast.Raise) and handlers:
+            error, _ = raised_class(lw, node)
+            match = next((h for classes, h in handlers if issubclass(error, classes)), None)
+            if match is not None:
+                found[node] = match
+    return found
 
 
 def _jumps(nodes: list[Any]) -> bool:
@@ -82,44 +104,53 @@ def _jumps(nodes: list[Any]) -> bool:
     return isinstance(last, gast.If) and _jumps(last.body) and _jumps(last.orelse)
 
 
-def _tail_form(lw: Lowerer, nodes: list[Any], rest: list[Any]) -> list[Any]:
+def _tail_form(lw: Lowerer, nodes: list[Any], rest: list[Any], caught: set[Any]) -> list[Any]:
     """Move what follows a branch that raises into its other paths, so that each raise comes last."""
     for position, node in enumerate(nodes):
         after = nodes[position + 1 :]
-        if isinstance(node, gast.If) and _has_raise([node]):
+        if isinstance(node, gast.If) and has_any([node], caught):
             branch = copy.copy(node)
-            branch.body = _tail_form(lw, [*node.body, *([] if _jumps(node.body) else after)], rest)
-            branch.orelse = _tail_form(lw, [*node.orelse, *([] if _jumps(node.orelse) else after)], rest)
+            branch.body = _tail_form(lw, [*node.body, *([] if _jumps(node.body) else after)], rest, caught)
+            branch.orelse = _tail_form(lw, [*node.orelse, *([] if _jumps(node.orelse) else after)], rest, caught)
             return [*nodes[:position], branch]
-        if isinstance(node, gast.Raise):
+        if isinstance(node, gast.Return | gast.Raise | gast.Break | gast.Continue):
             return nodes[: position + 1]
-        if isinstance(node, gast.For | gast.While | gast.With) and _has_raise([node]):
-            kind = "`with`" if isinstance(node, gast.With) else "loop"
+        if has_any([node], caught):
+            kind = {"With": "`with`", "Match": "`match`"}.get(type(node).__name__, "`else` of a loop")
             lw.fail(node, f"a `raise` inside a {kind} inside a `try` is not supported",
                     f"Set a flag there, and raise after the {kind}.")  # fmt: skip
-        if isinstance(node, gast.Return | gast.Break | gast.Continue):
-            return nodes[: position + 1]
     return [*nodes, *rest]
 
 
-def _inline(lw: Lowerer, nodes: list[Any], handlers: list[Any], caught: set[int]) -> list[Any]:
-    from s2sad.frontend.statements import raised_class
-
+def _handled(lw: Lowerer, nodes: list[Any], caught: dict[Any, Any]) -> list[Any]:
+    """Put the handler for each raise that is caught; what stands elsewhere is as it was."""
     result: list[Any] = []
     for node in nodes:
-        if isinstance(node, gast.If):
-            branch = copy.copy(node)
-            branch.body = _inline(lw, node.body, handlers, caught)
-            branch.orelse = _inline(lw, node.orelse, handlers, caught)
-            result.append(branch)
-        elif isinstance(node, gast.Raise):
-            error, _ = raised_class(lw, node)
-            match = next((h for classes, h in handlers if issubclass(error, classes)), None)
-            if match is None:
-                result.append(node)
-            else:
-                caught.add(id(match))
-                result.extend(match.body)
+        if node in caught:
+            handler = caught[node]
+            _without_its_name(lw, handler)
+            result.extend(_raised_again(_without_tries(lw, handler.body), node))
+        elif isinstance(node, gast.If):
+            result.append(blocks(node, lambda inner: _handled(lw, inner, caught)))
         else:
             result.append(node)
     return result
+
+
+def _without_its_name(lw: Lowerer, handler: Any) -> None:
+    """Refuse a handler that reads the exception itself."""
+    name = getattr(handler.name, "id", handler.name)
+    for node in own(handler.body):
+        if name is not None and isinstance(node, gast.Name) and node.id == name and isinstance(node.ctx, gast.Load):
+            lw.fail(node, f"the exception that was caught, `{name}`, is read here",
+                    "Of an exception, only its class is known to a derivative.\n"
+                    "Give what its message says a name before the `raise`, and read that.")  # fmt: skip
+
+
+def _raised_again(nodes: list[Any], raised: Any) -> list[Any]:
+    """A bare `raise` in a handler raises what was caught."""
+    return [
+        raised if isinstance(node, gast.Raise) and node.exc is None
+        else blocks(node, lambda inner: _raised_again(inner, raised))
+        for node in nodes
+    ]  # fmt: skip

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import gast
+
 from s2sad.errors import NOWHERE, Span, UnsupportedSyntaxError
 from s2sad.frontend.source import Source
 from s2sad.frontend.values import RowsV, Scope, StaticV, StructV, V, Value
@@ -226,6 +228,16 @@ class Lowerer:
             candidate = f"{base}_{count}"
         self.names.add(candidate)
         return candidate
+
+    def local(self, hint: str) -> str:
+        """Return a name for a new Python local, which the function neither binds nor reads."""
+        taken = {part.id for part in gast.walk(self.source.node) if isinstance(part, gast.Name)} | self.env.keys()
+        name = hint
+        count = 1
+        while name in taken or name in self.names:
+            count += 1
+            name = f"{hint}_{count}"
+        return name
 
     def list_name(self) -> str:
         """Return the name for a list that is about to be made: the one it is assigned to, if that is known."""
