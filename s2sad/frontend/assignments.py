@@ -13,7 +13,7 @@ import numpy as np
 from s2sad.errors import AliasError
 from s2sad.frontend import growing, optional, rows, texts
 from s2sad.frontend.arguments import UNKNOWN, known_value
-from s2sad.frontend.containers import holds, is_mutable, is_open, may_be_written, write_item
+from s2sad.frontend.containers import holds, identified, is_mutable, is_open, may_be_written, write_item
 from s2sad.frontend.displays import array_of, operands
 from s2sad.frontend.exchange import exchanged_names, is_read_behind
 from s2sad.frontend.expressions import append_all, as_expr, list_of, lower_expr
@@ -22,12 +22,12 @@ from s2sad.frontend.iterators import check_used_once
 from s2sad.frontend.knownlists import extend
 from s2sad.frontend.lowerer import Contribution, Lowerer
 from s2sad.frontend.operators import BINARY, BY_SYMBOL, SYMBOLS, apply, build
-from s2sad.frontend.order import settled
+from s2sad.frontend.order import does_more, settled
 from s2sad.frontend.values import BarV, Cell, RowsV, StaticV, StructV, V, Value, ZeroV, leaves_of, literal, of_slices
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, CallStmt, Const, Expr, If, Raise, Slice, Store, Swap, Var
 from s2sad.ir.types import Array, ListOf, Scalar, Static, is_complex, rank
-from s2sad.ir.views import VIEWS
+from s2sad.ir.views import VIEWS, view_base
 from s2sad.ir.walk import reads
 
 
@@ -49,10 +49,31 @@ def lower_assign(lw: Lowerer, node: Any) -> None:
     lw.wanted, lw.wanted_each = None, ()
     if hasattr(node.value, "as_matrix"):
         value = array_of(lw, value, node)
-    assign_target(lw, first, value, node)
-    for target in node.targets[1:]:
-        again = lower_expr(lw, _as_load(first)) if isinstance(first, gast.Name) else value
-        assign_target(lw, target, again, node)
+    if len(node.targets) == 1:
+        assign_target(lw, first, value, node)
+    else:
+        _assign_to_each(lw, node, value)
+
+
+def _assign_to_each(lw: Lowerer, node: Any, value: Value) -> None:
+    """`a[0] = b = value`: computed once, before the first of the targets changes what it reads."""
+    first = node.targets[0] if isinstance(node.targets[0], gast.Name) else None
+    free = (t for t in node.targets if isinstance(t, gast.Name) and not _is_read(t.id, node.targets))
+    name = first or next(free, None)
+    if name is None:
+        value = lw.store_value(lw.fresh("value"), identified(value), lw.span(node))
+    else:
+        assign_target(lw, name, value, node)
+        value = lower_expr(lw, _as_load(name))
+    for target in node.targets:
+        if target is not name:
+            assign_target(lw, target, value, node)
+
+
+def _is_read(name: str, targets: list[Any]) -> bool:
+    """Say whether one of the targets reads or binds a name beside the target that is the name."""
+    inside = [part for t in targets if not isinstance(t, gast.Name) for part in gast.walk(t)]
+    return any(isinstance(part, gast.Name) and part.id == name for part in inside)
 
 
 def _assign_on_two_paths(lw: Lowerer, node: Any) -> None:
@@ -452,7 +473,7 @@ def aug_assign(lw: Lowerer, node: Any) -> None:
     """Lower `a += value` and its kind."""
     symbol = SYMBOLS[type(node.op).__name__]
     span = lw.span(node)
-    target = node.target
+    target = _placed(lw, node.target)
     start, block = len(lw.block), lw.block
     value = lower_expr(lw, node.value)
     if len(block) > start and not lw.contributing and _is_changed(lw, target, start, node):
@@ -498,6 +519,50 @@ def aug_assign(lw: Lowerer, node: Any) -> None:
             _bind_name(lw, target.id, result, node)
 
 
+def _placed(lw: Lowerer, target: Any) -> Any:
+    """The place that is added to is found before the right side is computed: what that does is done here."""
+    if not isinstance(target, gast.Subscript):
+        return target
+    target = copy.copy(target)
+    target.value = _done(lw, target.value)
+    parts = [_done_part(lw, part) for part in getattr(target.slice, "elts", [target.slice])]
+    if isinstance(target.slice, gast.Tuple):
+        target.slice = copy.copy(target.slice)
+        target.slice.elts = parts
+    else:
+        target.slice = parts[0]
+    return target
+
+
+def _done_part(lw: Lowerer, part: Any) -> Any:
+    if not isinstance(part, gast.Slice):
+        return _done(lw, part)
+    part = copy.copy(part)
+    for name in ("lower", "upper", "step"):
+        if getattr(part, name) is not None:
+            setattr(part, name, _done(lw, getattr(part, name)))
+    return part
+
+
+def _done(lw: Lowerer, node: Any) -> Any:
+    """Name an expression that does more than to be computed; any other stays where it stands."""
+    if not any(isinstance(part, gast.Call | gast.NamedExpr) for part in gast.walk(node)):
+        return node
+    mark, start = lw.mark(), len(lw.block)
+    value = lower_expr(lw, node)
+    if not (does_more(lw.ctx, lw.block[start:]) or any(isinstance(p, gast.NamedExpr) for p in gast.walk(node))):
+        lw.back_to(mark)
+        return node
+    name = lw.local("place")
+    lw.bind(name, value, lw.span(node))
+    return gast.copy_location(gast.Name(id=name, ctx=gast.Load(), annotation=None, type_comment=None), node)
+
+
+def _is_gathered(expr: Expr) -> bool:
+    """Say whether an array is the copy that index arrays take out of another."""
+    return not isinstance(expr, Var) and view_base(expr) is None
+
+
 def _is_changed(lw: Lowerer, target: Any, start: int, node: Any) -> bool:
     """Say whether the statements that the right side needs change a number that it is added to."""
     behind = list(lw.block)
@@ -507,7 +572,7 @@ def _is_changed(lw: Lowerer, target: Any, start: int, node: Any) -> bool:
     now = lower_expr(lw, place)
     lw.back_to(mark)
     lw.block[:] = behind
-    if not (isinstance(now, V) and isinstance(now.expr.type, Scalar)):
+    if not isinstance(now, V) or (isinstance(now.expr.type, Array) and not _is_gathered(now.expr)):
         return False  # an array is added to in place, as it is then
     changed = settled(lw, now, start, node) is not now
     lw.block[:] = behind

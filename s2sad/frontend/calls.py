@@ -56,6 +56,7 @@ from s2sad.frontend.values import (
     rebuild,
     type_of,
 )
+from s2sad.frontend.written_loops import stops_early
 from s2sad.ir import ops
 from s2sad.ir.draws import UNSUPPORTED, is_draw, rehearsed
 from s2sad.ir.nodes import Apply, Assign, CallStmt, Expr, Index, Pack, Slice, Store, Var
@@ -70,6 +71,8 @@ def lower_call(lw: Lowerer, node: Any) -> Value:
     target = lower_expr(lw, node.func)
     if isinstance(target, StaticV) and target.value is builtins.super:
         lw.fail(node, "`super` is not supported in a differentiated function")
+    if (stopped := stops_early(lw, target, node)) is not None:
+        return stopped
     order = Order(lw)
     for part in node.args:
         whole = makes_array(target) and not order.values and not isinstance(part, gast.Starred)

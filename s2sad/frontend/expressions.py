@@ -15,7 +15,7 @@ from s2sad.frontend.displays import operands
 from s2sad.frontend.indexing import lower_index, lower_index_items, lower_slice, lower_subscript
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.operators import BINARY, BOOL, UNARY, apply
-from s2sad.frontend.order import Order, in_order
+from s2sad.frontend.order import Order, does_more, in_order
 from s2sad.frontend.values import (
     FuncV,
     MethodV,
@@ -335,17 +335,12 @@ def _repeat(lw: Lowerer, value: Value, count: Expr, node: Any) -> Value:
 
 def _unary_op(lw: Lowerer, node: Any) -> Value:
     fn = UNARY[type(node.op).__name__]
-    held = lw.env.get(node.operand.id) if isinstance(node.operand, gast.Name) else None
-    kept = isinstance(held, StructV) and held.kind == optional.KIND and fn is operator.not_
-    value = held if kept and held is not None else lower_expr(lw, node.operand)
-    if isinstance(value, ZeroV):
-        return value
-    if isinstance(value, StructV) and value.kind == optional.KIND and fn is operator.not_:
-        test = optional.truth(value)
-        return StaticV(not test) if isinstance(test, bool) else V(Apply(fn, (test,), BOOL))
     if fn is operator.not_:
         test = lower_test(lw, node.operand)
         return StaticV(not test) if isinstance(test, bool) else V(Apply(fn, (test,), BOOL))
+    value = lower_expr(lw, node.operand)
+    if isinstance(value, ZeroV):
+        return value
     own = records.operated(lw, fn, value, None, node)
     if own is not None:
         return own
@@ -357,7 +352,11 @@ def _unary_op(lw: Lowerer, node: Any) -> Value:
 def _bool_op(lw: Lowerer, node: Any) -> Value:
     """`a or b` as a value is one of its operands: conditions are combined, anything else is chosen."""
     first, *rest = node.values
-    value, truth = _tried(lw, first)
+    value, truth, more = _tried(lw, first)
+    if more:
+        first = _named(lw, first)
+        value, truth, _ = _tried(lw, first)
+        node = gast.copy_location(gast.BoolOp(op=node.op, values=[first, *rest]), node)
     other = rest[0] if len(rest) == 1 else gast.copy_location(gast.BoolOp(op=node.op, values=rest), node)
     if isinstance(truth, bool):
         return lower_expr(lw, first if truth != isinstance(node.op, gast.And) else other)
@@ -367,14 +366,24 @@ def _bool_op(lw: Lowerer, node: Any) -> Value:
     return lower_expr(lw, gast.copy_location(gast.IfExp(test=first, body=sides[0], orelse=sides[1]), node))
 
 
-def _tried(lw: Lowerer, node: Any) -> tuple[Value, Expr | bool]:
-    """Return what an operand is and whether it holds, without its statements."""
+def _tried(lw: Lowerer, node: Any) -> tuple[Value, Expr | bool, bool]:
+    """Return what an operand is, whether it holds, and whether it does more than that; nothing is emitted."""
     block, names = lw.block, set(lw.names)
     lw.block = []
     try:
-        return lower_expr(lw, node), lower_test(lw, node)
+        value = lower_expr(lw, node)
+        more = does_more(lw.ctx, lw.block)
+        return value, lower_test(lw, node), more
     finally:
         lw.block, lw.names = block, names
+
+
+def _named(lw: Lowerer, node: Any) -> Any:
+    """Give what is computed here, once, a name; return a node that reads it."""
+    name = lw.local("first")
+    lw.bind(name, lower_expr(lw, node), lw.span(node))
+    read = gast.Name(id=name, ctx=gast.Load(), annotation=None, type_comment=None)
+    return gast.copy_location(read, node)
 
 
 def _is_truth(value: Value) -> bool:
@@ -399,7 +408,12 @@ def _combined(lw: Lowerer, node: Any) -> Value:
         test = lower_test(lw, part)
         hoisted, lw.block = lw.block, outer
         lw.proven |= optional.proven_by(part, is_and)
+        more = does_more(lw.ctx, hoisted)
+        if more and parts:
+            return _guarded(lw, node, is_and, position, parts)
         if isinstance(test, bool):
+            if more:
+                lw.block.extend(hoisted)
             if test != is_and:
                 if not parts:
                     return StaticV(test)
@@ -530,8 +544,7 @@ def _dict(lw: Lowerer, node: Any) -> Value:
             continue
         keys.append(None)
     found: dict[Any, Value] = {}
-    for key, part in zip(keys, node.values, strict=True):
-        value = lower_expr(lw, part)
+    for key, part, value in zip(keys, node.values, in_order(lw, node.values), strict=True):
         if key is not None:
             found[key] = value
         elif isinstance(value, StructV) and value.kind == "dict":

@@ -10,7 +10,15 @@ import gast
 import numpy as np
 
 from s2sad.errors import ArgumentError, S2SADError, Span, UnsupportedSyntaxError
-from s2sad.frontend.containers import OF_THE_CALLER, UNDECIDED, identified, of_the_caller, returns_given
+from s2sad.frontend.containers import (
+    OF_THE_CALLER,
+    UNDECIDED,
+    current,
+    identified,
+    is_mutable,
+    of_the_caller,
+    returns_given,
+)
 from s2sad.frontend.growing import Guesses, as_number
 from s2sad.frontend.inline import dynamic_lists
 from s2sad.frontend.lists import settled
@@ -369,8 +377,15 @@ def bind_parameters(
         if name not in bound:
             if name not in defaults:
                 lw.fail(node, f"`{source.name}` needs its argument `{name}`", "", ArgumentError)
-            bound[name] = evaluated[name] if evaluated is not None else _default(lw, source, name, positional, node)
+            bound[name] = _as_it_is_now(lw, evaluated[name]) if evaluated is not None else _default(
+                lw, source, name, positional, node
+            )
     return bound
+
+
+def _as_it_is_now(lw: Lowerer, default: Value) -> Value:
+    """A list that is a default is one object: what earlier calls wrote into it is there."""
+    return current(lw, default) if isinstance(default, StructV) else default
 
 
 def _default(lw: Lowerer, source: Source, name: str, positional: list[str], node: Any) -> Value:
@@ -398,8 +413,23 @@ def evaluated_defaults(lw: Lowerer, fn_node: Any) -> dict[str, Value]:
     for name, node in nodes.items():
         value = lower_expr(lw, node)
         fixed = isinstance(value, V) and isinstance(value.expr, Const)
+        if is_mutable(value):  # one object for all calls, as it is one in Python
+            hidden = lw.local(f"{name}_default")
+            lw.bind(hidden, value, lw.span(node))
+            value, fixed = lw.env[hidden], True
+        elif isinstance(value, V) and isinstance(value.expr.type, ListOf):
+            _bound_once(lw, node)
+            fixed = isinstance(value.expr, Var)
         kept[name] = value if fixed else lw.store_value(lw.fresh(name), value, lw.span(node))
     return kept
+
+
+def _bound_once(lw: Lowerer, node: Any) -> None:
+    """A list that is built is kept under its own name, which must go on meaning it."""
+    stores = [n for n in gast.walk(lw.source.node) if isinstance(n, gast.Name) and isinstance(n.ctx, gast.Store)]
+    if isinstance(node, gast.Name) and sum(n.id == node.id for n in stores) > 1:
+        lw.fail(node, "a list that is built, and whose name is bound more than once, cannot be a default",
+                "Give it a name of its own, or pass it.")  # fmt: skip
 
 
 def call_lifted(lw: Lowerer, fn_node: Any, source: Source, scope: dict[str, Value], node: Any) -> Value:

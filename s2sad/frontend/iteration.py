@@ -21,6 +21,7 @@ from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.matrices import lowered_row
 from s2sad.frontend.operators import build
 from s2sad.frontend.optional import KindFound
+from s2sad.frontend.order import Order
 from s2sad.frontend.values import (
     IterV,
     RangeV,
@@ -35,6 +36,7 @@ from s2sad.frontend.values import (
     leaves_of,
     literal,
 )
+from s2sad.frontend.written_loops import as_loop, binds_names
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Assign, Break, Const, Expr, For, If, Raise, Var
 from s2sad.ir.types import Array, ListOf, Scalar, Static, Struct, is_inexact
@@ -467,12 +469,13 @@ def lower_comprehension(lw: Lowerer, node: Any) -> Value:
     name, lw.wanted = lw.wanted, None
     lw.comprehending += 1
     try:
-        return _comprehension(lw, node, name)
+        return as_loop(lw, node) if binds_names(node) else _comprehension(lw, node, name)
     finally:
         lw.comprehending -= 1
 
 
 def _comprehension(lw: Lowerer, node: Any, name: str | None) -> Value:
+    iterable: Value | None = None
     if len(node.generators) == 1:
         generator = node.generators[0]
         iterable = lower_expr(lw, generator.iter)
@@ -481,14 +484,16 @@ def _comprehension(lw: Lowerer, node: Any, name: str | None) -> Value:
             items = list[Value](const(i) for i in known)
         if items is not None:
             check_reach(lw, iterable, len(items), generator.iter)
-            return _unrolled_comprehension(lw, node, generator, items)
+            made = _unrolled_comprehension(lw, node, generator, items)
+            if made is not None:
+                return made
     if isinstance(node, gast.DictComp):
         return lw.fail(node, "a dict comprehension needs keys known at transform time")
     target = Var(name or lw.fresh("items"), ListOf(None))
     position = len(lw.block)
     item_type: list[Any] = []
     before = dict(lw.env)
-    _nested(lw, node, list(node.generators), target, item_type)
+    _nested(lw, node, list(node.generators), target, item_type, iterable)
     lw.env = before
     if isinstance(item_type[0], Struct):
         behind = lw.block[position:]
@@ -503,8 +508,10 @@ def _comprehension(lw: Lowerer, node: Any, name: str | None) -> Value:
     return V(final)
 
 
-def _nested(lw: Lowerer, node: Any, generators: list[Any], target: Var, found: list[Any]) -> None:
-    """Emit the loops of a comprehension from the outside in."""
+def _nested(
+    lw: Lowerer, node: Any, generators: list[Any], target: Var, found: list[Any], iterable: Value | None = None
+) -> None:
+    """Emit the loops of a comprehension from the outside in; what the outermost goes over may be lowered already."""
     from s2sad.frontend.assignments import assign_target
 
     if not generators:
@@ -519,7 +526,7 @@ def _nested(lw: Lowerer, node: Any, generators: list[Any], target: Var, found: l
         growing.append(lw, Var(target.name, ListOf(item.type)), item, node)
         return
     generator, rest = generators[0], generators[1:]
-    iterable = lower_expr(lw, generator.iter)
+    iterable = lower_expr(lw, generator.iter) if iterable is None else iterable
     items = static_items(lw, iterable)
     if items is not None:
         for item in items:
@@ -546,44 +553,66 @@ def _nested(lw: Lowerer, node: Any, generators: list[Any], target: Var, found: l
 
 
 def _filtered(lw: Lowerer, node: Any, generator: Any, rest: list[Any], target: Var, found: list[Any]) -> None:
-    tests = [lower_test(lw, test) for test in generator.ifs]
-    if any(test is False for test in tests):
+    test = _condition(lw, generator)
+    if test is False:
         return
-    open_tests = [test for test in tests if not isinstance(test, bool)]
-    if not open_tests:
+    if test is True:
         _nested(lw, node, rest, target, found)
         return
     outer, lw.block = lw.block, []
     _nested(lw, node, rest, target, found)
     block, lw.block = lw.block, outer
-    test = open_tests[0] if len(open_tests) == 1 else Apply(ops.both, tuple(open_tests), Scalar("bool", True))
     lw.emit(If(test, tuple(block), (), lw.span(node)))
 
 
-def _unrolled_comprehension(lw: Lowerer, node: Any, generator: Any, items: list[Value]) -> Value:
+def _condition(lw: Lowerer, generator: Any) -> Expr | bool:
+    """Lower the conditions behind one `for` of a comprehension, of which each is tried if those before it hold."""
+    if not generator.ifs:
+        return True
+    whole = generator.ifs[0]
+    if len(generator.ifs) > 1:
+        whole = gast.copy_location(gast.BoolOp(op=gast.And(), values=generator.ifs), whole)
+    return lower_test(lw, whole)
+
+
+def _unrolled_comprehension(lw: Lowerer, node: Any, generator: Any, items: list[Value]) -> Value | None:
+    """Write a comprehension over known items out; None if which of them it keeps is not known."""
+    before = dict(lw.env)
+    mark = lw.mark()
+    order = Order(lw)
+    keys: list[Any] = []
+    for item in items:
+        order.add(lambda item=item: _one(lw, node, generator, item, keys), node)
+        if order.values[-1] is _UNKNOWN:
+            lw.back_to(mark)
+            return None
+    lw.env = before
+    kept = tuple(value for value in order.values if value is not _LEFT_OUT)
+    if isinstance(node, gast.DictComp):
+        return StructV("dict", tuple(keys), kept)
+    return StructV("list", tuple(range(len(kept))), kept)
+
+
+_LEFT_OUT = StaticV("left out")
+_UNKNOWN = StaticV("not known")
+
+
+def _one(lw: Lowerer, node: Any, generator: Any, item: Value, keys: list[Any]) -> Value:
+    """Lower what a comprehension makes of one known item."""
     from s2sad.frontend.assignments import assign_target
 
-    before = dict(lw.env)
-    keys: list[Any] = []
-    results: list[Value] = []
-    for item in items:
-        _bind_item(lw, generator.target, item, node, assign_target)
-        tests = [lower_test(lw, test) for test in generator.ifs]
-        if any(not isinstance(test, bool) for test in tests):
-            lw.fail(node, "the condition of this comprehension is not known at transform time")
-        if not all(tests):
-            continue
-        if isinstance(node, gast.DictComp):
-            key = lower_expr(lw, node.key)
-            keys.append(getattr(key, "value", getattr(getattr(key, "expr", None), "value", None)))
-            results.append(lower_expr(lw, node.value))
-        else:
-            result = lower_expr(lw, node.elt)
-            results.append(lowered_row(lw, result, node) if hasattr(node.elt, "as_row") else result)
-    lw.env = before
+    _bind_item(lw, generator.target, item, node, assign_target)
+    test = _condition(lw, generator)
+    if not isinstance(test, bool):
+        return _UNKNOWN
+    if not test:
+        return _LEFT_OUT
     if isinstance(node, gast.DictComp):
-        return StructV("dict", tuple(keys), tuple(results))
-    return StructV("list", tuple(range(len(results))), tuple(results))
+        key = lower_expr(lw, node.key)
+        keys.append(getattr(key, "value", getattr(getattr(key, "expr", None), "value", None)))
+        return lower_expr(lw, node.value)
+    result = lower_expr(lw, node.elt)
+    return lowered_row(lw, result, node) if hasattr(node.elt, "as_row") else result
 
 
 def _bind_item(lw: Lowerer, target: Any, item: Value, node: Any, assign_target: Any) -> None:

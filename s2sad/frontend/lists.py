@@ -20,7 +20,34 @@ def settled(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
                 known[var.name] = _fuller(known.get(var.name), var.type)
     if all(kind.item is not None for var in _lists(body) if isinstance(kind := var.type, ListOf)):
         return body
-    return _block(body, known)
+    return _block(body, _of_all_names(body, known))
+
+
+def _of_all_names(body: tuple[Stmt, ...], known: dict[str, ListOf]) -> dict[str, ListOf]:
+    """Two names of one list, `b = a`, hold the same, whichever of them it was appended by."""
+    found = dict(known)
+    for _ in range(len(known)):
+        before = dict(found)
+        for a, b in _pairs(body):
+            kind = _fuller(found.get(a.name), found.get(b.name, ListOf(None)))
+            found[a.name] = found[b.name] = kind
+        if found == before:
+            break
+    return found
+
+
+def _pairs(body: tuple[Stmt, ...]) -> list[tuple[Var, Var]]:
+    """Return the lists that are given a second name, with that name."""
+    pairs: list[tuple[Var, Var]] = []
+    for stmt in statements(body):
+        match stmt:
+            case Assign(Var(_, ListOf()) as target, Var() as value):
+                pairs.append((target, value))
+            case Swap(Var(_, ListOf()) as first, Var() as second):
+                pairs.append((first, second))
+            case _:
+                pass
+    return pairs
 
 
 def _lists(body: tuple[Stmt, ...]) -> list[Var]:

@@ -12,7 +12,7 @@ from typing import Any
 from s2sad.frontend.lowerer import Context, Lowerer
 from s2sad.frontend.values import StructV, V, Value
 from s2sad.ir import ops
-from s2sad.ir.nodes import Append, Apply, Assign, CallStmt, Const, Expr, Stmt, Store, Swap, Var
+from s2sad.ir.nodes import Append, Apply, Assign, CallStmt, Const, Expr, Raise, Stmt, Store, Swap, Var
 from s2sad.ir.types import Array, ListOf
 from s2sad.ir.views import view_base
 from s2sad.ir.walk import bound, exprs_of, reads, root_of, statements, subexpressions
@@ -63,6 +63,13 @@ def settled(lw: Lowerer, value: Value, start: int, node: Any, block: list[Stmt] 
             return V(name)
         case _:
             return value
+
+
+def does_more(ctx: Context, since: list[Stmt]) -> bool:
+    """Say whether statements do more than compute: they write into what is not their own, or may raise."""
+    every = list(statements(tuple(since)))
+    own = _made_in(every)
+    return any(isinstance(stmt, Raise) or _writes(ctx, stmt, own) for stmt in every)
 
 
 def _changes(ctx: Context, since: list[Stmt], expr: Expr) -> bool:

@@ -44,6 +44,25 @@ def put_in_front(x):
     return weighted(b)
 
 
+def grown_and_read_by_its_second_name(x):
+    a = []
+    b = a
+    for v in x:
+        b.append(v * v)
+    return b[2] * b[0]
+
+
+def grown_while_by_its_second_name(x):
+    stack, out = [x[0]], []
+    o = out
+    while stack:
+        v = stack.pop()
+        o.append(v * v)
+        if len(o) < 3:
+            stack.append(v * x[len(o)])
+    return o[0] * o[2]
+
+
 def held_in_a_dict(x):
     a = [x[0] * x[1], x[1]]
     state = {"items": a}
@@ -133,7 +152,7 @@ def list_of_arrays_in_a_loop(x):
 PROGRAMS = [
     first_taken_out, sorted_by_its_other_name, first_deleted, put_in_front, held_in_a_dict, held_twice,
     taken_out_by_a_helper, last_taken_out_by_a_helper, helper_in_a_loop, helper_that_writes_in_a_loop,
-    list_of_arrays_in_a_loop,
+    list_of_arrays_in_a_loop, grown_and_read_by_its_second_name, grown_while_by_its_second_name,
 ]  # fmt: skip
 
 
