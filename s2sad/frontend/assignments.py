@@ -525,12 +525,11 @@ def _placed(lw: Lowerer, target: Any) -> Any:
         return target
     target = copy.copy(target)
     target.value = _done(lw, target.value)
-    parts = [_done_part(lw, part) for part in getattr(target.slice, "elts", [target.slice])]
     if isinstance(target.slice, gast.Tuple):
         target.slice = copy.copy(target.slice)
-        target.slice.elts = parts
+        target.slice.elts = [_done_part(lw, part) for part in target.slice.elts]
     else:
-        target.slice = parts[0]
+        target.slice = _done_part(lw, target.slice)
     return target
 
 

@@ -87,6 +87,14 @@ def places_before_values(x):
     return y.sum() + 10 * y[0]
 
 
+def several_places_at_once(x):
+    y = x.copy()
+    y[[0, 1, 0]] += x[1:]
+    y[[2, 3]] *= 2.0
+    y[[0, 1, 0]] -= x[0]
+    return (y * np.arange(1, 5)).sum()
+
+
 def names_bound_by_items(x):
     total = 0.0
     sums = [total := total + v for v in x]
@@ -117,7 +125,7 @@ def several_targets(x):
 @pytest.mark.parametrize("target", ["python", "cpu"])
 @pytest.mark.parametrize("fun", [
     negated, one_or_the_other, known_but_done, until_one_does, items_that_write, conditions_in_turn,
-    places_before_values, names_bound_by_items, the_last_that_was_tried, several_targets,
+    places_before_values, several_places_at_once, names_bound_by_items, the_last_that_was_tried, several_targets,
 ])  # fmt: skip
 def test_once_and_in_turn(fun, target):
     assert_derivatives(fun, X, target)
