@@ -28,7 +28,7 @@ from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, CallStmt, Const, Expr, If, Raise, Slice, Store, Swap, Var
 from s2sad.ir.types import Array, ListOf, Scalar, Static, is_complex, rank
 from s2sad.ir.views import VIEWS, view_base
-from s2sad.ir.walk import reads
+from s2sad.ir.walk import bound, reads, statements
 
 
 def lower_assign(lw: Lowerer, node: Any) -> None:
@@ -476,8 +476,16 @@ def aug_assign(lw: Lowerer, node: Any) -> None:
     target = _placed(lw, node.target)
     start, block = len(lw.block), lw.block
     value = lower_expr(lw, node.value)
-    if len(block) > start and not lw.contributing and _is_changed(lw, target, start, node):
-        lw.fail(node, "the right side changes what it is added to", "Give the right side a name first.")
+    if len(block) > start and not lw.contributing:
+        if _place_is_changed(lw, target, start):
+            lw.fail(node, "the right side changes the place of what it is added to",
+                    "Give the right side a name first.")  # fmt: skip
+        before = _if_changed(lw, target, start, node)
+        if before is not None:
+            fn = BINARY[type(node.op).__name__]
+            result = apply(lw, fn, (as_expr(lw, before, node), as_expr(lw, value, node)), {}, node)
+            assign_target(lw, target, result, node)
+            return
     if isinstance(target, gast.Subscript):
         _aug_item(lw, target, value, node, symbol)
         return
@@ -562,8 +570,20 @@ def _is_gathered(expr: Expr) -> bool:
     return not isinstance(expr, Var) and view_base(expr) is None
 
 
-def _is_changed(lw: Lowerer, target: Any, start: int, node: Any) -> bool:
-    """Say whether the statements that the right side needs change a number that it is added to."""
+def _place_is_changed(lw: Lowerer, target: Any, start: int) -> bool:
+    """Say whether the statements that the right side needs may change where it is added: `y[k] += (k := 2)`."""
+    place = getattr(target, "slice", None)
+    if place is None:
+        return False
+    names = {part.id for part in gast.walk(place) if isinstance(part, gast.Name)}
+    used = {leaf.name for name in names if name in lw.env for leaf in leaves_of(lw.env[name]) if isinstance(leaf, Var)}
+    since = list(statements(tuple(lw.block[start:])))
+    computed = any(isinstance(part, gast.Subscript | gast.Call) for part in gast.walk(place))
+    return any(used & set(bound(stmt)) for stmt in since) or (computed and does_more(lw.ctx, lw.block[start:]))
+
+
+def _if_changed(lw: Lowerer, target: Any, start: int, node: Any) -> Value | None:
+    """Return what is added to as it was, if the statements that the right side needs change it."""
     behind = list(lw.block)
     mark = lw.mark()
     place = _as_load(target) if isinstance(target, gast.Name) else copy.copy(target)
@@ -572,10 +592,9 @@ def _is_changed(lw: Lowerer, target: Any, start: int, node: Any) -> bool:
     lw.back_to(mark)
     lw.block[:] = behind
     if not isinstance(now, V) or (isinstance(now.expr.type, Array) and not _is_gathered(now.expr)):
-        return False  # an array is added to in place, as it is then
-    changed = settled(lw, now, start, node) is not now
-    lw.block[:] = behind
-    return changed
+        return None  # an array is added to in place, as it is then
+    before = settled(lw, now, start, node)
+    return None if before is now else before
 
 
 def _aug_attribute(lw: Lowerer, target: Any, value: Value, node: Any, symbol: str) -> None:

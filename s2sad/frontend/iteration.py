@@ -22,6 +22,7 @@ from s2sad.frontend.matrices import lowered_row
 from s2sad.frontend.operators import build
 from s2sad.frontend.optional import KindFound
 from s2sad.frontend.order import Order
+from s2sad.frontend.turns import Turns
 from s2sad.frontend.values import (
     IterV,
     RangeV,
@@ -208,7 +209,9 @@ def _items_in_turn(lw: Lowerer, node: Any, items: list[Value], iterable: Value |
     items = _kept_apart(lw, items, node)
     watched = [(c, c.cell.writes) for c in _containers(iterable) if c.cell is not None] if iterable is not None else []
     around = lw.turns
-    for place, first in enumerate(items):
+    turns = Turns(lw, items, iterable, node.iter)
+    for place in range(len(items)):
+        first = turns.items[place]
         item = _live_item(lw, iterable, watched, place, first, node) if watched else first
         lw.loops.append(scope)
         lw.turns = (*around, place)
@@ -223,6 +226,7 @@ def _items_in_turn(lw: Lowerer, node: Any, items: list[Value], iterable: Value |
         lw.turns = around
         if jumps:
             return True
+        turns.after(place)
     return lower_block(lw, node.orelse)
 
 
@@ -258,7 +262,9 @@ def _live_item(
         if len(now.items) != len(container.items):
             lw.fail(node, f"this {container.kind} changes its length while it is looped over",
                     "Loop over a copy of it.")  # fmt: skip
-        if container is not iterable or container.kind == "dict":
+        if container.kind == "dict":
+            continue  # its keys are what they were
+        if container is not iterable:
             lw.fail(node, f"this {container.kind} is written while it is looped over", "Loop over its indices.")
         return now.items[place]
     return first
@@ -484,7 +490,7 @@ def _comprehension(lw: Lowerer, node: Any, name: str | None) -> Value:
             items = list[Value](const(i) for i in known)
         if items is not None:
             check_reach(lw, iterable, len(items), generator.iter)
-            made = _unrolled_comprehension(lw, node, generator, items)
+            made = _unrolled_comprehension(lw, node, generator, items, iterable)
             if made is not None:
                 return made
     if isinstance(node, gast.DictComp):
@@ -529,9 +535,11 @@ def _nested(
     iterable = lower_expr(lw, generator.iter) if iterable is None else iterable
     items = static_items(lw, iterable)
     if items is not None:
-        for item in items:
-            assign_target(lw, generator.target, item, node)
+        turns = Turns(lw, list(items), iterable, generator.iter)
+        for place in range(len(items)):
+            assign_target(lw, generator.target, turns.items[place], node)
             _filtered(lw, node, generator, rest, target, found)
+            turns.after(place)
         return
     if isinstance(iterable, RangeV) and isinstance(generator.target, gast.Name):
         var = Var(lw.fresh(generator.target.id), INT)
@@ -575,14 +583,18 @@ def _condition(lw: Lowerer, generator: Any) -> Expr | bool:
     return lower_test(lw, whole)
 
 
-def _unrolled_comprehension(lw: Lowerer, node: Any, generator: Any, items: list[Value]) -> Value | None:
+def _unrolled_comprehension(
+    lw: Lowerer, node: Any, generator: Any, items: list[Value], iterable: Value
+) -> Value | None:
     """Write a comprehension over known items out; None if which of them it keeps is not known."""
     before = dict(lw.env)
     mark = lw.mark()
     order = Order(lw)
     keys: list[Any] = []
-    for item in items:
-        order.add(lambda item=item: _one(lw, node, generator, item, keys), node)
+    turns = Turns(lw, list(items), iterable, generator.iter)
+    for place in range(len(items)):
+        order.add(lambda place=place: _one(lw, node, generator, turns.items[place], keys), node)
+        turns.after(place)
         if order.values[-1] is _UNKNOWN:
             lw.back_to(mark)
             return None

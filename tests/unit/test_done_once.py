@@ -122,8 +122,66 @@ def several_targets(x):
     return (y * np.arange(1, 5)).sum() + z * w[0] * w[1] + pair[0] * 10 + pair[1]
 
 
+def items_of_a_display(x):
+    y = x.copy()
+    s = 0.0
+    for v in (y[0], y[1], y[2]):
+        y[1] = 5 * v
+        s += v * y[1]
+    for i, v in enumerate([y[0], y[1]]):
+        y[1] = 2 * v
+        s += v * i
+    for u, v in zip((y[0], y[1], y[2]), y):  # the array is read in its turn
+        y[1] = 0.5 * u
+        y[2] += v
+        s += u * v
+    return s + sum([bumped(y, t) for t in (x[0], x[1], y[0])]) + sum([bumped(y, t) for t in (x[1], y[0]) if t > 0.7])
+
+
+def items_of_copies(x):
+    items = [x[0], x[1], x[2]]
+    s = 0.0
+    for v in list(items):
+        items[2] = items[0] * v
+        s += v
+    for v in tuple(items):
+        items[1] *= v
+        s += v * v
+    for v in items:  # the list itself shows what is written
+        items[2] = items[2] * v
+        s += v
+    return s
+
+
+def keys_of_what_is_written(x):
+    p = {"a": x[0], "b": x[1]}
+    for k in p:
+        p[k] = p[k] * p["a"]
+    for k, v in p.items():
+        p["b"] = v * 2 + p["b"]
+        p[k] -= 0.1 * v
+    return p["a"] * p["b"]
+
+
+def added_to_what_was(x):
+    y = x.copy()
+    y[0] += bumped(y, x[1])
+    s = y[0]
+    s += bumped(y, x[1]) * s
+    y[[0, 1]] *= bumped(y, x[2])
+    items = [y[0], 2.0]
+
+    def pushed(v):
+        items[0] *= v
+        return items[0]
+
+    items[0] += pushed(x[3])
+    return s * y[1] + items[0]
+
+
 @pytest.mark.parametrize("target", ["python", "cpu"])
 @pytest.mark.parametrize("fun", [
+    items_of_a_display, items_of_copies, keys_of_what_is_written, added_to_what_was,
     negated, one_or_the_other, known_but_done, until_one_does, items_that_write, conditions_in_turn,
     places_before_values, several_places_at_once, names_bound_by_items, the_last_that_was_tried, several_targets,
 ])  # fmt: skip

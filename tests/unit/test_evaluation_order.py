@@ -132,8 +132,17 @@ def test_what_it_adds_to_is_changed_by_the_right_side():
         a[0] += tripled(a, 0)
         return a[0]
 
-    with pytest.raises(s2sad.UnsupportedSyntaxError, match="the right side changes what it is added to"):
-        s2sad.grad(doubled_twice)(X)
+    assert_derivatives(doubled_twice, X, "python")
+
+
+def test_the_place_that_it_adds_to_is_changed_by_the_right_side():
+    def moved(x):
+        a, k = x.copy(), 0
+        a[k : k + 2] += (k := 2) * x[3]
+        return a @ a * k
+
+    with pytest.raises(s2sad.UnsupportedSyntaxError, match="the right side changes the place of what it is added to"):
+        s2sad.grad(moved)(X)
 
 
 def used_twice(x):
