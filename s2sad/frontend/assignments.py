@@ -471,9 +471,14 @@ def _known_int(value: Value) -> Any:
 
 def aug_assign(lw: Lowerer, node: Any) -> None:
     """Lower `a += value` and its kind."""
+    count = len(lw.made)
+    _add_to(lw, node, _placed(lw, node.target))
+    lw.forget(count)
+
+
+def _add_to(lw: Lowerer, node: Any, target: Any) -> None:
     symbol = SYMBOLS[type(node.op).__name__]
     span = lw.span(node)
-    target = _placed(lw, node.target)
     start, block = len(lw.block), lw.block
     value = lower_expr(lw, node.value)
     if len(block) > start and not lw.contributing:

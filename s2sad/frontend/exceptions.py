@@ -20,7 +20,10 @@ def lower_try(lw: Lowerer, node: Any) -> bool:
     """Lower a `try` whose handlers catch only raises that are written in its own body."""
     from s2sad.frontend.statements import lower_block
 
-    return lower_block(lw, _written_out(lw, node))
+    count = len(lw.made)
+    jumps = lower_block(lw, _written_out(lw, node))
+    lw.forget(count)
+    return jumps
 
 
 def _written_out(lw: Lowerer, node: Any) -> list[Any]:

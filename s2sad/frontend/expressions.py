@@ -354,9 +354,11 @@ def _bool_op(lw: Lowerer, node: Any) -> Value:
     first, *rest = node.values
     value, truth, more = _tried(lw, first)
     if more:
-        first = _named(lw, first)
-        value, truth, _ = _tried(lw, first)
-        node = gast.copy_location(gast.BoolOp(op=node.op, values=[first, *rest]), node)
+        count = len(lw.made)
+        named = gast.BoolOp(op=node.op, values=[_named(lw, first), *rest])
+        whole = _bool_op(lw, gast.copy_location(named, node))
+        lw.forget(count)
+        return whole
     other = rest[0] if len(rest) == 1 else gast.copy_location(gast.BoolOp(op=node.op, values=rest), node)
     if isinstance(truth, bool):
         return lower_expr(lw, first if truth != isinstance(node.op, gast.And) else other)

@@ -159,6 +159,8 @@ class Lowerer:
     results: list[Value] = field(default_factory=list[Value])
     rename: dict[str, str] | None = None
     dynamic_lists: frozenset[str] = frozenset()
+    made: list[str] = field(default_factory=list[str])
+    """The locals that stand for a part of a statement, in the order of their making."""
     contributing: bool = False
     """Lowering a rule: `x_bar += e` is kept in the block as a `Contribution`."""
     in_rule: bool = False
@@ -231,13 +233,21 @@ class Lowerer:
 
     def local(self, hint: str) -> str:
         """Return a name for a new Python local, which the function neither binds nor reads."""
-        taken = {part.id for part in gast.walk(self.source.node) if isinstance(part, gast.Name)} | self.env.keys()
+        taken = {part.id for part in gast.walk(self.source.node) if isinstance(part, gast.Name)}
+        taken |= {*self.env, *self.made}
         name = hint
         count = 1
         while name in taken or name in self.names:
             count += 1
             name = f"{hint}_{count}"
+        self.made.append(name)
         return name
+
+    def forget(self, count: int) -> None:
+        """Forget the locals made here but for the first ones: a loop that is lowered again makes them again."""
+        for name in self.made[count:]:
+            self.env.pop(name, None)
+        del self.made[count:]
 
     def list_name(self) -> str:
         """Return the name for a list that is about to be made: the one it is assigned to, if that is known."""

@@ -27,11 +27,12 @@ def as_loop(lw: Lowerer, node: Any) -> Value:
     """Lower a comprehension as a list and the loops that fill it."""
     if not isinstance(node, gast.ListComp | gast.GeneratorExp):
         return lw.fail(node, "a walrus inside a comprehension of this kind is not supported", "Write it as a loop.")
+    count = len(lw.made)
     items = lw.local("items")
     append = gast.Attribute(value=_name(items), attr="append", ctx=gast.Load())
     keep = gast.Expr(value=gast.Call(func=append, args=[node.elt], keywords=[]))
     first = gast.Assign(targets=[_target(items)], value=gast.List(elts=[], ctx=gast.Load()), type_comment=None)
-    return _lowered(lw, items, [first, *_loops(lw, node, [keep], None)], node)
+    return _lowered(lw, items, [first, *_loops(lw, node, [keep], None)], node, count)
 
 
 def stops_early(lw: Lowerer, target: Value, node: Any) -> Value | None:
@@ -44,12 +45,13 @@ def stops_early(lw: Lowerer, target: Value, node: Any) -> Value | None:
     if not binds_names(items) and not _does_more(lw, items):
         return None
     until = target.value is builtins.any
+    count = len(lw.made)
     decided = lw.local("decided")
     test = items.elt if until else gast.UnaryOp(op=gast.Not(), operand=items.elt)
     found = gast.If(test=test, body=[_set(decided, until), gast.Break()], orelse=[])
     stop = gast.If(test=_name(decided) if until else gast.UnaryOp(op=gast.Not(), operand=_name(decided)),
                    body=[gast.Break()], orelse=[])  # fmt: skip
-    return _lowered(lw, decided, [_set(decided, not until), *_loops(lw, items, [found], stop)], node)
+    return _lowered(lw, decided, [_set(decided, not until), *_loops(lw, items, [found], stop)], node, count)
 
 
 def _does_more(lw: Lowerer, items: Any) -> bool:
@@ -97,7 +99,7 @@ class _Renamed(gast.NodeTransformer):
         return gast.copy_location(made, node)
 
 
-def _lowered(lw: Lowerer, result: str, statements: list[Any], node: Any) -> Value:
+def _lowered(lw: Lowerer, result: str, statements: list[Any], node: Any, count: int) -> Value:
     from s2sad.frontend.expressions import lower_expr
     from s2sad.frontend.statements import lower_block
 
@@ -106,7 +108,9 @@ def _lowered(lw: Lowerer, result: str, statements: list[Any], node: Any) -> Valu
             if not hasattr(part, "lineno"):
                 gast.copy_location(part, node)
     lower_block(lw, statements)
-    return lower_expr(lw, gast.copy_location(_name(result), node))
+    value = lower_expr(lw, gast.copy_location(_name(result), node))
+    lw.forget(count)
+    return value
 
 
 def _set(name: str, value: bool) -> Any:

@@ -111,6 +111,16 @@ def the_last_that_was_tried(x):
     return found * last + squares * w + t + table.sum() * a
 
 
+def bound_by_items_in_a_loop(x):
+    n, w, s = 0, 0.0, 1.0
+    while (n := n + 1) < 3:
+        s += sum([(w := v * 0.7) for v in (x[0], x[1], s)])
+        w *= s
+        y = x * w
+        s += any(exceeds(y, v, 2.0) for v in x) * y[0]
+    return w * s
+
+
 def several_targets(x):
     y = x.copy()
     y[0] = z = y[0] * 2
@@ -183,7 +193,8 @@ def added_to_what_was(x):
 @pytest.mark.parametrize("fun", [
     items_of_a_display, items_of_copies, keys_of_what_is_written, added_to_what_was,
     negated, one_or_the_other, known_but_done, until_one_does, items_that_write, conditions_in_turn,
-    places_before_values, several_places_at_once, names_bound_by_items, the_last_that_was_tried, several_targets,
+    places_before_values, several_places_at_once, names_bound_by_items, the_last_that_was_tried,
+    bound_by_items_in_a_loop, several_targets,
 ])  # fmt: skip
 def test_once_and_in_turn(fun, target):
     assert_derivatives(fun, X, target)
