@@ -55,11 +55,11 @@ def legalised(fn: Function, target: str, facts: Facts) -> Function:
     """Return `fn` with every expression in a form that `target` takes with NumPy's meaning."""
     if target != "cpu":
         return fn
-    apart = Apart(fn, facts)
     made = [s.target.name for s in statements(fn.body) if isinstance(s, Assign) and isinstance(s.target.type, ListOf)]
     filled = {s.list.name for s in statements(fn.body) if isinstance(s, Append) and made.count(s.list.name) == 1}
     body = tuple(_typed_empty(s, filled) for s in fn.body)
-    made_legal = tuple(_stmt(s, _Places(apart, fn)) for s in body)
+    places = _Places(Apart(fn, facts), fn)
+    made_legal = tuple(_stmt(s, places) for s in body)
     if any(_gives_columns(stmt) for one in facts.functions.values() for stmt in statements(one.body)):
         made_legal = tuple(_in_order(s) for s in made_legal)
     return replace(fn, body=made_legal)
@@ -115,12 +115,12 @@ class _Places:
             if name in self.others or name == place.base.name:
                 return False
             for value in self.values.get(name, ()):
-                row = isinstance(value, Index) and value.base == place.base and _is_row(value)
-                if isinstance(value, Var) and value.name not in seen:
-                    waiting.append(value.name)
-                elif not isinstance(value, Var) and view_base(value) is not None and not row:
-                    return False
-                elif row and len(getattr(value, "index")) != len(place.index):
+                if isinstance(value, Var):
+                    waiting += {value.name} - seen
+                elif isinstance(value, Index) and value.base == place.base and _is_row(value):
+                    if len(value.index) != len(place.index):
+                        return False
+                elif view_base(value) is not None or (isinstance(value, Apply) and value.fn is ops.pop):
                     return False
         return True
 
@@ -151,7 +151,7 @@ def _like(kind: Any) -> Expr | None:
     return None
 
 
-def _stmt(stmt: Stmt, apart: _Places) -> Stmt:
+def _stmt(stmt: Stmt, places: _Places) -> Stmt:
     if isinstance(stmt, Store) and isinstance(stmt.place, Index) and _is_grid_mask(stmt.place):
         stmt = _masked_write(stmt, stmt.place)
     stmt = map_exprs(stmt, _expr)
@@ -166,11 +166,11 @@ def _stmt(stmt: Stmt, apart: _Places) -> Stmt:
         whole = Index(stmt.place, (Slice(None, None, None),), stmt.place.type)
         stmt = replace(stmt, place=whole if stmt.place is root_of(stmt.place) else stmt.place, op="", value=product)
     if isinstance(stmt, Store):
-        stmt = _apart(stmt, apart)
+        stmt = _apart(stmt, places)
         scatter = _scatter(stmt)
         if scatter is not None:
             return scatter
-    return map_blocks(stmt, lambda body: tuple(_stmt(s, apart) for s in body))
+    return map_blocks(stmt, lambda body: tuple(_stmt(s, places) for s in body))
 
 
 def _is_grid_mask(expr: Index) -> bool:
@@ -337,14 +337,14 @@ def _narrow(arg: Expr) -> Expr:
     return arg
 
 
-def _apart(stmt: Store, apart: _Places) -> Store:
+def _apart(stmt: Store, places: _Places) -> Store:
     """`y[1:] += y[:-1]`: NumPy reads everything before it writes; a copy says so to Numba."""
     root = root_of(stmt.place)
     if root is None or not isinstance(stmt.place.type, Array):
         return stmt
-    if isinstance(stmt.value, Var) and apart.row_or_apart(stmt.value.name, stmt.place):
+    if isinstance(stmt.value, Var) and places.row_or_apart(stmt.value.name, stmt.place):
         return stmt
-    copied = _copied(stmt.value, lambda name: apart.may_meet(name, root.name), stmt.place)
+    copied = _copied(stmt.value, lambda name: places.may_meet(name, root.name), stmt.place)
     return stmt if copied is stmt.value else replace(stmt, value=copied)
 
 

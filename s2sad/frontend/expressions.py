@@ -76,8 +76,12 @@ def as_expr(lw: Lowerer, value: Value, node: Any) -> Expr:
             return Const(obj, Static(obj))
         case Poison(reason):
             return lw.fail(node, "this name has no single meaning here", reason + ".")
+        case FuncV():
+            return lw.fail(node, "a number or an array is needed here, not a function",
+                           "Functions are kept in displays such as `(f, g)`; a list that grows in a loop holds numbers "
+                           "and arrays.\nCall the function where it is made, and append what it returns.")  # fmt: skip
         case _:
-            return lw.fail(node, "a number or an array is needed here")
+            return lw.fail(node, "a number or an array is needed here", "Convert it first, with `float` or `np.array`.")
 
 
 def lower_test(lw: Lowerer, node: Any) -> Expr | bool:

@@ -40,11 +40,10 @@ from s2sad.ir.nodes import (
     Store,
     Swap,
     Var,
-    While,
 )
-from s2sad.ir.types import Array, ListOf
+from s2sad.ir.types import Array
 from s2sad.ir.views import view_base
-from s2sad.ir.walk import bound, exprs_of, names_in, root_of, statements
+from s2sad.ir.walk import bound, exprs_of, map_blocks, names_in, root_of, statements
 from s2sad.transform.algebra import transposed
 from s2sad.transform.batched_parts import FULL, Batch, Unfit, whole
 from s2sad.transform.inlined import Names, Renaming, free, is_made_up, recursive
@@ -123,14 +122,8 @@ def _written_out(fn: Function, functions: Mapping[str, Function]) -> tuple[Funct
                 renaming = Renaming(own, stmt, namer, names)
                 wanted.update(renaming.wanted)
                 made += block(tuple(renaming.written_out(own_lines=True)))
-            elif isinstance(stmt, For):
-                made.append(replace(stmt, body=block(stmt.body)))
-            elif isinstance(stmt, If):
-                made.append(replace(stmt, body=block(stmt.body), orelse=block(stmt.orelse)))
-            elif isinstance(stmt, While):
-                made.append(replace(stmt, body=block(stmt.body)))
             else:
-                made.append(stmt)
+                made.append(map_blocks(stmt, block))
         return tuple(made)
 
     joined = replace(fn, body=block(fn.body))
@@ -175,23 +168,17 @@ class _Turns:
         """Every turn begins anew: it binds names of its own, and writes into what it has made."""
         if self.own & (self.outside | {p.name for p in self.fn.params}):
             raise Unfit
-        shared = set(self.own)
-        for stmt in statements(self.loop.body):
-            if isinstance(stmt, Assign) and isinstance(stmt.target.type, Array | ListOf):
-                base = view_base(stmt.value)
-                if base is not None and base.name not in self.own:
-                    shared.discard(stmt.target.name)
+        made = set(self.own)
         before = -1
-        while before != len(shared):
-            before = len(shared)
+        while before != len(made):
+            before = len(made)
             for stmt in statements(self.loop.body):
-                base = view_base(stmt.value) if isinstance(stmt, Assign) else None
-                if isinstance(stmt, Assign) and base is not None and base.name not in shared:
-                    shared.discard(stmt.target.name)
+                if isinstance(stmt, Assign) and (base := view_base(stmt.value)) is not None and base.name not in made:
+                    made.discard(stmt.target.name)
         for stmt in statements(self.loop.body):
             if isinstance(stmt, Store):
                 root = root_of(stmt.place)
-                if root is None or (root.name not in shared and not self._is_output(stmt)):
+                if root is None or (root.name not in made and not self._is_output(stmt)):
                     raise Unfit
 
     def _is_output(self, stmt: Stmt) -> bool:

@@ -152,8 +152,7 @@ class Batch:
                 return self._made(fn, [self.fixed(item) for item in items], static)
             case Apply(fn, (like,), _, static) if fn in _CREATED_LIKE:
                 lengths = [self.fixed(build(ops.dim, like, literal(k))) for k in range(rank(like.type))]
-                dtype = () if static or not isinstance(like.type, Array) or like.type.dtype == "float64" else None
-                if dtype is None:
+                if not static and _dtype(like.type) != "float64":
                     raise Unfit
                 return self._made(_CREATED_LIKE[fn], lengths, static)
             case _ if isinstance(value.type, Scalar) and value.type.dtype == "float64":

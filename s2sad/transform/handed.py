@@ -79,7 +79,7 @@ class _Handing:
             return False
         for k, stmt in enumerate(later):
             if self._writes(stmt, name.name) or any(name.name in bound(s) for s in statements((stmt,))):
-                in_one = isinstance(stmt, Store) and stmt.place == name and old.name not in _read_place(stmt)
+                in_one = isinstance(stmt, Store) and stmt.place == name and old.name not in reads(stmt.place)
                 return not any(_reads(s, old.name) for s in later[k + (1 if in_one else 0) :])
         return True
 
@@ -116,10 +116,6 @@ class _Handing:
             if isinstance(one, Store) and (root := root_of(one.place)) is not None and root.name == name:
                 return True
         return False
-
-
-def _read_place(stmt: Store) -> set[str]:
-    return reads(stmt.place)
 
 
 def _alike(old: Var, new: Var) -> bool:

@@ -4,7 +4,7 @@
     (x.T @ y).T                                      y.T @ x
     2.0 * r * np.full_like(r, 1.0)      becomes      2.0 * r
 
-Guarantees the same numbers: a product of matrices is summed in the same order either way round.
+The numbers are the same but for rounding: the same products are summed either way round.
 """
 
 from __future__ import annotations

@@ -60,8 +60,8 @@ def _only_read(fn: Function, facts: Facts, groups: Groups) -> frozenset[str]:
     binds = Counter(name for stmt in statements(fn.body) for name in bound(stmt))
     written = groups.of({name for stmt in statements(fn.body) for name in written_by(stmt, facts)})
     returned = {n for s in statements(fn.body) if isinstance(s, Return) for value in s.values for n in reads(value)}
-    once = {name for name, count in binds.items() if count == 1}
-    return frozenset(name for name in once - groups.of(returned) if not groups.of({name}) & written)
+    elsewhere = written | groups.of(returned)
+    return frozenset(name for name, count in binds.items() if count == 1 and groups.find(name) not in elsewhere)
 
 
 @dataclass(slots=True)

@@ -41,6 +41,16 @@ def generator(x):
     yield x
 
 
+@refusal(vec(3), says="not a function", caret="made.append(scaled)")
+def list_of_inner_functions(x):
+    made = []
+    for k in range(3):
+        def scaled(t):
+            return t * k
+        made.append(scaled)
+    return made[0](x[0])
+
+
 @refusal(1.0, says="yield", caret="yield from")
 def delegating_generator(x):
     yield from (x, x)
