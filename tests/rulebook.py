@@ -108,7 +108,7 @@ EXPANDED: dict[Any, tuple[Any, ...]] = {
         *(case(M, ((1, 2), (0, 1)), mode) for mode in ("edge", "reflect", "symmetric", "wrap", "mean", "maximum")),
         case(V, 2, "linear_ramp", end_values=0.5), case(V, 2, "symmetric", reflect_type="odd"),
     ),
-    np.diagonal: (case(values(2, 3, 3), axis1=1, axis2=2),),
+    np.diagonal: (case(values(2, 3, 3), axis1=1, axis2=2), case(C, 1), case(C, -1), case(S, 0, 1, 0)),
     np.interp: (case(V, TABLE, W, left=0.5, right=-0.5),),
     np.polyder: (case(V), case(V, 2)),
     np.polyint: (case(V), case(V, k=0.5), case(V, 2)),

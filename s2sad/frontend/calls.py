@@ -138,10 +138,10 @@ def call_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
         from s2sad.frontend.rulecalls import call_ruled
 
         return call_ruled(lw, rule.fun if isinstance(fn, types.MethodType) else fn, rule, args, kwargs, node)
-    if fn is np.einsum:
+    if fn is np.einsum and not _given(kwargs.get("out")):
         from s2sad.frontend.einsum import call_einsum
 
-        return call_einsum(lw, args, kwargs, node)
+        return call_einsum(lw, args, {name: v for name, v in kwargs.items() if name != "out"}, node)
     from s2sad.frontend.specials import SPECIAL
 
     if getattr(fn, "__name__", "") == "prange" and (getattr(fn, "__module__", "") or "").startswith("numba"):
@@ -191,7 +191,7 @@ def call_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
     out = kwargs.pop("out", None)
     if isinstance(fn, np.ufunc) and len(args) > fn.nin:
         out, args = args[fn.nin], args[: fn.nin]
-    if out is not None and not (isinstance(out, StaticV) and out.value is None):
+    if out is not None and _given(out):
         return _into(lw, fn, args, kwargs, out, node)
     if isinstance(fn, np.ufunc) and known_value(kwargs.get("where", const(True))) is not True:
         why = "Without `out=`, the elements that are left out have no value. Give `out=`, or use np.where."
@@ -228,6 +228,11 @@ def _own_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
     if name not in IMMEDIATE | REFUSED and known and not any(k is UNKNOWN for k in [*known, *named.values()]):
         return _outside(lw, fn(*known, **named), node)
     return call_transform(lw, fn, args, kwargs, node) if name else None
+
+
+def _given(value: Value | None) -> bool:
+    """Say whether an argument is there and is not None."""
+    return value is not None and not (isinstance(value, StaticV) and value.value is None)
 
 
 def _into(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value], out: Value, node: Any) -> Value:

@@ -1,8 +1,8 @@
 """`np.einsum` in the forms that its rule does not know, brought to the one that it does.
 
 An ellipsis becomes letters, an axis of length 1 that is broadcast goes, operands given as lists of
-axes become letters, and four or more operands are multiplied one after the other. Subscripts in
-plain form stay as the user wrote them.
+axes become letters, letters that repeat beside others become diagonals, and four or more
+operands are multiplied one after the other. Subscripts in plain form stay as the user wrote them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from s2sad.errors import MissingRuleError
 from s2sad.frontend.expressions import as_expr
 from s2sad.frontend.indexing import lower_index
 from s2sad.frontend.lowerer import Lowerer
@@ -112,7 +111,17 @@ def _plain(
         index: list[Any] = [as_expr(lw, const(0), node) if s else _EVERYTHING for s in spread]
         x = lower_index(lw, V(base), index, node)
         own = "".join(c for c, s in zip(own, spread, strict=True) if not s)
-    if len(own) - len(set(own)) > 1:
-        return lw.fail(node, "`einsum` with more than one repeated letter in an operand has no derivative rule",
-                       "Take the diagonals one after the other.", MissingRuleError)  # fmt: skip
+    while len(own) > max(len(set(own)), 2):
+        x, own = _diagonal(lw, x, own, node)
     return x, own
+
+
+def _diagonal(lw: Lowerer, x: Value, own: str, node: Any) -> tuple[Value, str]:
+    """Return the diagonal over the first letter that stands twice: its axis comes last, as `np.diagonal` puts it."""
+    from s2sad.frontend.calls import call_function
+
+    twice = next(c for c in own if own.count(c) > 1)
+    first = own.index(twice)
+    second = own.index(twice, first + 1)
+    taken = call_function(lw, np.diagonal, [x], {"axis1": StaticV(first), "axis2": StaticV(second)}, node)
+    return taken, own[:first] + own[first + 1 : second] + own[second + 1 :] + twice

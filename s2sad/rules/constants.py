@@ -27,14 +27,14 @@ constant(  # truth values
     np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal,
     np.logical_and, np.logical_or, np.logical_not, np.logical_xor,
     np.isnan, np.isinf, np.isfinite, np.isneginf, np.isposinf, np.isreal, np.iscomplex,
-    np.isclose, np.allclose, np.array_equal, np.any, np.all, np.iscomplexobj, np.isin,
+    np.isnat, np.isclose, np.allclose, np.array_equal, np.any, np.all, np.iscomplexobj, np.isin,
     cmath.isnan, cmath.isinf, cmath.isfinite, cmath.isclose,
     math.isnan, math.isinf, math.isfinite, math.isclose,
     builtins.bool, builtins.any, builtins.all, ops.both, ops.either,
 )  # fmt: skip
 constant(  # integers
     operator.and_, operator.or_, operator.xor, operator.invert, operator.lshift, operator.rshift,
-    np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.invert, np.left_shift, np.right_shift,
+    np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.invert, np.left_shift, np.right_shift, np.bitwise_count,
     np.argmax, np.argmin, np.argsort, np.searchsorted, np.flatnonzero, np.argwhere,
     np.count_nonzero, np.argpartition, np.lexsort,
     np.gcd, np.lcm, math.gcd, math.lcm, math.factorial, math.comb, math.perm, math.isqrt,

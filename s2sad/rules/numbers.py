@@ -1,5 +1,8 @@
 """Functions of numbers that give several results or take a whole array, read as simpler ones."""
 
+# pyright: reportSelfClsParameterName=false
+# ruff: noqa: D102
+
 from __future__ import annotations
 
 import cmath
@@ -9,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from s2sad.ir import ops
-from s2sad.rules.registry import expands
+from s2sad.rules.registry import expands, rule
+from s2sad.rules.sample import case, values
 
 _DEGREES = 57.29577951308232
 
@@ -19,6 +23,33 @@ def modf(x: Any) -> Any:
     """Return the fraction and the whole part, both of the sign of `x`."""
     whole = np.trunc(x)
     return x - whole, whole
+
+
+@rule(np.frexp)
+class frexp:
+    """`x = mantissa * 2**exponent`: the exponent is a step."""
+
+    samples = (case(values(3, 4)), case(values()), case(100.0 * values(3)))
+    results = ("mantissa", "exponent")
+
+    def tangent(x: Any, y: Any, x_dot: Any) -> Any:
+        _, exponent = y
+        return (np.ldexp(x_dot, -exponent),)
+
+    def adjoint(x: Any, y: Any, y_bar: Any, x_bar: Any) -> None:
+        _, exponent = y
+        mantissa_bar, _ = y_bar
+        x_bar += np.ldexp(mantissa_bar, -exponent)
+
+
+@rule(math.frexp)
+class frexp_number:
+    """As that of an array."""
+
+    samples = (case(values()), case(37.5))
+    results = ("mantissa", "exponent")
+    tangent = frexp.tangent
+    adjoint = frexp.adjoint
 
 
 @expands(np.divmod)

@@ -331,10 +331,15 @@ def broadcast_arrays(*args: Any) -> Any:
     return tuple([np.broadcast_to(a, whole.shape) for a in args])
 
 
-@expands(np.diagonal, names=("offset",), counts=(1, 2))
+@expands(np.diagonal, counts=(1, 2), keywords=("axis1", "axis2"), when=lambda known: known["ndim"][0] > 2)
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    """Return the diagonals along two axes."""
-    return np.diagonal(np.moveaxis(a, (axis1, axis2), (0, 1)), offset)
+    """Return the diagonals along two axes: of a matrix as they are, of more axes by their places."""
+    front = a if axis1 == 0 and axis2 == 1 else np.moveaxis(a, (axis1, axis2), (0, 1))
+    if np.ndim(a) == 2:
+        return np.diagonal(front, offset)
+    inner = front[:, offset:] if offset > 0 else front[-offset:] if offset < 0 else front
+    places = np.arange(min(inner.shape[0], inner.shape[1]))
+    return np.moveaxis(inner[places, places], 0, -1)
 
 
 @expands(np.interp, counts=(3,))

@@ -58,7 +58,7 @@ from s2sad.runtime.shaping import (
     unpad,
     untile,
 )
-from s2sad.runtime.special import digamma, heaviside, ieee_remainder, is_close, polygamma, polyval
+from s2sad.runtime.special import digamma, frexp_array, heaviside, ieee_remainder, is_close, polygamma, polyval
 
 __all__ = [
     "add_at",
@@ -72,6 +72,7 @@ __all__ = [
     "embed",
     "fit_axis",
     "flip_axis",
+    "frexp_array",
     "heaviside",
     "ieee_remainder",
     "insertion_order",

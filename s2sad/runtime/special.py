@@ -41,6 +41,14 @@ def ieee_remainder(a: float, b: float) -> float:
     return math.copysign(1.0, a) * rest
 
 
+def frexp_array(x: Any) -> Any:
+    """Return `np.frexp(x)` of an array."""
+    mantissa, exponent = np.empty(x.shape, x.dtype), np.empty(x.shape, np.int32)
+    for place in np.ndindex(x.shape):
+        mantissa[place], exponent[place] = math.frexp(x[place])
+    return mantissa, exponent
+
+
 def heaviside(a: Any, b: Any) -> Any:
     """Return `np.heaviside(a, b)`."""
     return np.where(a > 0, 1.0, np.where(a == 0, b, np.where(a < 0, 0.0, a + 0.0)))

@@ -137,6 +137,19 @@ def einsum_forms(a, b):
     return total + np.sum(np.einsum("ij,ij->i", a[0][None], b))
 
 
+def einsum_diagonals(a, v):
+    total = np.sum(np.sin(np.einsum("iijj->ij", a))) + np.sum(np.sin(np.einsum("ijij,j->i", a, v)))
+    pairs = np.ones((3, 3))
+    np.einsum("ijjk->ik", a, out=pairs)
+    total += np.sum(np.sin(pairs) * v)
+    return total + np.sin(np.einsum("iiii->", a)) + np.sum(np.sin(np.einsum("iij->j", a[0])))
+
+
+def diagonals(a, v):
+    inner = np.diagonal(a, 1, 0, 2)
+    return np.sum(np.sin(inner) * v) + np.sum(np.diagonal(a[0], -1) ** 2)
+
+
 def complex_products(a, b):
     total = np.vdot(a, b) * (1.0 + 2.0j) + np.sum(np.inner(a, b) ** 2) + np.trace(a @ b)
     return np.real(total) + np.real(np.sum(np.einsum("ij,kj->ik", a, np.conj(b)) ** 2))
@@ -189,6 +202,8 @@ PROGRAMS: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
     (products, (S, values(3, 3, seed=1))),
     (traces, (values(3, 3, 3),)),
     (einsum_forms, (S, values(3, 3, seed=1))),
+    (einsum_diagonals, (values(3, 3, 3, 3), values(3, seed=1))),
+    (diagonals, (values(3, 3, 3, 2), values(2, seed=1))),
     (complex_products, (C, complex_values(3, 3, seed=2))),
     (solves_of_scipy, (S, values(3))),
     (triangular, (S, values(3, 2))),
@@ -237,6 +252,7 @@ def several_at_once(a):
 
 @pytest.mark.parametrize(("fun", "args"), [
     (several_at_once, (SPD,)), (eigh_by_attribute, (BATCH,)), (svd_thin, (CV,)),
+    (einsum_diagonals, (values(3, 3, 3, 3), values(3, seed=1))), (diagonals, (values(3, 3, 3, 2), values(2, seed=1))),
 ], ids=lambda v: getattr(v, "__name__", ""))  # fmt: skip
 def test_program_compiled(fun: Any, args: Any) -> None:
     value, bars = s2sad.value_and_grad(fun, argnums=tuple(range(len(args))), target="cpu")(*args)
@@ -380,14 +396,9 @@ def complete(a):
     return np.sum(np.linalg.qr(a, mode="complete")[0])
 
 
-def repeated(a):
-    return np.sum(np.einsum("iijj->ij", a))
-
-
 @pytest.mark.parametrize(("fun", "x", "says"), [
     (complete, M, "`qr` with `mode='complete'` has no derivative rule"),
-    (repeated, values(2, 2, 2, 2), "more than one repeated letter"),
-], ids=["qr", "einsum"])  # fmt: skip
+], ids=["qr"])  # fmt: skip
 def test_what_has_no_rule_is_refused_where_it_stands(fun: Any, x: Any, says: str) -> None:
     with pytest.raises((MissingRuleError, UnsupportedSyntaxError)) as raised:
         s2sad.grad(fun, target="python")(x)

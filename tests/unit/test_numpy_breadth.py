@@ -50,6 +50,7 @@ add("ufunc", over("hypot logaddexp logaddexp2 arctan2 copysign fmod remainder fl
                   "np.sum(np.F(x, y) * x)"), V, W)
 add("ufunc", """
 a, b = np.modf(x); np.sum(a * a) + np.sum(b * x)
+a, b = np.frexp(9 * x); np.sum(a * a * b) + np.sum(b * x)
 a, b = np.divmod(x, y); np.sum(a * x) + np.sum(b * b)
 np.sum(np.clip(x, min=0.4, max=0.7) * x)
 np.sum(np.clip(x, a_min=0.4, a_max=None) * x)
@@ -85,6 +86,7 @@ math.prod([x, y, x], start=2.0)
 math.fsum([x, y, x * y])
 x * x if math.isclose(x, y) else x * y
 a, b = math.modf(x + 2.0); a * a * x + b * x
+a, b = math.frexp(9 * x); a * a * b + b * x * y
 math.log(x + 2.0, y + 3.0)
 math.comb(5, 2) * x * x * math.perm(4, 2)
 max(x, 1) * max([x, y, 1.0]) * min(x, 2)
