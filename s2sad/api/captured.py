@@ -39,17 +39,25 @@ def captures(items: Iterable[Any]) -> Captures:
     if not found:
         return NOTHING
 
+    expected = [(item.read, *_described(item.var.type)) for item in found]
+
     def unchanged() -> bool:
         try:
-            return all(_fits(item.read(), item.var.type) for item in found)
+            for read, dtype, ones, layout in expected:
+                if not _fits(read(), dtype, ones, layout):
+                    return False
+            return True
         except (KeyError, IndexError, AttributeError, TypeError):  # no longer there at all
             return False
 
     return Captures(found, unchanged)
 
 
-def _fits(value: Any, kind: Array) -> bool:
-    if not isinstance(value, np.ndarray) or value.dtype.name != kind.dtype:
+def _described(kind: Array) -> tuple[np.dtype[Any], tuple[bool, ...], str]:
+    return np.dtype(kind.dtype), tuple(dim == 1 for dim in kind.dims), kind.layout
+
+
+def _fits(value: Any, dtype: np.dtype[Any], ones: tuple[bool, ...], layout: str) -> bool:
+    if not isinstance(value, np.ndarray) or value.dtype != dtype:
         return False
-    ones = [n == 1 for n in value.shape]
-    return ones == [dim == 1 for dim in kind.dims] and layout_of(value) == kind.layout
+    return tuple([n == 1 for n in value.shape]) == ones and layout_of(value) == layout

@@ -19,7 +19,7 @@ def typed(made: Entry, values: Sequence[Any]) -> Sequence[Any]:
 
     A loop that ran zero times leaves its tapes empty.
     """
-    if made.loaded.target != "cpu" or not any(isinstance(value, list) and not value for value in values):
+    if made.loaded.target != "cpu" or [] not in [value for value in values if isinstance(value, list)]:
         return values
     derived = made.derivative.derived
     params = derived.functions[derived.entry].params

@@ -261,10 +261,7 @@ def detach(
 ) -> list[np.ndarray[Any, Any]]:
     """Copy those results that may share memory with an input or with an earlier result."""
     if len(results) * (len(results) + len(inputs)) <= _FEW:
-        return [
-            result.copy() if any(_may_share(result, other) for other in (*inputs, *results[:at])) else result
-            for at, result in enumerate(results)
-        ]
+        return [result.copy() if _meets(result, inputs, results[:at]) else result for at, result in enumerate(results)]
     spans = [(*np.lib.array_utils.byte_bounds(a), -1) for a in inputs if a.size]
     spans += [(*np.lib.array_utils.byte_bounds(a), i) for i, a in enumerate(results) if a.size]
     spans.sort()
@@ -277,6 +274,16 @@ def detach(
         if high > end:
             end, holder = high, index
     return copied
+
+
+def _meets(result: Any, inputs: Sequence[Any], earlier: list[Any]) -> bool:
+    for other in inputs:
+        if _may_share(result, other):
+            return True
+    for other in earlier:  # loops, not any(): this is asked at every call of a pullback
+        if _may_share(result, other):
+            return True
+    return False
 
 
 def _copy_items(items: Any) -> list[Any]:

@@ -195,8 +195,11 @@ def _residual_tree(kind: Type, at: int) -> Tree:
 def owned(residuals: tuple[Any, ...], others: tuple[Any, ...]) -> tuple[Any, ...]:
     """Copy the residuals that share memory with something the caller can write to."""
     arrays = [r for r in residuals if isinstance(r, np.ndarray)]
-    fresh = iter(detach(arrays, [o for o in others if isinstance(o, np.ndarray)])) if arrays else iter(())
-    return tuple(next(fresh) if isinstance(r, np.ndarray) else copied_residual(r) for r in residuals)
+    fresh = detach(arrays, [o for o in others if isinstance(o, np.ndarray)]) if arrays else []
+    if len(arrays) == len(residuals):
+        return tuple(fresh)
+    left = iter(fresh)
+    return tuple([next(left) if isinstance(r, np.ndarray) else copied_residual(r) for r in residuals])
 
 
 def copied_residual(value: Any) -> Any:

@@ -26,7 +26,13 @@ from s2sad.errors import ArgumentError
 
 @dataclass(slots=True)
 class Reverse:
-    """A function specialised for one structure of primals and choice of leaves."""
+    """A function specialised for one structure of primals and choice of leaves.
+
+    Attributes:
+        outputs: the leaves of the output.
+        count: how many values the forward function returns, residuals included.
+        main: the output without what `has_aux` sets aside.
+    """
 
     request: Request
     trees: tuple[Tree, ...]
@@ -34,6 +40,9 @@ class Reverse:
     match: Match
     guard: Guard | None
     forward: Entry
+    outputs: tuple[Tree, ...]
+    count: int
+    main: Tree
     shape_outputs: Finish
     backward: tuple[Entry, Finish] | None
     program: MapProgram | None = None
@@ -42,15 +51,12 @@ class Reverse:
         """Run the primal once; return (output[, aux]) and the pullback with its own residuals."""
         leaves += self.forward.captured.read()
         flat = called(self.forward, leaves)
-        outputs = list(self.forward.output.leaves())
-        residual_count = getattr(self.forward.derivative, "residual_count", 0) if self.wrt else 0
-        many = len(outputs) + residual_count != 1
-        values = tuple(flat) if many else (flat,)
+        values = tuple(flat) if self.count != 1 else (flat,)
         shaped = self.shape_outputs(flat, leaves)
-        residuals = owned(values[len(outputs) :], (*leaves, *values[: len(outputs)]))
-        main, _ = split_aux(self.forward.output, self.request.options)
-        shapes = {leaf: shape_of(v) for leaf, v in zip(outputs, values, strict=False)}
-        return shaped, Pullback(self, residuals, main, shapes)
+        own = len(self.outputs)
+        residuals = owned(values[own:], leaves + values[:own])
+        shapes = {leaf: shape_of(v) for leaf, v in zip(self.outputs, values, strict=False)}
+        return shaped, Pullback(self, residuals, self.main, shapes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +120,7 @@ def reverse_store(request: Request) -> Store[Reverse]:
         wrt = tuple(leaf for tree in trees for leaf in inexact_leaves(tree))
         unchanged = guard(request.fun)
         made = entry(request, "fwd" if wrt else "primal", trees, wrt)
-        outputs = list(made.output.leaves())
+        outputs = tuple(made.output.leaves())
         main, aux = split_aux(made.output, request.options)
         where = {leaf: i for i, leaf in enumerate(outputs)}
         count = len(outputs) + (getattr(made.derivative, "residual_count", 0) if wrt else 0)
@@ -123,7 +129,9 @@ def reverse_store(request: Request) -> Store[Reverse]:
         unchanged = both(unchanged, made.captured.guard)
         back = _backward(request, trees, wrt) if wrt else None
         program = _program(request, trees, wrt, main) if wrt else None
-        return Reverse(request, trees, wrt, matcher(trees), unchanged, made, finish, back, program)
+        return Reverse(
+            request, trees, wrt, matcher(trees), unchanged, made, outputs, count, main, finish, back, program
+        )
 
     return Store(request.fun, build)
 

@@ -199,7 +199,7 @@ class _Same:
         return id(self.value)
 
 
-_CONTENTS = 64  # larger containers that a function reads from outside are compared by identity
+CONTENTS = 64  # larger containers that a function reads from outside are compared by identity
 _ATOMS = (type(None), bool, int, float, complex, str, bytes, type, types.FunctionType)
 
 
@@ -218,12 +218,11 @@ def static_key(value: Any, depth: int = 2) -> Hashable:
         return static_key(value.metadata)
     if isinstance(value, slice):
         return cls, static_key(value.start), static_key(value.stop), static_key(value.step)
-    if isinstance(value, dict | list) and depth and len(value) <= _CONTENTS:
+    if isinstance(value, dict | list) and depth and len(value) <= CONTENTS:
         pairs = list(value.items()) if isinstance(value, dict) else list(enumerate(value))
         return _Same(value), tuple((key, static_key(item, depth - 1)) for key, item in pairs)
     attributes = getattr(value, "__dict__", None)
-    compared = callable(value) and type(value).__eq__ is not object.__eq__ and cls is not types.MethodType
-    if isinstance(attributes, dict) and depth and (compared or not callable(value)):
+    if isinstance(attributes, dict) and depth and has_contents(value):
         inner = tuple((name, static_key(attributes[name], depth - 1)) for name in list(attributes))
         return _Same(value), inner
     if isinstance(value, tuple) and depth:
@@ -233,6 +232,11 @@ def static_key(value: Any, depth: int = 2) -> Hashable:
     except TypeError:
         return _Same(value)
     return cls, value
+
+
+def has_contents(value: Any) -> bool:
+    """Say whether an object's attributes count: not those of a callable, unless it compares by them."""
+    return not callable(value) or (type(value).__eq__ is not object.__eq__ and type(value) is not types.MethodType)
 
 
 _WEAK: dict[str, type] = {"float64": float, "int64": int, "complex128": complex, "bool": bool}

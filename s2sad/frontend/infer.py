@@ -223,7 +223,19 @@ def _meet(a: Dim, b: Dim) -> Dim:
         return a
     if isinstance(b, int) or not_one(b):
         return b
-    return fresh_dim()
+    return _met(a, b)
+
+
+_PARTS: dict[Sym, frozenset[Sym]] = {}
+"""Of a length that stands for a broadcast, the lengths that meet in it."""
+
+
+def _met(a: Sym, b: Sym) -> Sym:
+    """Return the length that two unknown ones broadcast to: the same one whenever the same lengths meet."""
+    parts = _PARTS.get(a, frozenset((a,))) | _PARTS.get(b, frozenset((b,)))
+    result = Sym("#" + "&".join(sorted(f"{part.name}-{part.minus}" for part in parts)))
+    _PARTS[result] = parts
+    return result
 
 
 def _elementwise(fn: Any, args: tuple[Expr, ...], types: tuple[Any, ...], static: dict[str, Any]) -> Type:

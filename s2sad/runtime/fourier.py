@@ -18,13 +18,27 @@ import numpy as np
 _OTHER_WAY: dict[Any, Any] = {None: "forward", "backward": "forward", "forward": "backward", "ortho": "ortho"}
 
 
+def lines_of(a: Any, axis: int) -> Any:
+    """Return `a` with `axis` last; a single line is itself, which compiles at once."""
+    if a.ndim == 1:
+        return a
+    return np.swapaxes(a, axis, -1)
+
+
+def in_place_of(lines: Any, axis: int) -> Any:
+    """Return lines along the last axis as the array in one piece whose `axis` they were."""
+    if lines.ndim == 1:
+        return np.ascontiguousarray(lines)
+    return np.ascontiguousarray(np.swapaxes(lines, -1, axis))
+
+
 def fit_axis(g: Any, n: int, axis: int) -> Any:
     """Return `g` cut, or filled with zeros at the end, to the length `n` along `axis`."""
-    lines = np.swapaxes(g, axis, -1)
+    lines = lines_of(g, axis)
     out = np.zeros(lines.shape[:-1] + (n,), g.dtype)
     m = min(n, lines.shape[-1])
     out[..., :m] = lines[..., :m]
-    return np.ascontiguousarray(np.swapaxes(out, -1, axis))
+    return in_place_of(out, axis)
 
 
 def rfft_back(g: Any, n: int, axis: int, norm: Any) -> Any:
@@ -34,16 +48,16 @@ def rfft_back(g: Any, n: int, axis: int, norm: Any) -> Any:
 
 def irfft_back(g: Any, axis: int, norm: Any) -> Any:
     """Return the transpose of `np.fft.irfft`, applied to the signal `g`."""
-    lines = np.swapaxes(np.conj(np.fft.rfft(g, None, axis, _OTHER_WAY[norm])), axis, -1)
+    lines = lines_of(np.conj(np.fft.rfft(g, None, axis, _OTHER_WAY[norm])), axis)
     lines[..., 1 : (g.shape[axis] + 1) // 2] *= 2
-    return np.ascontiguousarray(np.swapaxes(lines, -1, axis))
+    return in_place_of(lines, axis)
 
 
 def transform(a: Any, n: int, axis: int, sign: int, power: float) -> Any:
     """Return the sums over `k` of `a[k] * exp(sign * 2 pi i j k / n)` along `axis`, scaled by `n**power`."""
     if a.ndim == 1:
         return transform_line(a, n, float(sign), power)
-    lines = np.swapaxes(a, axis, -1)
+    lines = lines_of(a, axis)
     size = lines.shape[-1] if n < 0 else n
     kept = min(size, lines.shape[-1])
     flat = np.ascontiguousarray(lines).reshape(-1, lines.shape[-1])
@@ -52,7 +66,7 @@ def transform(a: Any, n: int, axis: int, sign: int, power: float) -> Any:
     transform_rows(out, float(sign))
     out *= float(size) ** power
     shaped = out.reshape(lines.shape[:-1] + (size,)).astype((a[..., :0] * np.complex64(1)).dtype)
-    return np.ascontiguousarray(np.swapaxes(shaped, -1, axis))
+    return in_place_of(shaped, axis)
 
 
 def transform_line(a: Any, n: int, sign: float, power: float) -> Any:
@@ -71,13 +85,13 @@ def transform_line(a: Any, n: int, sign: float, power: float) -> Any:
 def transform_real(a: Any, n: int, axis: int, power: float) -> Any:
     """Return `np.fft.rfft(a, n, axis)` scaled by `n**power`."""
     size = a.shape[axis] if n < 0 else n
-    lines = np.swapaxes(transform(a, n, axis, -1, power), axis, -1)
-    return np.ascontiguousarray(np.swapaxes(lines[..., : size // 2 + 1], -1, axis))
+    lines = lines_of(transform(a, n, axis, -1, power), axis)
+    return in_place_of(lines[..., : size // 2 + 1], axis)
 
 
 def real_transform(a: Any, n: int, axis: int, power: float) -> Any:
     """Return the real signal of length `n` whose first lines are `a`, scaled by `n**power`."""
-    lines = np.swapaxes(a, axis, -1)
+    lines = lines_of(a, axis)
     size = 2 * (lines.shape[-1] - 1) if n < 0 else n
     half = size // 2 + 1
     kept = min(half, lines.shape[-1])
@@ -93,7 +107,7 @@ def real_transform(a: Any, n: int, axis: int, power: float) -> Any:
     transform_rows(out, 1.0)
     signal = out.real * float(size) ** power
     shaped = signal.reshape(lines.shape[:-1] + (size,)).astype(a[..., :0].real.dtype)
-    return np.ascontiguousarray(np.swapaxes(shaped, -1, axis))
+    return in_place_of(shaped, axis)
 
 
 def transform_real_back(g: Any, n: int, axis: int, power: float) -> Any:
@@ -103,9 +117,9 @@ def transform_real_back(g: Any, n: int, axis: int, power: float) -> Any:
 
 def real_transform_back(g: Any, axis: int, power: float) -> Any:
     """Return the transpose of `real_transform`."""
-    lines = np.swapaxes(np.conj(transform_real(g, -1, axis, power)), axis, -1)
+    lines = lines_of(np.conj(transform_real(g, -1, axis, power)), axis)
     lines[..., 1 : (g.shape[axis] + 1) // 2] *= 2
-    return np.ascontiguousarray(np.swapaxes(lines, -1, axis))
+    return in_place_of(lines, axis)
 
 
 def frequencies(n: int, d: float) -> Any:
