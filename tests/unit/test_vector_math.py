@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 
+import numba
 import numpy as np
 import pytest
 
 import s2sad
-from s2sad.backends import vector_math
+from s2sad.backends import in_order, vector_math
 from s2sad.backends.numba_cpu import jitted
 
 pytestmark = pytest.mark.skipif(not vector_math.available(), reason="no libmvec on this machine")
@@ -118,3 +119,41 @@ def test_branches_go_the_same_way_in_both_sweeps():
     x = np.linspace(-0.4, 0.5, 64)
     compiled = s2sad.grad(steps, target="cpu")(x)
     np.testing.assert_allclose(compiled, s2sad.grad(steps, target="python")(x), rtol=1e-9, atol=1e-12)
+
+
+def exponentials(x):
+    total = 0.0
+    for i in range(x.size):
+        total += math.exp(x[i] - 1.5)
+    return total
+
+
+def products(x, y):
+    total = 0.0
+    for i in range(x.size):
+        total += x[i] * y[i]
+    return total
+
+
+def test_a_loop_that_sums_calls_the_vector_library_too():
+    total = jitted(exponentials, cache=False)
+    np.testing.assert_allclose(total(OFTEN[:400]), exponentials(OFTEN[:400]), rtol=1e-14)
+    (assembly,) = total.inspect_asm().values()
+    assert "_ZGV" in assembly
+
+
+def test_sums_keep_the_order_of_the_program():
+    """Numbers of many sizes: any other order would round otherwise."""
+    rng = np.random.default_rng(5)
+    for n in (1, 3, 4, 63, 1000, 1003):
+        x, y = rng.normal(size=n) * 10.0 ** rng.integers(-8, 8, n), rng.normal(size=n)
+        assert jitted(products, cache=False)(x, y) == products(x, y)
+        assert jitted(products, cache=False)(x[::-1], y) == products(x[::-1], y)
+
+
+def test_the_option_is_taken_back():
+    """Also where a compilation fails: what others compile is left alone."""
+    with pytest.raises(numba.TypingError):
+        jitted(lambda x: x.nothing, cache=False)(OFTEN)
+    jitted(products, cache=False)(OFTEN, OFTEN)
+    assert in_order.depth() == 0
