@@ -2,8 +2,9 @@
 
     y[i] = math.exp(x[i])          reverses to          x_bar[i] += y[i] * y_bar[i]
 
-instead of `x_bar[i] += math.exp(x[i]) * y_bar[i]`. Needs: the array is written by that statement alone, each
-element once, and another adjoint reads its elements anyway, so that nothing is kept for this one.
+instead of `x_bar[i] += math.exp(x[i]) * y_bar[i]`. Needs: the array is written by that statement alone, and
+another adjoint reads its elements anyway, so that nothing is kept for this one: each element is written once,
+or the other adjoint is in the same turn of the loops that write it anew.
 """
 
 from __future__ import annotations
@@ -43,24 +44,30 @@ def stored_results(
         if not any(stmt.value in subexpressions(e) for s in statements(tuple(code)) for e in exprs_of(s)):
             continue
         kind = stmt.value.type
-        if not isinstance(kind, Scalar) or kind.dtype != place.type.dtype or not _is_once(stmt, name, layout):
+        anew = _written_anew(stmt, name, layout)
+        if not isinstance(kind, Scalar) or kind.dtype != place.type.dtype or anew is None:
             continue
-        others = [s for s in every if s is not stmt]
+        others = [s for s in every if s is not stmt and _is_within(s, anew, layout)]
         if any(_reads_items(adjoints.get(id(s), ()), name) for s in others):
             adjoints[id(stmt)] = [exchanged_in(s, stmt.value, place) for s in code]
             found.add(id(stmt))
     return found
 
 
-def _is_once(stmt: Store, name: str, layout: Layout) -> bool:
-    """Say whether the statement writes each element once in the life of its array."""
+def _written_anew(stmt: Store, name: str, layout: Layout) -> list[Stmt] | None:
+    """Return the loops each turn of which writes the elements anew; None if that is not known."""
     made = layout.defs.get(name, ())
     if len(made) != 1 or not isinstance(stmt.place, Index):
-        return False
+        return None
     outer = layout.loops(layout.block_of[id(made[0])])
     loops = [loop for loop in layout.loops(layout.block_of[id(stmt)]) if not any(loop is one for one in outer)]
     plain = {item.name for item in stmt.place.index if isinstance(item, Var)}
-    return all(isinstance(loop, For) and loop.var.name in plain for loop in loops)
+    return [loop for loop in loops if not (isinstance(loop, For) and loop.var.name in plain)]
+
+
+def _is_within(stmt: Stmt, loops: list[Stmt], layout: Layout) -> bool:
+    own = layout.loops(layout.block_of[id(stmt)]) if loops else []
+    return all(any(loop is one for one in own) for loop in loops)
 
 
 def _reads_items(code: Any, name: str) -> bool:

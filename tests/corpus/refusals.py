@@ -124,9 +124,9 @@ def unknown_callable(x):
     return random.gauss(x, 1.0)
 
 
-@refusal(spectrum := mat(3, 3), error="MissingRuleError", says="frexp", caret="np.frexp(a)")
+@refusal(spectrum := mat(3, 3), error="MissingRuleError", says="kaiser", caret="return np.sum(np.kaiser(5, a[0, 0]))")
 def unknown_numpy_function(a):
-    return np.sum(np.frexp(a)[0])
+    return np.sum(np.kaiser(5, a[0, 0]))
 
 
 @refusal(1.0, error="UnsupportedSyntaxError", says="interp1d", caret="interp1d(x)")
