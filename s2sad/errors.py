@@ -5,8 +5,10 @@ An error says what, where (file, line, column, a caret under the expression), wh
 
 from __future__ import annotations
 
+import ast
 import linecache
-from dataclasses import dataclass
+import textwrap
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,26 @@ class Span:
         lines = [linecache.getline(self.file, n).strip() for n in range(self.line, self.end_line + 1)]
         whole = " ".join(line.split("  #")[0] for line in lines).replace("( ", "(").replace(" )", ")")
         return whole if len(whole) <= width else whole[: width - 2].rstrip() + "..."
+
+    def call_of(self, name: str) -> Span:
+        """Return the stretch of the one call of `name` within this one; this one where there is none, or several."""
+        lines = [linecache.getline(self.file, n) for n in range(self.line, self.end_line + 1)]
+        indent = len(lines[0]) - len(lines[0].lstrip()) if lines else 0
+        text = textwrap.dedent("".join(lines))
+        try:
+            tree = ast.parse(text + "    pass" if text.rstrip().endswith(":") else text)
+        except SyntaxError:
+            return self
+        calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and _called(node.func) == name]
+        if len(calls) != 1:
+            return self
+        first, last = self.line + calls[0].lineno - 1, self.line + (calls[0].end_lineno or 1) - 1
+        start, end = calls[0].col_offset + indent, (calls[0].end_col_offset or 0) + indent
+        return replace(self, line=first, column=start, end_line=last, end_column=end)
+
+
+def _called(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
 NOWHERE = Span("<unknown>", 0, 0, 0, 0)

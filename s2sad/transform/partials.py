@@ -58,12 +58,13 @@ def rule_for(expr: Apply, span: Span) -> Elementwise | Structured | Constant:
     found = find(expr.fn)
     if isinstance(expr.fn, AsIs):
         raise NotDifferentiableError(
-            f"`{expr.fn.__name__}` runs as it is and cannot be differentiated, for the compiler cannot read it", span,
+            f"`{expr.fn.__name__}` runs as it is and cannot be differentiated, for the compiler cannot read it",
+            span.call_of(expr.fn.__name__),
             f"The reason: {expr.fn.reason}",
         )  # fmt: skip
     if found is None:
-        name = getattr(expr.fn, "__name__", str(expr.fn))
-        raise MissingRuleError(f"`{name}` has no derivative rule", span, missing_rule_help(expr.fn))
+        name = _name(expr)
+        raise MissingRuleError(f"`{name}` has no derivative rule", span.call_of(name), missing_rule_help(expr.fn))
     return found
 
 
@@ -73,8 +74,8 @@ def partials(
     """Return the partial derivatives of an elementwise function by the wanted arguments."""
     if len(args) > len(rule.args):
         raise MissingRuleError(
-            f"`{getattr(expr.fn, '__name__', expr.fn)}` with {len(args)} operands has no derivative rule",
-            span, missing_rule_help(expr.fn),
+            f"`{_name(expr)}` with {len(args)} operands has no derivative rule",
+            span.call_of(_name(expr)), missing_rule_help(expr.fn),
         )  # fmt: skip
     _refuse_settings(expr, _REPLACEMENTS, {}, span)
     source = Source("rule", None, span.file, span.line, 0, _Names(expr.fn), {})
@@ -144,13 +145,13 @@ def bind_rule(fn: Callable[..., Any], expr: Apply, values: dict[str, Value], spa
     rule = find(expr.fn)
     if isinstance(rule, Structured) and not rule.complex and any(is_complex(a.type) for a in expr.args):
         raise NotDifferentiableError(
-            f"`{getattr(expr.fn, '__name__', expr.fn)}` has no derivative rule for complex numbers", span,
+            f"`{_name(expr)}` has no derivative rule for complex numbers", span.call_of(_name(expr)),
             "Give it one with s2sad.defvjp, or work on real and imaginary parts.",
         )  # fmt: skip
     if len(expr.args) > names.index("y"):
         raise MissingRuleError(
-            f"`{getattr(expr.fn, '__name__', expr.fn)}` with {len(expr.args)} operands has no derivative rule",
-            span, missing_rule_help(expr.fn),
+            f"`{_name(expr)}` with {len(expr.args)} operands has no derivative rule",
+            span.call_of(_name(expr)), missing_rule_help(expr.fn),
         )  # fmt: skip
     named = frozenset(inspect.signature(fn).parameters)
     _refuse_settings(expr, named, dict(rule.only) if isinstance(rule, Structured) else {}, span)
@@ -179,10 +180,13 @@ def _refuse_settings(expr: Apply, named: frozenset[str], only: dict[str, tuple[A
         covered = value in only[name] if name in only else name in named
         if covered or name in _WITHOUT_MEANING or _is_default(expr.fn, name, value):
             continue
-        fn = getattr(expr.fn, "__name__", str(expr.fn))
-        raise MissingRuleError(
-            f"`{fn}` with `{name}={value!r}` has no derivative rule", span, missing_rule_help(expr.fn)
-        )
+        fn = _name(expr)
+        why = missing_rule_help(expr.fn)
+        raise MissingRuleError(f"`{fn}` with `{name}={value!r}` has no derivative rule", span.call_of(fn), why)
+
+
+def _name(expr: Apply) -> str:
+    return getattr(expr.fn, "__name__", str(expr.fn))
 
 
 def _is_default(fn: Any, name: str, value: Any) -> bool:

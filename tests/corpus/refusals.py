@@ -124,7 +124,7 @@ def unknown_callable(x):
     return random.gauss(x, 1.0)
 
 
-@refusal(spectrum := mat(3, 3), error="MissingRuleError", says="kaiser", caret="return np.sum(np.kaiser(5, a[0, 0]))")
+@refusal(spectrum := mat(3, 3), error="MissingRuleError", says="kaiser", caret="np.kaiser(5, a[0, 0])")
 def unknown_numpy_function(a):
     return np.sum(np.kaiser(5, a[0, 0]))
 
