@@ -146,6 +146,14 @@ class SavedValues:
                 for arg in expr.args[1:]:
                     self._collect(arg, found)
                 return
+            if self._shape_stays(expr.args[0].name):  # the view is bound again; what its array holds is not asked
+                found.setdefault(expr.args[0].name, set()).add(Need(None))
+                alias = self.aliases[expr.args[0].name]
+                for name in reads(alias.binding.value) - {alias.root}:
+                    self._collect(Var(name, Scalar("int64")), found)
+                for arg in expr.args[1:]:
+                    self._collect(arg, found)
+                return
         if isinstance(expr, Index) and isinstance(expr.base, Var) and expr.base.name in self.names:
             if expr.base.name not in self.aliases and isinstance(expr.base.type, Array):
                 found.setdefault(expr.base.name, set()).add(Need(expr))
@@ -176,6 +184,10 @@ class SavedValues:
             return False
         param = any(p.name == name for p in self.fn.params)
         return len(made) + param == 1 or (all(isinstance(s, Swap) for s in made) and param)
+
+    def _shape_stays(self, name: str) -> bool:
+        """Say whether a name is a view of an array that keeps its shape."""
+        return name in self.aliases and self._keeps_shape(self.aliases[name].root)
 
     # ---- the forward walk ----
 
@@ -462,8 +474,11 @@ class SavedValues:
         for other in used:
             if other not in self.names:
                 return False
+        shaped = {name for name in used if self._shape_stays(name)} - _reads_content(stmt.value)
         return not any(
-            self._changes(later, used) and not self._writes_beside(later, stmt.value) for later in statements(rest)
+            shaped & set(bound(later))
+            or (self._changes(later, used - shaped) and not self._writes_beside(later, stmt.value))
+            for later in statements(rest)
         )
 
     def _writes_beside(self, stmt: Stmt, read: Expr) -> bool:
@@ -571,6 +586,15 @@ def _index_parts(place: Expr) -> list[Any]:
         else:
             place = place.args[0]
     return parts
+
+
+def _reads_content(expr: Any) -> set[str]:
+    """Return the names of which more than the shape is read."""
+    if isinstance(expr, Apply) and expr.fn in _SHAPES and isinstance(expr.args[0], Var):
+        return {name for arg in expr.args[1:] for name in _reads_content(arg)}
+    if isinstance(expr, Var):
+        return {expr.name}
+    return {name for child in children(expr) for name in _reads_content(child)}
 
 
 def _reads_elements(expr: Expr) -> bool:

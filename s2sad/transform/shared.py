@@ -1,13 +1,15 @@
-"""What was computed from arrays and still holds is used again instead of computed again.
+"""What was computed and still holds is used again instead of computed again.
 
     m = np.max(x)                                  m = np.max(x)
     hit = x == np.max(x)          becomes          hit = x == m
 
-Only calls that cost something are looked at: reductions, products, transcendental functions of arrays.
+Only calls that cost something are looked at: reductions, products, transcendental functions. Those of numbers
+stay as they are where all of them are in the user's own lines.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from dataclasses import dataclass, field, replace
@@ -32,6 +34,7 @@ from s2sad.ir.walk import (
     map_exprs,
     names_in,
     reads,
+    root_of,
     statements,
     substitute,
 )
@@ -42,6 +45,15 @@ _CHEAP: frozenset[Any] = OPERATORS | VIEWS | SHAPES | {
     np.copy, np.zeros, np.ones, np.empty, np.full, np.arange, np.eye, np.where, np.abs, np.absolute, np.sign,
     np.square, np.maximum, np.minimum, np.add, np.subtract, np.multiply, np.divide, np.negative, np.real, np.imag,
 }  # fmt: skip
+_OF_NUMBERS: frozenset[Any] = frozenset({
+    getattr(module, name)
+    for module in (math, np)
+    for name in (
+        "exp exp2 expm1 log log1p log2 log10 sqrt cbrt sin cos tan sinh cosh tanh asin acos atan arcsin arccos arctan "
+        "arcsinh arccosh arctanh asinh acosh atanh atan2 arctan2 hypot pow power erf erfc gamma lgamma"
+    ).split()
+    if hasattr(module, name)
+})  # fmt: skip
 _LAZY = (ops.ifexp, ops.both, ops.either)
 
 
@@ -49,7 +61,7 @@ def shared(fn: Function, facts: Facts, keep: frozenset[str] = frozenset()) -> Fu
     """Return `fn` with repeated costly calls computed once; names in `keep` are the user's and stay."""
     groups = Groups(fn, facts)
     names = Namer({p.name for p in fn.params} | names_in(fn.body))
-    work = _Shared(groups, facts, names, _only_read(fn, facts, groups) - keep)
+    work = _Shared(groups, facts, names, keep, _only_read(fn, facts, groups) - keep)
     made = replace(fn, body=work.block(fn.body, {}))
     better = free({name: re.sub(r"_\d+$", "", name) for name in sorted(work.made)}, made) if work.other else {}
     return Names(better).function(made) if better else made
@@ -69,6 +81,7 @@ class _Shared:
     groups: Groups
     facts: Facts
     namer: Namer
+    keep: frozenset[str]
     still: frozenset[str]
     other: dict[str, Expr] = field(default_factory=dict[str, Expr])
     """Names that were one more of something, with what has it."""
@@ -93,9 +106,12 @@ class _Shared:
                     stmt = _reusing(stmt, known)
                 out.append(map_blocks(stmt, lambda b, k=known: self.block(b, k)))
                 continue
+            if isinstance(stmt, Assign) and self._moves_up(stmt, seen, out):
+                known[stmt.value] = self._named(stmt.value, seen, out, stmt.target)
+                continue
             if not isinstance(stmt, Swap):
                 stmt = _reusing(stmt, known)
-                while (call := next((c for c in _costly_in(stmt) if c in seen), None)) is not None:
+                while (call := next((c for c in _costly_in(stmt) if self._pays(c, stmt, seen, out)), None)) is not None:
                     known[call] = self._named(call, seen, out)
                     stmt = _reusing(stmt, {call: known[call]})
                 for call in _costly_in(stmt):
@@ -119,17 +135,39 @@ class _Shared:
         held = known.get(stmt.value)
         return held is not None and held.name in self.still | self.made
 
+    def _moves_up(self, stmt: Assign, seen: dict[Expr, int], out: list[Stmt]) -> bool:
+        """Say whether a name for a call that was met before can be given where it was met."""
+        name, value = stmt.target.name, stmt.value
+        if name not in self.still or not _is_costly(value) or not _is_hashable(value) or value not in seen:
+            return False
+        return not any(name in reads(e) for s in statements(tuple(out[seen[value] :])) for e in exprs_of(s))
+
+    def _pays(self, call: Expr, stmt: Stmt, seen: dict[Expr, int], out: list[Stmt]) -> bool:
+        """Say whether a call that was met before is given a name: not for numbers in the user's own lines."""
+        if call not in seen:
+            return False
+        return isinstance(call.type, Array) or not _takes_numbers(call) or not (
+            self._is_users(stmt) and self._is_users(out[seen[call]])
+        )  # fmt: skip
+
+    def _is_users(self, stmt: Stmt) -> bool:
+        if isinstance(stmt, Assign):
+            return stmt.target.name in self.keep
+        root = root_of(stmt.place) if isinstance(stmt, Store) else None
+        return root is not None and root.name in self.keep
+
     def _renamed(self, stmt: Stmt) -> Stmt:
         if not self.other:
             return stmt
         made = map_exprs(stmt, lambda expr: substitute(expr, self.other))
         return map_blocks(made, lambda body: tuple(self._renamed(s) for s in body))
 
-    def _named(self, call: Expr, seen: dict[Expr, int], out: list[Stmt]) -> Var:
+    def _named(self, call: Expr, seen: dict[Expr, int], out: list[Stmt], name: Var | None = None) -> Var:
         """Give a call that was met before a name, before the statement that made it first."""
         at = seen.pop(call)
-        name = Var(self.namer.fresh(noun(call)), call.type)
-        self.made.add(name.name)
+        if name is None:
+            name = Var(self.namer.fresh(noun(call)), call.type)
+            self.made.add(name.name)
         first = _reusing(out[at], {call: name})
         out[at : at + 1] = [Assign(name, call, first.span), first]
         inside = set(_below(call))
@@ -157,9 +195,13 @@ class _Shared:
 def _is_costly(expr: Expr) -> bool:
     if not isinstance(expr, Apply) or expr.fn in _CHEAP or not isinstance(expr.type, Array | Scalar):
         return False
-    if not any(isinstance(arg.type, Array) for arg in expr.args):
-        return False
+    if _takes_numbers(expr):
+        return expr.fn in _OF_NUMBERS
     return isinstance(expr.fn, np.ufunc) or (getattr(expr.fn, "__module__", "") or "") in ("numpy", "numpy.linalg")
+
+
+def _takes_numbers(expr: Expr) -> bool:
+    return isinstance(expr, Apply) and not any(isinstance(arg.type, Array) for arg in expr.args)
 
 
 def _costly_in(stmt: Stmt) -> list[Expr]:

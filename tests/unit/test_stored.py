@@ -84,7 +84,56 @@ def through_another_name(x):
     return np.sum(y * y)
 
 
+def rows_in_one_buffer(x):
+    exps = np.empty(3)
+    total = 0.0
+    for i in range(x.size - 2):
+        norm = 0.0
+        for j in range(3):
+            exps[j] = math.exp(x[i + j])
+            norm += exps[j]
+        for j in range(3):
+            total += x[i] * exps[j] / norm
+    return total
+
+
+def read_in_the_next_turn(x):
+    exps = np.ones(2)
+    total = 0.0
+    for i in range(x.size - 1):
+        total += exps[0] * exps[1] * x[i]
+        for j in range(2):
+            exps[j] = math.tanh(x[i + j] * exps[1 - j])
+    return total
+
+
+def halves(x):
+    y = np.outer(x, x)
+    total = 0.0
+    for i in range(x.size):
+        row = y[i]
+        half = row.size // 2
+        n = row.size
+        for j in range(half):
+            row[j] = row[n - 1 - j] * math.tanh(row[j])
+            total += row[j] ** 2
+    return total
+
+
+def logistic(z):
+    return 1.0 / (1.0 + math.exp(-z))
+
+
+def gates(x):
+    y = x.copy()
+    for _ in range(2):
+        for i in range(y.size):
+            y[i] = logistic(y[i] * x[i]) * y[i]
+    return np.sum(y)
+
+
 PROGRAMS = (
+    rows_in_one_buffer, read_in_the_next_turn, halves, gates,
     kept, kept_under_a_condition, scaled_afterwards, stored_twice, filled_in_every_turn, made_in_every_turn,
     from_the_end, through_another_name,
 )  # fmt: skip
@@ -109,3 +158,23 @@ def test_what_was_stored_is_read():
 def test_what_was_stored_over_is_computed_again_or_kept():
     text = s2sad.differentiate(scaled_afterwards).source("grad", types="float64[:]")
     assert "math.tanh(x[i])" in text.split("# ---- adjoint sweep ----")[1]
+
+
+def adjoint_sweep(fun):
+    return s2sad.differentiate(fun).source("grad", types="float64[:]").split("# ---- adjoint sweep ----")[1]
+
+
+def test_a_buffer_that_is_kept_anyway_is_read():
+    code = [line for line in adjoint_sweep(rows_in_one_buffer).splitlines() if not line.lstrip().startswith("#")]
+    assert not any("math.exp(" in line for line in code)
+
+
+def test_lengths_of_views_are_not_taped():
+    text = s2sad.differentiate(halves).source("grad", types="float64[:]")
+    assert "n_tape" not in text
+    assert "half_tape" not in text
+
+
+def test_an_exponential_is_computed_once_a_turn():
+    code = [line for line in adjoint_sweep(gates).splitlines() if not line.lstrip().startswith("#")]
+    assert sum(line.count("math.exp(") for line in code) == 1
