@@ -6,6 +6,7 @@
 - The index of an axis of length 1 in an expression of arrays: Numba branches at each axis of each
   array, and LLVM writes the loop anew for each way through these branches: 7 seconds for a product of
   two arrays of five axes. Ours is a mask, as fast to run.
+- The allocation of arrays, not to compile faster but to run faster: `memory.py`.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ import importlib
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
+
+from s2sad.backends import memory
 
 _extending: Any = importlib.import_module("numba.core.extending")
 _types: Any = importlib.import_module("numba.core.types")
@@ -87,6 +90,7 @@ def _masked_indices(self: Any, loop_indices: Any, name: Any) -> None:
 
 
 _LEAN = [
+    *([(_arrays, "_call_allocator", memory.call_allocator)] if memory.is_glibc() else []),
     (_arrays, "raise_with_shape_context", _unequal),
     (_sums, "check_axis_bounds", _unbounded),
     (_elementwise._ArrayIndexingHelper, "update_indices", _masked_indices),

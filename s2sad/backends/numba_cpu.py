@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any, cast
 
-from s2sad.backends import scipy_special, store
+from s2sad.backends import memory, scipy_special, store
 from s2sad.backends.base import Loaded, Module
 from s2sad.backends.fingerprint import fingerprint, globals_used, is_library
 from s2sad.backends.lowering import Pipeline
@@ -48,6 +48,7 @@ def load(module: Module) -> Loaded:
 def _load(stem: str, module: Module) -> Loaded:
     fastmath, model, cache = module.fastmath, module.error_model, module.cache and not module.debug
     scipy_special.enable()
+    memory.keep()
     given: dict[str, Any] = {
         name: jitted(helper, fastmath=fastmath, error_model=model)
         for name, helper in module.runtime.items()

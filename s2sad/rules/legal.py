@@ -39,7 +39,7 @@ _ALONG: dict[Any, Any] = {
     np.std: runtime.std_axis,
     np.any: runtime.any_axis,
     np.all: runtime.all_axis,
-    np.sum: np.sum,
+    np.sum: runtime.sum_axis,
     np.nansum: runtime.nansum_axis,
     np.nanmean: runtime.nanmean_axis,
     runtime.logsumexp: runtime.logsumexp_axis,
@@ -132,8 +132,14 @@ def _reduce_axes(
     for k in reversed(axes):
         reduced = _without(result.type, k)
         along = Array(kind.dtype, reduced.dims, "C")  # type: ignore[union-attr]
-        result = _apply(_ALONG[fn], (result,), along, axis=k, **static)
+        result = _apply(_along(fn, result.type), (result,), along, axis=k, **static)
     return result
+
+
+def _along(fn: Any, kind: Type) -> Any:
+    """Return what reduces an array along one axis: Numba sums whole numbers and truth values as NumPy does."""
+    inexact = getattr(kind, "dtype", "").startswith(("float", "complex"))
+    return np.sum if fn is np.sum and not inexact else _ALONG[fn]
 
 
 def _joined_at_the_end(x: Expr, axes: tuple[int, ...]) -> Expr:
@@ -379,7 +385,8 @@ def _as_letters(part: _Part, result: str) -> _Part:
         if letter not in result:
             left = part.letters.replace(letter, "")
             static = {"axis": part.letters.index(letter)} if left else {}
-            part = _Part(_apply(np.sum, (part.expr,), part.typed(left), **static), left)
+            fn = _along(np.sum, part.expr.type) if left else np.sum
+            part = _Part(_apply(fn, (part.expr,), part.typed(left), **static), left)
     if part.letters == result:
         return part
     kind = part.typed(result, "A")

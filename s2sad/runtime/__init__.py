@@ -33,6 +33,7 @@ from s2sad.runtime.reductions import (
     shift_back,
     std_all,
     std_axis,
+    sum_axis,
     var_all,
     var_axis,
 )
@@ -118,6 +119,7 @@ __all__ = [
     "squared_size",
     "std_all",
     "std_axis",
+    "sum_axis",
     "sum_to_shape",
     "tile_axis",
     "tile_like",
