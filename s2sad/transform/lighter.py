@@ -3,6 +3,7 @@
     a @ w.T.T                                        a @ w
     (x.T @ y).T                                      y.T @ x
     2.0 * r * np.full_like(r, 1.0)      becomes      2.0 * r
+    (-e).T @ x                                       -(e.T @ x)
 
 The numbers are the same but for rounding: the same products are summed either way round.
 """
@@ -44,6 +45,8 @@ def _expr(expr: Any) -> Any:
         return made
     if made.fn is ops.transpose:
         return transposed(made.args[0])
+    if made.fn is operator.matmul:
+        return _sign_outside(made)
     if made.fn in _ARITHMETIC and len(made.args) == 2:
         a, b = made.args
         for one, other, first in ((b, a, True), (a, b, False)):
@@ -51,6 +54,27 @@ def _expr(expr: Any) -> Any:
             if number is not None and other.type == made.type:
                 return _with_number(made, other, number, first)
     return made
+
+
+def _sign_outside(product: Apply) -> Expr:
+    """Turn the sign of a product rather than of a matrix in it: the same bits, and mostly fewer of them."""
+    plain = tuple(_without_sign(arg) for arg in product.args)
+    turned = sum(one is not None for one in plain)
+    if not turned:
+        return product
+    args = tuple(arg if one is None else one for arg, one in zip(product.args, plain, strict=True))
+    made = replace(product, args=args)
+    return made if turned == 2 else build(operator.neg, made)
+
+
+def _without_sign(matrix: Expr) -> Expr | None:
+    """Return the negative of a matrix that is written as one."""
+    if isinstance(matrix, Apply) and matrix.fn is operator.neg:
+        return matrix.args[0]
+    if isinstance(matrix, Apply) and matrix.fn is ops.transpose:
+        inner = _without_sign(matrix.args[0])
+        return None if inner is None else build(ops.transpose, inner)
+    return None
 
 
 def _with_number(whole: Apply, other: Expr, number: Expr, first: bool) -> Expr:
@@ -67,7 +91,7 @@ def _with_number(whole: Apply, other: Expr, number: Expr, first: bool) -> Expr:
 def _number(expr: Expr) -> Expr | None:
     """Return the number that every element of an array is."""
     match expr:
-        case Apply(fn, (_, value), Array(), ()) if fn is np.full_like and isinstance(value.type, Scalar):
+        case Apply(fn, (_, value), Array(), ()) if fn in (np.full_like, np.full) and isinstance(value.type, Scalar):
             return value
         case Apply(fn, (inner,), Array()) if fn is np.expand_dims:
             return _number(inner)
