@@ -279,9 +279,10 @@ class Cotangents:
         parts = partials(rule, expr, args, result, self.span, wanted)
         if len(wanted) > 1:
             g = self.name(g, f"{noun(expr)}_bar") if not _is_place(g) else g
-        if expr.fn in _EXTREMES and len(expr.args) == 2 and self._may_be_infinite(g):
-            self._push_extreme(expr, g, parts)
-            return
+        if (expr.fn in _EXTREMES and len(expr.args) == 2) or (expr.fn is np.clip and len(expr.args) == 3):
+            if self._may_be_infinite(g):
+                self._push_chosen(expr, g, parts)
+                return
         twins = _without_twin(expr, wanted)
         for i in twins:
             arg = expr.args[i]
@@ -300,12 +301,10 @@ class Cotangents:
         divides = any(isinstance(part, Apply) and part.fn in _DIVISIONS for part in parts)
         return divides or (self.steep and any(isinstance(part, Var) for part in parts))
 
-    def _push_extreme(self, expr: Apply, g: Expr, parts: dict[int, Expr]) -> None:
-        """Of `max` and `min` the side that lost takes exactly nothing, also of an infinite cotangent."""
-        better = operator.ge if expr.fn in _LARGEST else operator.le
+    def _push_chosen(self, expr: Apply, g: Expr, parts: dict[int, Expr]) -> None:
+        """What `max`, `min` and `clip` did not choose takes exactly nothing, also of an infinite cotangent."""
         for i, part in parts.items():
-            arg, other = expr.args[i], expr.args[1 - i]
-            won = build(better, self.value(arg, 2), self.value(other, 2))
+            arg, won = expr.args[i], self._was_chosen(expr, i)
             outer_code, outer_mask = self.code, self.mask
             if isinstance(expr.type, Scalar):
                 self.code, saved = [], dict(self.values)
@@ -317,6 +316,18 @@ class Cotangents:
                 self.mask = won if outer_mask is None else build(np.logical_and, outer_mask, won)
                 self.push(arg, self._fit(times(g, part), expr, arg))
                 self.mask = outer_mask
+
+    def _was_chosen(self, expr: Apply, i: int) -> Expr:
+        """Return whether operand `i` of `max`, `min` or `clip` is the result, or as good as it."""
+        own = self.value(expr.args[i], 2)
+        if expr.fn is not np.clip:
+            better = operator.ge if expr.fn in _LARGEST else operator.le
+            return build(better, own, self.value(expr.args[1 - i], 2))
+        x, low, high = (self.value(arg, 2) for arg in expr.args)
+        if i:
+            return build(operator.ge, low, x) if i == 1 else build(operator.ge, x, high)
+        both = ops.both if isinstance(expr.type, Scalar) else np.logical_and
+        return build(both, build(operator.ge, x, low), build(operator.ge, high, x))
 
     def _shared(self, arg: Expr, g: Expr) -> Expr:
         """Name a cotangent that the operand below will read more than once."""

@@ -189,6 +189,17 @@ def clipped_below(x):
     return np.sum(np.sqrt(kept)) + x[0]
 
 
+def clipped_on_both_sides(x):
+    return np.sum(np.sqrt(np.clip(x - 1.0, 0.0, 5.0))) + x[0]
+
+
+def items_clipped(x):
+    total = x[0]
+    for i in range(x.size):
+        total += math.sqrt(np.clip(x[i] - 1.0, 0.0, 5.0))
+    return total
+
+
 def smallest_in_a_helper(x):
     def least(a, b):
         return min(a, b)
@@ -200,7 +211,9 @@ def smallest_in_a_helper(x):
 
 
 @pytest.mark.parametrize("target", ["python", "cpu"])
-@pytest.mark.parametrize("fun", [named_largest, item_of_largest, clipped_below, smallest_in_a_helper])
+@pytest.mark.parametrize("fun", [
+    named_largest, item_of_largest, clipped_below, clipped_on_both_sides, items_clipped, smallest_in_a_helper,
+])  # fmt: skip
 @pytest.mark.filterwarnings("ignore:divide by zero")
 def test_the_side_that_lost_takes_nothing_of_an_infinite_cotangent(fun, target):
     slope = s2sad.grad(fun, target=target)(V)
