@@ -166,11 +166,15 @@ class Renaming(Names):
                     self.dims.setdefault(mine.name, (mine, other))
 
     def _passed(self) -> dict[str, str]:
-        """Return the parameters that never mean anything but a name that is passed."""
+        """Return the parameters that never mean anything but a name that is passed.
+
+        An array goes by the caller's name also where that means other arrays before and after the call.
+        """
         return {
             p.name: arg.name
             for p, arg in zip(self.fn.params, self.call.args, strict=True)
-            if isinstance(arg, Var) and arg.name in self.once and not self.changed[p.name]
+            if isinstance(arg, Var) and not self.changed[p.name]
+            and (arg.name in self.once or isinstance(arg.type, Array))
         }
 
     def _returned(self) -> dict[str, str]:

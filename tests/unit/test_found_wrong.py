@@ -507,3 +507,24 @@ def test_a_tangent_of_a_helper_that_is_given_one_row_twice(helper, target):
         value, found = s2sad.jvp(rows_given_to_a_helper, (m, helper, i, j), dots, target=target)
         np.testing.assert_allclose(value, rows_given_to_a_helper(m, helper, i, j))
         np.testing.assert_allclose(found, (ahead - behind) / (2.0 * step), rtol=1e-6)
+
+
+def damped(x, c):
+    x *= np.tanh(c)
+
+
+def written_by_a_helper_then_swapped(x):
+    u, v = x.copy(), np.cos(x)
+    damped(u, x[0])
+    u, v = v, u
+    damped(u, x[1])
+    return np.sum(np.sin(u) * v)
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_arrays_that_a_helper_writes_are_swapped(target):
+    x = np.array([0.3, -0.7, 1.1])
+    dot = np.array([1.0, 0.5, -0.2])
+    moved = (written_by_a_helper_then_swapped(x + 1e-6 * dot) - written_by_a_helper_then_swapped(x - 1e-6 * dot)) / 2e-6
+    found = s2sad.grad(written_by_a_helper_then_swapped, target=target)(x)
+    np.testing.assert_allclose(found @ dot, moved, rtol=1e-7)
