@@ -65,6 +65,11 @@ class Differentiable(Generic[P, R]):
         bound: Any = self.py_func.__get__(instance, owner)  # type: ignore[attr-defined]
         return Differentiable(bound, self.argnums, self.target, self.options)
 
+    @property
+    def s2sad_procedure(self) -> Callable[..., Any] | None:
+        """What the compiler reads instead of a procedure that returns through its arguments."""
+        return plain(self) if self.options.outputs else None
+
     @functools.cached_property
     def _numba_type_(self) -> Any:
         """What Numba sees when compiled code calls this function or reads its `grad`."""

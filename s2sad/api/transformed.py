@@ -170,10 +170,15 @@ def _signature(fun: Callable[..., Any]) -> inspect.Signature | None:
 
 
 def plain(fun: Any, options: Options | None = None) -> Any:
-    """Return what the compiler differentiates: a function with source, made where there is none."""
-    fun = fun.py_func if getattr(fun, "__s2sad_differentiable__", False) else fun
+    """Return what the compiler differentiates: a function with source, made where there is none.
+
+    A procedure returns what it writes into its `outputs`, whether a transform was told so or its decorator.
+    """
+    outputs = options.outputs if options else ()
+    if getattr(fun, "__s2sad_differentiable__", False):
+        fun, outputs = fun.py_func, outputs or fun.options.outputs
     fun = fun if has_own_source(fun) else written(fun)
-    return returning(fun, options.outputs) if options and options.outputs else fun
+    return returning(fun, outputs) if outputs else fun
 
 
 @remembered

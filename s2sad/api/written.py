@@ -119,7 +119,20 @@ def contracted(fun: Any, shape: tuple[int, ...], dtype: str) -> tuple[Callable[.
 
 @functools.lru_cache(maxsize=512)
 def returning(fun: Any, outputs: tuple[str, ...]) -> Callable[..., Any]:
-    """Return a function that calls the procedure `fun` and returns what it wrote into `outputs`."""
+    """Return a function that calls the procedure `fun` and returns what it wrote into `outputs`; the same one each time."""
+    try:
+        hash(fun)
+    except TypeError:
+        return _return(fun, outputs)
+    return _returning_once(fun, outputs)
+
+
+@functools.lru_cache(maxsize=512)
+def _returning_once(fun: Any, outputs: tuple[str, ...]) -> Callable[..., Any]:
+    return _return(fun, outputs)
+
+
+def _return(fun: Any, outputs: tuple[str, ...]) -> Callable[..., Any]:
     listed = ", ".join(inspect.signature(fun).parameters)
     body = f"function({listed})\n    return {', '.join(outputs)}"
     return _defined(fun, listed, body, {"function": fun}, statement="")

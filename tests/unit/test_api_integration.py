@@ -327,6 +327,29 @@ def test_procedures_return_through_arguments(target):
     np.testing.assert_array_equal(squares.vjp(x, out)[1](np.ones(2))[0], 2 * x)
 
 
+@pytest.mark.parametrize("target", TARGETS)
+def test_transforms_know_the_outputs_of_a_decorated_procedure(target):
+    @s2sad.differentiate(outputs=("out",), target=target)
+    def squares(x, out):
+        for i in range(x.size):
+            out[i] = x[i] ** 2
+
+    def total(x):
+        written = np.zeros(x.size)
+        result = squares(x, written)
+        return np.sum(result) + written[0]
+
+    x, out, ones = np.array([1.0, 2.0]), np.zeros(2), np.ones(2)
+    np.testing.assert_array_equal(s2sad.vjp(squares, x, out)[0], x**2)
+    np.testing.assert_array_equal(s2sad.vjp(squares, x, out)[1](ones)[0], 2 * x)
+    np.testing.assert_array_equal(s2sad.jvp(squares, (x, out), (ones, None))[1], 2 * x)
+    np.testing.assert_array_equal(s2sad.jacfwd(squares)(x, out), np.diag(2 * x))
+    np.testing.assert_array_equal(s2sad.linearize(squares, x, out)[1](ones, out), 2 * x)
+    np.testing.assert_array_equal(s2sad.vmap(squares)(np.eye(2), np.eye(2)), np.eye(2))
+    np.testing.assert_array_equal(s2sad.grad(total, target=target)(x), [4.0, 4.0])
+    np.testing.assert_array_equal(out, np.zeros(2))
+
+
 def test_rules_are_part_of_the_key():
     from s2sad.api.transformed import store_for
 
