@@ -17,10 +17,10 @@ from s2sad.api.plan import Entry, Request, differentiated, entry, select
 from s2sad.api.shown import DerivativeView, Source, highlighted
 from s2sad.api.signature import Argnums, label
 from s2sad.api.structure import Tree, inexact_leaves, kind_text, tree_of
-from s2sad.api.transformed import Transformed, plain
+from s2sad.api.transformed import Transformed, plain, store_for
 from s2sad.api.transforms import forward_of, hvp, jvp, reverse_of, vjp
 from s2sad.api.vmap import Batched, vmap
-from s2sad.errors import ArgumentError
+from s2sad.errors import ArgumentError, S2SADError
 from s2sad.ir.types import Scalar
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 
+_SAY_TYPES = "Call it once, annotate it, or pass types=."
 MODES = ("primal", "grad", "value_and_grad", "jvp", "vjp", "fwd", "bwd")
 
 
@@ -168,12 +169,19 @@ class Differentiable(Generic[P, R]):
     def _entry(self, mode: str, types: Any) -> Entry:
         if mode not in MODES:
             raise ArgumentError(f"`{mode}` is no mode of a derivative", why=f"Use one of {', '.join(MODES)}.")
-        trees = self._trees(types)
+        known = self._known_trees(types)
+        trees = self._guessed_trees() if known is None else known
         request = Request(plain(self.py_func, self.options), self.target, self.options)
         wrt = () if mode == "primal" else tuple(leaf for tree in trees for leaf in inexact_leaves(tree))
         if mode in ("grad", "value_and_grad"):
             wrt = self._wrt(trees)
-        return entry(request, mode, trees, wrt)
+        try:
+            return entry(request, mode, trees, wrt)
+        except S2SADError as error:
+            if known is None:
+                taken = ", ".join(f"`{tree.path}` for {write(tree.type)}" for tree in trees)
+                error.add_note(f"Nothing says the types, and the use was taken to mean: {taken}. {_SAY_TYPES}")
+            raise
 
     def _wrt(self, trees: tuple[Tree, ...]) -> tuple[Tree, ...]:
         binder = self._primal_store.binder
@@ -189,8 +197,13 @@ class Differentiable(Generic[P, R]):
         args = (self.py_func, self.options, self.target)
         return [*flat, forward_of(*args), reverse_of(*args)]
 
-    def _trees(self, types: Any) -> tuple[Tree, ...]:
-        """Return the structures of the parameters: as given, as annotated, or as last called."""
+    def _outer_stores(self) -> list[Any]:
+        """Return where `s2sad.grad(self)`, `s2sad.vjp(self, ...)` and their like keep what they derived."""
+        gradients = [store_for(self, kind, self.argnums, Options(), self.target) for kind in ("grad", "value_and_grad")]
+        return [*gradients, *(of(self, Options(), self.target) for of in (forward_of, reverse_of))]
+
+    def _known_trees(self, types: Any) -> tuple[Tree, ...] | None:
+        """Return the structures of the parameters: as given, as annotated, or as last called; None if nothing says."""
         names = self._primal_store.binder.names
         if isinstance(types, str):
             return _named(parse(types, names), names)
@@ -201,15 +214,18 @@ class Differentiable(Generic[P, R]):
         if found is not None:
             return _named(found, names)
         primal, *derivatives = self._stores()
-        for store in (*derivatives, primal):
-            if store.last is not None:
-                return store.last
+        called = [store.last for store in (*derivatives, primal, *self._outer_stores()) if store.last is not None]
+        return called[0] if called else None
+
+    def _guessed_trees(self) -> tuple[Tree, ...]:
+        """Return the structures of the parameters as their use suggests."""
+        names = self._primal_store.binder.names
         found = guessed(self.py_func)
         if found is not None and len(found) == len(names):
             return _named(found, names)
         raise ArgumentError(
             f"the types of the arguments of `{label(self.py_func)}` are not known",
-            why=f'Call it once, annotate it, or pass types="float64[:], float64" for {", ".join(names)}.',
+            why=f'{_SAY_TYPES[:-1]}, such as types="float64[:], float64", for {", ".join(names)}.',
         )
 
     @property
@@ -234,7 +250,7 @@ class Differentiable(Generic[P, R]):
 
     def recompile(self) -> None:
         """Forget what was derived; the next call derives again, from the source as it is then."""
-        for store in self._stores():
+        for store in (*self._stores(), *self._outer_stores()):
             store.clear()
         forget(self.py_func)
 

@@ -119,7 +119,7 @@ def contracted(fun: Any, shape: tuple[int, ...], dtype: str) -> tuple[Callable[.
 
 @functools.lru_cache(maxsize=512)
 def returning(fun: Any, outputs: tuple[str, ...]) -> Callable[..., Any]:
-    """Return a function that calls the procedure `fun` and returns what it wrote into `outputs`; the same one each time."""
+    """Return a function that calls the procedure `fun` and returns what it wrote into `outputs`; always the same."""
     try:
         hash(fun)
     except TypeError:

@@ -14,20 +14,23 @@ from s2sad.ir.walk import root_of, statements
 
 
 def canonical(types: tuple[Type, ...], recursive: bool) -> tuple[tuple[Type, ...], dict[str, Dim]]:
-    """Rename the symbolic lengths in argument types; equal lengths stay equal.
+    """Rename the symbolic lengths in argument types; equal lengths stay equal, related ones as far apart as they are.
 
-    In a recursive call known integers are forgotten too, so that one instance serves every depth.
+    In a recursive call known integers and relations are forgotten, so that one instance serves every depth.
     """
     names: dict[Dim, Sym] = {}
     back: dict[str, Dim] = {}
+    longest = {} if recursive else _longest(types)
 
     def dim(value: Dim) -> Dim:
         if isinstance(value, int):
             return fixed(value)
-        if value not in names:
-            names[value] = Sym(renamed_length(f"arg{len(names)}", value), 0, value.nonone)
-            back[names[value].name] = value
-        return names[value]
+        base = longest.get(value.name, value)
+        if base not in names:
+            names[base] = Sym(renamed_length(f"arg{len(names)}", base), 0, base.nonone)
+            back[names[base].name] = base
+        own = names[base]
+        return own if value == base else Sym(own.name, value.minus - base.minus, value.nonone)
 
     def fixed(value: int) -> Dim:
         if not recursive or value <= 1:
@@ -54,6 +57,32 @@ def canonical(types: tuple[Type, ...], recursive: bool) -> tuple[tuple[Type, ...
                 return kind
 
     return tuple(walk(kind) for kind in types), back
+
+
+def _longest(types: tuple[Type, ...]) -> dict[str, Sym]:
+    """Return the longest of the related lengths in argument types, by their common name."""
+    found: dict[str, Sym] = {}
+
+    def walk(kind: Any) -> None:
+        match kind:
+            case Array(_, dims, _):
+                for dim in dims:
+                    walk(dim)
+            case Sym(name, minus):
+                found[name] = kind if name not in found or minus < found[name].minus else found[name]
+            case Scalar(_, _, value):
+                walk(value)
+            case ListOf(item):
+                walk(item)
+            case Struct(_, _, items):
+                for item in items:
+                    walk(item)
+            case _:
+                pass
+
+    for kind in types:
+        walk(kind)
+    return found
 
 
 def learn(own: Type, given: Type, back: dict[str, Dim]) -> None:

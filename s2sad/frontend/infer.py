@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from s2sad import runtime
+from s2sad.frontend.reduced import reduced_dims, small_sample
 from s2sad.ir import ops
 from s2sad.ir.nodes import Const, Expr, Pack
 from s2sad.ir.typeof import layout_of
@@ -31,6 +32,15 @@ from s2sad.rules.registry import BROADCASTING
 _LENGTHS = ((11, 29, 47, 67, 83, 101, 127, 149), (43, 31, 19, 13, 59, 71, 79, 97))
 # Many lengths at once are closer together, as an array may have them all.
 _CLOSE = ((11, 13, 17, 19, 23, 29, 31, 37), (31, 29, 23, 19, 17, 13, 11, 37))
+# So are those of arrays of many axes, which would be large; closest where a function does not reckon with lengths.
+_MANY_AXES = ((11, 13, 17, *_CLOSE[0][3:]), (23, 19, 13, *_CLOSE[1][3:]))
+_SMALLEST = ((2, 3, 5, 7, 11, 13, 17, 19), (3, 5, 7, 11, 13, 17, 19, 23))
+_NO_RECKONING: frozenset[Any] = frozenset({
+    np.copy, np.zeros_like, np.ones_like, np.empty_like, np.full_like, np.transpose, np.swapaxes, np.moveaxis,
+    np.rollaxis, np.flip, np.roll, np.expand_dims, np.cumsum, np.cumprod, np.ascontiguousarray, np.einsum,
+    np.tensordot, np.matmul, np.sum, np.mean, np.max, np.min, np.zeros, np.ones, np.empty, np.full, np.sort,
+})  # fmt: skip
+"""Functions whose results are as long as their operands, or as they are told: no lengths are added or multiplied."""
 _WHOLE = Sym("whole number")  # stands in the sizes of a run for the value of a whole number
 
 OPERATORS: frozenset[Any] = frozenset({
@@ -72,6 +82,9 @@ def infer(fn: Callable[..., Any], args: tuple[Expr, ...], static: dict[str, Any]
         return special
     if is_elementwise(fn):
         return _elementwise(fn, args, types, static)
+    small = small_sample(fn, [arg.type for arg in args], static)
+    if small is not None:
+        return _reduced(fn, types[0], small, static)
     found = _sampled(fn, args, types, static)
     return _of_any_length(found) if _counts_data(fn, args) else found
 
@@ -333,7 +346,7 @@ def _sampled(
     merge = merge or _merge
     for merged in (*_mergings(names), None):
         results: list[tuple[Any, dict[int, Dim]]] = []
-        for whole, lengths in enumerate(_LENGTHS if len(names) < 4 else _CLOSE, 2):
+        for whole, lengths in enumerate(_lengths_for(fn, names, types), 2):
             sizes = _assign(names, lengths, merged) | {_WHOLE: whole}
             samples = [_sample_tree(arg, kind, sizes, lengths[-1]) for arg, kind in zip(args, types, strict=True)]
             try:
@@ -354,6 +367,25 @@ def _sampled(
         except InferenceError as failed:
             error = error or failed
     raise error or InferenceError("NumPy refuses it")
+
+
+def _lengths_for(fn: Any, names: list[Sym], types: tuple[Any, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the lengths of two runs, such that samples stay small."""
+    many = any(isinstance(kind, Array) and len(kind.dims) > 3 for kind in types)
+    if many and fn in _NO_RECKONING:
+        return _SMALLEST
+    if len(names) >= 4:
+        return _CLOSE
+    return _MANY_AXES if many else _LENGTHS
+
+
+def _reduced(fn: Any, kind: Array, small: tuple[int, ...], static: dict[str, Any]) -> Type:
+    """The dtype and the layout from a run on a few elements, the lengths by the axes."""
+    result = _call(fn, [_sample_array(kind.dtype, small, kind.layout)], static)
+    if not isinstance(result, np.ndarray):
+        return Scalar(_scalar_name(result), not isinstance(result, np.generic))
+    dims = reduced_dims(kind.dims, static)
+    return Array(result.dtype.name, dims, layout_of(result)) if dims else Scalar(result.dtype.name)
 
 
 def _known_lengths(types: Any) -> list[int]:
@@ -517,9 +549,9 @@ def _sample_array(dtype: str, shape: tuple[int, ...], layout: str) -> np.ndarray
     if layout == "F":
         return np.asfortranarray(sample)
     if layout == "A" and len(shape) >= 1:
-        wide = np.zeros((*shape[:-1], shape[-1] * 2), dtype)
-        wide[..., ::2] = sample
-        return wide[..., ::2]
+        wide = np.empty((*shape[:-1], shape[-1] * 2), dtype)[..., ::2]
+        wide[...] = sample
+        return wide
     return sample
 
 

@@ -22,6 +22,10 @@ def inner_field(wide, narrow):
     return np.sum(narrow * (bent[1 : n + 1] - bent[:n]) ** 2)
 
 
+def bends(wide, narrow):
+    return inner_field(wide, narrow)
+
+
 def product(a, b):
     return np.sum(np.sin(a[1:] * b[1:]) * a[1:])
 
@@ -39,6 +43,17 @@ def test_stencils(target):
     for n in (3, 5, 8):
         checked(heat, rng.random(n), 0.1 * rng.random(n), target=target)
         checked(inner_field, rng.random(n + 4), rng.random(n), target=target)
+
+
+def test_a_helper_knows_how_long_its_arguments_are():
+    rng = np.random.default_rng(0)
+    checked(bends, rng.random(10), rng.random(6), target="python")
+    checked(bends, rng.random(7), rng.random(3), target="python")
+    bent = s2sad.differentiate(bends, argnums=(0, 1), target="python")
+    bent.grad(rng.random(30), rng.random(26))
+    text = "".join(plan.entry.derivative.text for _, plan in bent.grad.store.known())
+    assert "_value" in text or "inner_field" in text
+    assert "unbroadcast(" not in text
 
 
 @pytest.mark.parametrize("target", ["python", "cpu"])
