@@ -224,10 +224,25 @@ def lower_extreme_or_default(lw: Lowerer, extreme: Any, items: Value, kwargs: di
 
 
 def lower_product(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
-    """`itertools.product(range(n), range(m))`: the indices of a grid; of known items, all their tuples."""
+    """`itertools.product(range(n), range(m))`: the indices of a grid; of known items, all their tuples; else a list."""
+    from s2sad.frontend.arguments import known_value
+    from s2sad.frontend.iteration import known_items
+
     if not kwargs and all(isinstance(a, RangeV) and _is(a.start, 0) and _is(a.step, 1) for a in args):
         return IterV("ndindex", tuple(V(a.stop) for a in args if isinstance(a, RangeV)))
+    if args and any(known_items(lw, arg) is None for arg in args) and set(kwargs) <= {"repeat"}:
+        repeat = known_value(kwargs["repeat"]) if kwargs else 1
+        if isinstance(repeat, int) and len(args) * repeat > 0:
+            return _nested_pairs(lw, args, repeat, node)
     return _combined(itertools.product)(lw, args, kwargs, node)
+
+
+def _nested_pairs(lw: Lowerer, args: list[Value], repeat: int, node: Any) -> Value:
+    """Return the list of tuples that nested loops over the arguments give."""
+    given = _named(lw, args) * repeat
+    items = [lw.fresh("item") for _ in given]
+    loops = " ".join(f"for {item} in {name}" for item, name in zip(items, given, strict=True))
+    return _expression(lw, f"[({', '.join(items)},) {loops}]", node)
 
 
 def _is(expr: Any, number: int) -> bool:

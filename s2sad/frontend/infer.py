@@ -137,6 +137,8 @@ def _special(fn: Any, args: tuple[Expr, ...], static: dict[str, Any]) -> Type | 
     if fn is np.squeeze and "axis" not in static and isinstance(kinds[0], Array):
         if any(isinstance(d, Sym) and not not_one(d) for d in kinds[0].dims):
             raise InferenceError("which axes have length one is not known here; name the axis")
+    if fn is runtime.scatter and isinstance(kinds[2], Array):  # a loop over elements: long to try
+        return Array(kinds[2].dtype, kinds[2].dims, "C")
     if fn is runtime.put_diagonal and isinstance(kinds[0], Array) and isinstance(kinds[1], Array):
         # a sample's diagonal need not have room in a sample's matrix
         return Array(kinds[0].dtype, kinds[1].dims)

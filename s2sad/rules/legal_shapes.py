@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from s2sad.ir import ops
-from s2sad.ir.nodes import Apply, Expr, Pack
-from s2sad.ir.types import Array, Struct, rank
+from s2sad.ir.nodes import Apply, Const, Expr, Pack
+from s2sad.ir.types import Array, Scalar, Struct, Sym, rank
 
 
 def _sizes_at(position: int) -> Callable[[Apply], Expr | None]:
@@ -54,10 +54,37 @@ def _empty(call: Apply) -> Expr | None:
     return listed_shape(made) or made if len(call.args) == 1 and not {*dict(call.static)} - {"dtype"} else None
 
 
+def _take(call: Apply) -> Expr | None:
+    """Numba takes several axes of indices from a vector only: from other arrays, one long axis and a new shape."""
+    x, axis = call.args[0], dict(call.static).get("axis")
+    if len(call.args) != 2 or axis is None or not isinstance(x.type, Array) or not isinstance(call.type, Array):
+        return None
+    at = call.args[1]
+    if rank(x.type) == 1:
+        return Apply(np.take, (x, at), call.type)
+    if not isinstance(at.type, Array) or rank(at.type) < 2:
+        return None
+    k = axis % rank(x.type)
+    line = Array(at.type.dtype, (Sym("taken"),), "C")
+    picked = Array(x.type.dtype, (*x.type.dims[:k], *line.dims, *x.type.dims[k + 1 :]), "C")
+    taken = Apply(np.take, (x, Apply(np.ravel, (at,), line)), picked, call.static)
+    sizes = [(x, i) for i in range(k)] + [(at, i) for i in range(rank(at.type))]
+    sizes += [(x, i) for i in range(k + 1, rank(x.type))]
+    lengths = tuple(_length(each, i) for each, i in sizes)
+    shape = Pack("tuple", lengths, Struct("tuple", tuple(range(len(lengths))), tuple(n.type for n in lengths)))
+    return Apply(np.reshape, (taken, shape), Array(call.type.dtype, call.type.dims, "C"))
+
+
+def _length(x: Expr, axis: int) -> Apply:
+    weak = Scalar("int64", weak=True)
+    return Apply(ops.dim, (x, Const(axis, Scalar("int64", weak=True, value=axis))), weak)
+
+
 REWRITES: dict[Any, Callable[[Apply], Expr | None]] = {
     **dict.fromkeys((np.zeros, np.ones, np.empty), listed_shape),
     **dict.fromkeys((np.reshape, np.broadcast_to), _sizes_at(1)),
     np.ndarray: _empty,
+    np.take: _take,
     np.transpose: _transpose,
     builtins.abs: _size,
 }

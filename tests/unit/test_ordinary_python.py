@@ -79,6 +79,20 @@ def products_and_pairs(x):
     return s
 
 
+def products_of_unknown_lengths(x):
+    n = len(x)
+    s = 0.0
+    for i, j in itertools.product(range(1, n), range(2, n)):
+        s += x[i] * x[j - 1] ** 2
+    for a, b in itertools.product(x, repeat=2):
+        s += a * b if a > b else 0.0
+    for (i, a), b in itertools.product(enumerate(x), (1.0, 2.0)):
+        s += i * a * b
+    for a, b in itertools.product(x[:0], x):
+        s += 100 * a * b
+    return s
+
+
 def unpacked_displays(x):
     d = {"a": x[0]}
     e = {**d, "b": x[1]}
@@ -371,7 +385,7 @@ def writers_that_return_what_they_write(x):
 
 PROGRAMS = [
     two_buffers, three_assignments, pieces, sums_and_sorted, largest_by_key, extremes_or_a_default,
-    parallel_range, products_and_pairs,
+    parallel_range, products_and_pairs, products_of_unknown_lengths,
     unpacked_displays, messages, keys_that_are_tuples, shifted_history, slices_of_lists, folds, from_a_generator,
     product_in_place, grown_by_append, integer_functions, mixed_displays, a_series, integer_products,
     lists_among_arrays, partials_that_hold_arrays, largest_of_a_grid, powers_of_a_matrix, products_of_lists,
