@@ -11,7 +11,7 @@ import gast
 import numpy as np
 
 from s2sad.errors import AliasError
-from s2sad.frontend import growing, optional, rows, texts
+from s2sad.frontend import growing, optional, protocols, records, rows, texts
 from s2sad.frontend.arguments import UNKNOWN, known_value
 from s2sad.frontend.containers import holds, identified, is_mutable, is_open, may_be_written, write_item
 from s2sad.frontend.displays import array_of, operands
@@ -253,6 +253,7 @@ def _named_in_place(lw: Lowerer, names: list[Any], items: list[Value], node: Any
 def _items_of(lw: Lowerer, value: Value, count: int, target: Any, node: Any) -> list[Value]:
     match value:
         case StructV(_, _, items):
+            protocols.refuse_own_items(lw, value, node)
             return list(items)
         case V(expr) if isinstance(expr.type, Array | ListOf):
             base = V(lw.atom(expr, "row", lw.span(node)))
@@ -449,6 +450,11 @@ def _index_items(lw: Lowerer, node: Any, at: Any) -> list[Any]:
 
 def _store_struct(lw: Lowerer, target: Any, base: StructV, value: Value, node: Any, op: str) -> None:
     """`d["k"] = v`, `items[0] = v` on a container of known structure."""
+    if isinstance(base.kind, type):
+        if protocols.asked(lw, base, "setitem", [lower_expr(lw, target.slice), value], node) is None or op:
+            lw.fail(target, f"an item of a `{base.kind.__name__}` cannot be written here",
+                    "Write into the attribute that holds the items.")  # fmt: skip
+        return
     may_be_written(lw, base, target)
     key = lower_expr(lw, target.slice)
     known = key.value if isinstance(key, StaticV) else _known_int(key)
@@ -502,6 +508,10 @@ def _add_to(lw: Lowerer, node: Any, target: Any) -> None:
     now = lower_expr(lw, _as_load(target))
     if isinstance(now, ZeroV) or isinstance(value, ZeroV):
         lw.env[target.id] = value if isinstance(now, ZeroV) else now
+        return
+    own = records.augmented(lw, BINARY[type(node.op).__name__], now, value, node)
+    if own is not None:
+        _bind_name(lw, target.id, own, node)
         return
     match now:
         case BarV(slot):

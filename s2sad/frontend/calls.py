@@ -15,7 +15,7 @@ import gast
 import numpy as np
 
 from s2sad.errors import ArgumentError, MissingRuleError, UnsupportedSyntaxError
-from s2sad.frontend import formatted, records, rows
+from s2sad.frontend import formatted, protocols, records, rows
 from s2sad.frontend.arguments import (
     STATIC_NAMES,
     UNKNOWN,
@@ -147,6 +147,8 @@ def call_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
     if getattr(fn, "__name__", "") == "prange" and (getattr(fn, "__module__", "") or "").startswith("numba"):
         fn = builtins.range  # Numba itself is imported by who compiles only
     special = SPECIAL.get(fn) if _hashable(fn) else None
+    if _hashable(fn) and (said := protocols.called_with(lw, fn, args, node)) is not None:
+        return said
     if special is not None:
         return special(lw, args, kwargs, node)
     if isinstance(getattr(fn, "__self__", None), logging.Logger):

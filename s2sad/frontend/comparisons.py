@@ -7,7 +7,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from s2sad.frontend import formatted, optional, texts
+from s2sad.frontend import formatted, optional, protocols, texts
 from s2sad.frontend.arguments import UNKNOWN, known_value
 from s2sad.frontend.displays import array_of, operands
 from s2sad.frontend.expressions import as_expr, plain_value
@@ -74,6 +74,9 @@ def _compare_two(lw: Lowerer, op: str, left: Value, right: Value, node: Any) -> 
         _refuse_none(lw, static, node)
         if static.value is None or isinstance(static.value, str):
             return op == "NotEq"
+    own = protocols.compared(lw, op, left, right, node)
+    if own is not None:
+        return bool(own.value) if isinstance(own, StaticV) else as_expr(lw, own, node)
     if isinstance(left, StructV) and isinstance(right, StructV) and op in ("Eq", "NotEq"):
         return _compare_structs(lw, op, left, right, node)
     if _is_sequence(left) and _is_sequence(right) and left.kind == right.kind:
@@ -138,6 +141,12 @@ def _as_test(found: Expr | bool) -> Expr:
 
 
 def _membership(lw: Lowerer, op: str, left: Value, right: Value, node: Any) -> Expr | bool:
+    held = protocols.asked(lw, right, "contains", [left], node)
+    if held is not None:
+        known = known_value(held)
+        return _or_not(as_expr(lw, held, node), op) if known is UNKNOWN else bool(known) == (op == "In")
+    if isinstance(right, StructV):
+        protocols.refuse_own_items(lw, right, node)
     if isinstance(right, StructV) and right.kind == "dict":
         if formatted.is_unknown(left):
             return formatted.unrolled(lw, node)

@@ -9,7 +9,7 @@ from typing import Any
 import gast
 import numpy as np
 
-from s2sad.frontend import formatted, growing, optional, records, rows, texts
+from s2sad.frontend import formatted, growing, optional, protocols, records, rows, texts
 from s2sad.frontend.containers import OUTSIDE, identified
 from s2sad.frontend.displays import operands
 from s2sad.frontend.indexing import lower_index, lower_index_items, lower_slice, lower_subscript
@@ -90,6 +90,8 @@ def lower_test(lw: Lowerer, node: Any) -> Expr | bool:
     if isinstance(held, StructV) and held.kind == optional.KIND:
         return optional.truth(held)
     value = _all_or_any(lw, node) if isinstance(node, gast.BoolOp) else lower_expr(lw, node)
+    said = protocols.truth(lw, value, node)
+    value = value if said is None else said
     match value:
         case StaticV(obj):
             return bool(obj)

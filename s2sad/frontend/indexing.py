@@ -8,7 +8,7 @@ from typing import Any, cast
 import gast
 import numpy as np
 
-from s2sad.frontend import growing, rows, texts
+from s2sad.frontend import growing, protocols, rows, texts
 from s2sad.frontend.containers import is_mutable
 from s2sad.frontend.infer import broadcast_dims, fresh_dim
 from s2sad.frontend.lowerer import Lowerer
@@ -84,6 +84,9 @@ def _struct_item(lw: Lowerer, base: StructV, node: Any) -> Value:
     from s2sad.frontend.expressions import as_expr, lower_expr
 
     key = lower_expr(lw, node.slice)
+    own = protocols.asked(lw, base, "getitem", [key], node)
+    if own is not None:
+        return own
     match key:
         case StaticV(known) if known in base.keys:
             return base.items[base.keys.index(known)]

@@ -10,7 +10,7 @@ from typing import Any
 import gast
 
 from s2sad.errors import MissingRuleError, UnsupportedSyntaxError
-from s2sad.frontend import growing, rows
+from s2sad.frontend import growing, protocols, rows
 from s2sad.frontend.containers import current
 from s2sad.frontend.continued import without_continue
 from s2sad.frontend.expressions import as_expr, lower_expr, lower_test
@@ -102,6 +102,7 @@ def static_items(lw: Lowerer, iterable: Value) -> list[Value] | None:
         case StructV("dict"):
             return list(keys_of(iterable).items)
         case StructV(_, _, items):
+            protocols.refuse_own_items(lw, iterable, lw.statement)
             return list(items)
         case IterV("reversed", (part,)):
             items = static_items(lw, part)

@@ -189,6 +189,8 @@ class Lowerer:
     """Names in code of ours that stands for a call of the user's."""
     parts: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
     """Names of variables that hold the items of a container, by the container's name and the key."""
+    statement: Any = None
+    """The statement being lowered."""
     bottomed: bool = False
     """A recursive call's result was needed before it was known: this lowering is incomplete."""
 

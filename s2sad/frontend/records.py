@@ -11,6 +11,7 @@ import types
 from dataclasses import replace
 from typing import Any
 
+from s2sad.frontend import protocols
 from s2sad.frontend.containers import current, identified
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.values import Cell, StructV, Value
@@ -18,6 +19,8 @@ from s2sad.frontend.values import Cell, StructV, Value
 _NAMES: dict[Any, str] = {
     operator.add: "add", operator.sub: "sub", operator.mul: "mul", operator.truediv: "truediv", operator.pow: "pow",
     operator.matmul: "matmul", operator.floordiv: "floordiv", operator.mod: "mod", operator.neg: "neg",
+    operator.pos: "pos", operator.invert: "invert", operator.and_: "and", operator.or_: "or", operator.xor: "xor",
+    operator.lshift: "lshift", operator.rshift: "rshift",
 }  # fmt: skip
 
 
@@ -62,6 +65,12 @@ def operated(lw: Lowerer, fn: Any, left: Value, right: Value | None, node: Any) 
         if isinstance(method, types.FunctionType):
             return call_function(lw, method, [owner] if other is None else [owner, other], {}, node)
     return None
+
+
+def augmented(lw: Lowerer, fn: Any, now: Value, value: Value, node: Any) -> Value | None:
+    """Return what `now += value` leaves where the class of `now` says so, by `__iadd__` or by `__add__`."""
+    in_place = protocols.asked(lw, now, f"i{_NAMES[fn]}", [value], node) if fn in _NAMES else None
+    return operated(lw, fn, now, value, node) if in_place is None else in_place
 
 
 def called(lw: Lowerer, owner: StructV, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value | None:

@@ -77,6 +77,7 @@ def lower_block(lw: Lowerer, statements: list[Any]) -> bool:
 def lower_stmt(lw: Lowerer, node: Any) -> bool:
     """Lower one statement; return True if it always jumps away."""
     name = type(node).__name__
+    lw.statement = node
     if name in _REFUSED:
         what, why = _REFUSED[name]
         lw.fail(node, what, why)

@@ -1,0 +1,99 @@
+"""Special methods of the user's classes: what `len(p)`, `p[i]`, `p == q` and `if p` mean is for the class to say."""
+
+from __future__ import annotations
+
+import builtins
+import inspect
+import operator
+import types
+from typing import Any
+
+from s2sad.frontend.lowerer import Lowerer
+from s2sad.frontend.operators import build
+from s2sad.frontend.values import StaticV, StructV, V, Value, literal
+from s2sad.ir.nodes import Apply
+from s2sad.ir.types import Scalar
+
+_CALLED: dict[Any, str] = {
+    builtins.len: "len", builtins.abs: "abs", builtins.float: "float", builtins.int: "int", builtins.complex: "complex",
+    builtins.round: "round", builtins.bool: "bool", builtins.divmod: "divmod", builtins.reversed: "reversed",
+    operator.getitem: "getitem",
+}  # fmt: skip
+_COMPARED = {
+    "Eq": ("eq", "eq"), "NotEq": ("ne", "ne"), "Lt": ("lt", "gt"), "Gt": ("gt", "lt"), "LtE": ("le", "ge"),
+    "GtE": ("ge", "le"),
+}  # fmt: skip
+_GENERATED = "<string>"
+"""The file of methods that `dataclass` writes, which do what is done with containers anyway."""
+
+
+def own_method(value: Value, word: str) -> types.FunctionType | None:
+    """Return the special method that the class of an object defines; None for all other values."""
+    if not isinstance(value, StructV) or not isinstance(value.kind, type):
+        return None
+    method = inspect.getattr_static(value.kind, f"__{word}__", None)
+    if not isinstance(method, types.FunctionType) or method.__code__.co_filename == _GENERATED:
+        return None
+    return method
+
+
+def asked(lw: Lowerer, owner: Value, word: str, args: list[Value], node: Any) -> Value | None:
+    """Return what a special method of an object gives; None if its class defines none."""
+    from s2sad.frontend.calls import call_function
+
+    method = own_method(owner, word)
+    return None if method is None else call_function(lw, method, [owner, *args], {}, node)
+
+
+def called_with(lw: Lowerer, fn: Any, args: list[Value], node: Any) -> Value | None:
+    """Return what `len(p)`, `abs(p)` and their like give where the class of `p` says so."""
+    word = _CALLED.get(fn) if args and isinstance(args[0], StructV) else None
+    if word == "bool":
+        said = truth(lw, args[0], node)
+        return V(build(operator.ne, said.expr, literal(0))) if isinstance(said, V) else said
+    return None if word is None else asked(lw, args[0], word, args[1:], node)
+
+
+def truth(lw: Lowerer, value: Value, node: Any) -> Value | None:
+    """Return whether an object holds: what `__bool__` says, else whether it has a length, else yes."""
+    if not isinstance(value, StructV) or not isinstance(value.kind, type):
+        return None
+    said = asked(lw, value, "bool", [], node)
+    if said is not None:
+        return said
+    length = asked(lw, value, "len", [], node)
+    return length if length is not None or hasattr(value.kind, "_fields") else StaticV(True)
+
+
+def compared(lw: Lowerer, op: str, left: Value, right: Value, node: Any) -> Value | None:
+    """Return what a comparison gives that the class of an operand defines; None if none of them does."""
+    word, mirrored = _COMPARED[op]
+    given = asked(lw, left, word, [right], node)
+    if given is None:
+        given = asked(lw, right, mirrored, [left], node)
+    if given is None and op == "NotEq":
+        same = compared(lw, "Eq", left, right, node)
+        return same if same is None else _denied(same)
+    if given is None and op == "Eq":
+        for value in (left, right):
+            if isinstance(value, StructV) and isinstance(value.kind, type) and "__eq__" not in _defined(value.kind):
+                lw.fail(node, f"objects of `{value.kind.__name__}`, which defines no `__eq__`, equal themselves only",
+                        "Compare their attributes.")  # fmt: skip
+    return given
+
+
+def _defined(kind: type) -> set[str]:
+    return {name for base in kind.__mro__[:-1] for name in vars(base)}
+
+
+def _denied(said: Value) -> Value:
+    if isinstance(said, V):
+        return V(Apply(operator.not_, (said.expr,), Scalar("bool", True)))
+    return StaticV(not said.value) if isinstance(said, StaticV) else said
+
+
+def refuse_own_items(lw: Lowerer, value: StructV, node: Any) -> None:
+    """A located error where a class says itself what its objects give one after the other."""
+    if own_method(value, "iter") is not None or own_method(value, "getitem") is not None:
+        lw.fail(node, f"a loop over a `{value.kind.__name__}`, or its unpacking, asks the class for the items",
+                "Loop over the attribute that holds them.")  # fmt: skip
