@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import dataclasses
 import functools
 import logging
 import operator
@@ -15,7 +14,7 @@ import gast
 import numpy as np
 
 from s2sad.errors import ArgumentError, MissingRuleError, UnsupportedSyntaxError
-from s2sad.frontend import formatted, protocols, records, rows
+from s2sad.frontend import formatted, objects, protocols, records, rows
 from s2sad.frontend.arguments import (
     STATIC_NAMES,
     UNKNOWN,
@@ -69,8 +68,6 @@ from s2sad.rules.writing import AT, OPERATORS
 def lower_call(lw: Lowerer, node: Any) -> Value:
     """Lower a call of anything."""
     target = lower_expr(lw, node.func)
-    if isinstance(target, StaticV) and target.value is builtins.super:
-        lw.fail(node, "`super` is not supported in a differentiated function")
     if (stopped := stops_early(lw, target, node)) is not None:
         return stopped
     order = Order(lw)
@@ -158,13 +155,11 @@ def call_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
     if isinstance(fn, np.vectorize):
         return _vectorized(lw, fn, args, kwargs, node)
     if isinstance(fn, functools.partial):
-        fixed: list[Value] = [_outside(lw, a, node) for a in fn.args]
-        named = {name: _outside(lw, value, node, name) for name, value in fn.keywords.items()}
+        fixed: list[Value] = [outside(lw, a, node) for a in fn.args]
+        named = {name: outside(lw, value, node, name) for name, value in fn.keywords.items()}
         return call_function(lw, fn.func, [*fixed, *args], {**named, **kwargs}, node)
-    if isinstance(fn, type) and hasattr(fn, "_fields"):
-        return _build_struct(lw, fn, fn._fields, args, kwargs, node)
-    if isinstance(fn, type) and hasattr(fn, "__dataclass_fields__"):
-        return _build_struct(lw, fn, tuple(fn.__dataclass_fields__), args, kwargs, node)
+    if isinstance(fn, type) and (hasattr(fn, "_fields") or hasattr(fn, "__dataclass_fields__")):
+        return objects.of_fields(lw, fn, args, kwargs, node)
     if records.is_plain_class(fn):
         return records.construct(lw, fn, args, kwargs, node)
     if getattr(fn, "__self__", None) is not None and isinstance(getattr(fn, "__self__", None), np.ufunc):
@@ -228,7 +223,7 @@ def _own_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
     known = [known_structure(a) for a in args]
     named = {key: known_structure(value) for key, value in kwargs.items()}
     if name not in IMMEDIATE | REFUSED and known and not any(k is UNKNOWN for k in [*known, *named.values()]):
-        return _outside(lw, fn(*known, **named), node)
+        return outside(lw, fn(*known, **named), node)
     return call_transform(lw, fn, args, kwargs, node) if name else None
 
 
@@ -290,7 +285,7 @@ def _rank(value: Value) -> int:
     return len(value.expr.type.dims) if isinstance(value, V) and isinstance(value.expr.type, Array) else 0
 
 
-def _outside(lw: Lowerer, value: Any, node: Any, name: str = "bound") -> Value:
+def outside(lw: Lowerer, value: Any, node: Any, name: str = "bound") -> Value:
     """Return an object that no name of the program means, but another object holds."""
     from s2sad.frontend.expressions import outside_value
 
@@ -324,26 +319,6 @@ def python_callee(fn: Any) -> bool:
     if module.startswith(("s2sad.implicit", "s2sad.rules.")):
         return True
     return top not in ("numpy", "scipy", "s2sad") and (top == "__main__" or top not in sys.stdlib_module_names)
-
-
-def _build_struct(
-    lw: Lowerer, kind: Any, fields: tuple[str, ...], args: list[Value], kwargs: dict[str, Value], node: Any
-) -> Value:
-    given = dict(zip(fields, args, strict=False)) | kwargs
-    items = tuple(given[f] if f in given else _field_default(lw, kind, f, node) for f in fields)
-    return StructV(kind, fields, items)
-
-
-def _field_default(lw: Lowerer, kind: Any, name: str, node: Any) -> Value:
-    """Return what a field of a namedtuple or dataclass is where it is not given."""
-    if name in getattr(kind, "_field_defaults", {}):
-        return _outside(lw, kind._field_defaults[name], node)
-    field = getattr(kind, "__dataclass_fields__", {}).get(name)
-    if field is not None and field.default_factory is not dataclasses.MISSING:
-        return call_function(lw, field.default_factory, [], {}, node)
-    if field is not None and field.default is not dataclasses.MISSING:
-        return _outside(lw, field.default, node)
-    return lw.fail(node, f"`{kind.__name__}` needs its field `{name}`", "", ArgumentError)
 
 
 def call_user(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:

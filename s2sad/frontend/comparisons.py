@@ -118,7 +118,10 @@ def _compare_structs(lw: Lowerer, op: str, left: StructV, right: StructV, node: 
 
 
 def _is_sequence(value: Value) -> TypeGuard[StructV]:
-    return isinstance(value, StructV) and (value.kind in ("tuple", "list") or hasattr(value.kind, "_fields"))
+    if not isinstance(value, StructV):
+        return False
+    ordered = getattr(getattr(value.kind, "__dataclass_params__", None), "order", False)
+    return value.kind in ("tuple", "list") or hasattr(value.kind, "_fields") or ordered
 
 
 def _in_dictionary_order(

@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from s2sad.errors import ArgumentError
-from s2sad.frontend import anew, growing, rows
+from s2sad.frontend import anew, growing, inherited, objects, rows
 from s2sad.frontend.arguments import UNKNOWN, known_value
 from s2sad.frontend.containers import current, rewrite, write_item
 from s2sad.frontend.expressions import append_all, as_expr, list_of, outside_value
@@ -40,6 +39,8 @@ def attribute(lw: Lowerer, owner: Value, name: str, node: Any) -> Value:
             return MethodV(owner, name) if name not in ("T", "real", "imag") else owner
         case StaticV(obj):
             return _static_attribute(lw, obj, name, node)
+        case StructV(inherited.Behind()):
+            return MethodV(owner, name)
         case StructV(kind, keys, items):
             if not isinstance(kind, str) and name in keys:
                 return items[keys.index(name)]
@@ -127,6 +128,8 @@ def call_method(lw: Lowerer, method: MethodV, args: list[Value], kwargs: dict[st
     owner, name = method.owner, method.name
     if isinstance(owner, ZeroV):
         return owner
+    if isinstance(owner, StructV) and isinstance(owner.kind, inherited.Behind):
+        return inherited.method_behind(lw, owner, name, args, kwargs, node)
     if isinstance(owner, StructV):
         return _struct_method(lw, owner, name, args, kwargs, node)
     if isinstance(owner, RowsV):
@@ -156,7 +159,7 @@ def _struct_method(
         case "copy" if owner.kind in ("dict", "list"):
             return replace(owner, cell=None)
         case "_replace" if hasattr(owner.kind, "_fields"):
-            return replaced(lw, owner, kwargs, node)
+            return objects.changed(lw, owner, kwargs, node)
         case "_asdict" if hasattr(owner.kind, "_fields"):
             return StructV("dict", owner.keys, owner.items)
         case _ if owner.kind == "list":
@@ -165,15 +168,6 @@ def _struct_method(
             return dict_method(lw, owner, name, args, kwargs, node)
         case _:
             return _own_method(lw, owner, name, args, kwargs, node)
-
-
-def replaced(lw: Lowerer, owner: StructV, changes: dict[str, Value], node: Any) -> Value:
-    """A namedtuple or dataclass with some fields changed."""
-    for name in changes:
-        if name not in owner.keys:
-            lw.fail(node, f"`{owner.kind.__name__}` has no field `{name}`", "", ArgumentError)
-    own = dict(zip(owner.keys, owner.items, strict=True)) | changes
-    return StructV(owner.kind, owner.keys, tuple(own.values()))
 
 
 def dict_method(

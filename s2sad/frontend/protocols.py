@@ -23,7 +23,7 @@ _COMPARED = {
     "Eq": ("eq", "eq"), "NotEq": ("ne", "ne"), "Lt": ("lt", "gt"), "Gt": ("gt", "lt"), "LtE": ("le", "ge"),
     "GtE": ("ge", "le"),
 }  # fmt: skip
-_GENERATED = "<string>"
+GENERATED = "<string>"
 """The file of methods that `dataclass` writes, which do what is done with containers anyway."""
 
 
@@ -32,7 +32,7 @@ def own_method(value: Value, word: str) -> types.FunctionType | None:
     if not isinstance(value, StructV) or not isinstance(value.kind, type):
         return None
     method = inspect.getattr_static(value.kind, f"__{word}__", None)
-    if not isinstance(method, types.FunctionType) or method.__code__.co_filename == _GENERATED:
+    if not isinstance(method, types.FunctionType) or method.__code__.co_filename == GENERATED:
         return None
     return method
 
@@ -90,6 +90,15 @@ def _denied(said: Value) -> Value:
     if isinstance(said, V):
         return V(Apply(operator.not_, (said.expr,), Scalar("bool", True)))
     return StaticV(not said.value) if isinstance(said, StaticV) else said
+
+
+def refuse_hooks(lw: Lowerer, cls: type, node: Any) -> None:
+    """A located error where a class says itself what its attributes are, or how its objects come to be."""
+    for hook in ("__setattr__", "__getattr__", "__getattribute__"):
+        method = inspect.getattr_static(cls, hook, None)
+        if isinstance(method, types.FunctionType) and method.__code__.co_filename != GENERATED:
+            lw.fail(node, f"`{cls.__name__}` defines `{hook}`, which is not asked here",
+                    "Name the attributes in `__init__`, and read them by their names.")  # fmt: skip
 
 
 def refuse_own_items(lw: Lowerer, value: StructV, node: Any) -> None:

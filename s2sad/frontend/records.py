@@ -5,6 +5,7 @@ An object is taken apart into its attributes, as a dataclass is; `__init__` is w
 
 from __future__ import annotations
 
+import abc
 import inspect
 import operator
 import types
@@ -27,9 +28,9 @@ _NAMES: dict[Any, str] = {
 def is_plain_class(fn: Any) -> bool:
     """Say whether an object is a class of the user's, whose objects are their attributes."""
     return (
-        isinstance(fn, type) and type(fn) is type and fn.__mro__[-1] is object
+        isinstance(fn, type) and type(fn) in (type, abc.ABCMeta) and fn.__mro__[-1] is object
         and all(isinstance(c.__dict__.get("__init__", None), types.FunctionType | None) for c in fn.__mro__[:-1])
-        and not any("__slots__" in c.__dict__ or "__new__" in c.__dict__ for c in fn.__mro__[:-1])
+        and not any("__new__" in c.__dict__ for c in fn.__mro__[:-1])
         and all((c.__module__ or "").split(".")[0] not in ("numpy", "numba", "scipy", "builtins", "s2sad")
                 for c in fn.__mro__[:-1])
         and isinstance(inspect.getattr_static(fn, "__init__", None), types.FunctionType)
@@ -40,6 +41,7 @@ def construct(lw: Lowerer, cls: type, args: list[Value], kwargs: dict[str, Value
     """`cls(*args)`: what `__init__` leaves behind."""
     from s2sad.frontend.inline import inline_call
 
+    protocols.refuse_hooks(lw, cls, node)
     made = identified(StructV(cls, (), ()))
     assert isinstance(made, StructV)
     name = lw.fresh("made")

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from s2sad.frontend import formatted, rows
+from s2sad.frontend import formatted, inherited, objects, records, rows
 from s2sad.frontend.arguments import UNKNOWN, known_value
 from s2sad.frontend.calls import call_function, library_call
 from s2sad.frontend.comparisons import set_of
@@ -43,7 +43,7 @@ from s2sad.frontend.functional import (
 )
 from s2sad.frontend.iteration import check_reach, emit_loop, indexable, known_items, static_items
 from s2sad.frontend.lowerer import Lowerer
-from s2sad.frontend.methods import attribute, replaced
+from s2sad.frontend.methods import attribute
 from s2sad.frontend.operators import apply, build
 from s2sad.frontend.values import Cell, IterV, RangeV, RowsV, SliceV, StaticV, StructV, V, Value, const, literal
 from s2sad.ir import ops
@@ -136,11 +136,24 @@ def _len(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) ->
             return lw.fail(node, "the length of this value is not known")
 
 
+def _sum_of_objects(lw: Lowerer, total: Value, items: list[Value], node: Any) -> Value:
+    """`sum` of objects whose class says what `+` means, from the start on."""
+    for item in items:
+        added = records.operated(lw, operator.add, total, item, node)
+        if added is None:
+            return lw.fail(node, "these objects cannot be added to what comes before them, which is 0 at first",
+                           "Give their class an `__radd__`, or `sum` a start.")  # fmt: skip
+        total = added
+    return total
+
+
 def _sum(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
     start = args[1] if len(args) > 1 else kwargs.get("start", const(0))
     items = static_items(lw, args[0])
     if items is not None:
         total = start
+        if any(isinstance(item, StructV) and isinstance(item.kind, type) for item in items):
+            return _sum_of_objects(lw, start, items, node)
         if isinstance(start, V) and isinstance(start.expr, Const) and start.expr.value == 0 and items:
             total, items = items[0], items[1:]
         for item in items:
@@ -350,10 +363,10 @@ def _replace(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any
             for f in dataclasses.fields(given)
         ]
         own = {f.name: value for f, value in zip(dataclasses.fields(given), read, strict=True)}
-        return replaced(lw, StructV(type(given), tuple(own), tuple(own.values())), kwargs, node)
+        return objects.changed(lw, StructV(type(given), tuple(own), tuple(own.values())), kwargs, node)
     if not (isinstance(args[0], StructV) and hasattr(args[0].kind, "__dataclass_fields__")):
         return lw.fail(node, "only a dataclass has fields to replace")
-    return replaced(lw, args[0], kwargs, node)
+    return objects.changed(lw, args[0], kwargs, node)
 
 
 def _iscomplexobj(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
@@ -598,6 +611,7 @@ SPECIAL: dict[Any, Any] = {
     builtins.hasattr: _hasattr,
     builtins.getattr: _getattr,
     builtins.str: formatted.string,
+    builtins.super: inherited.lower_super,
     builtins.tuple: _container("tuple"),
     builtins.list: _container("list"),
     builtins.dict: _container("dict"),

@@ -1,0 +1,89 @@
+"""Namedtuples and dataclasses that a function makes: what the class does to its arguments is done here too."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import types
+from dataclasses import replace
+from typing import Any
+
+from s2sad.errors import ArgumentError
+from s2sad.frontend.containers import current, identified
+from s2sad.frontend.lowerer import Lowerer
+from s2sad.frontend.protocols import GENERATED, refuse_hooks
+from s2sad.frontend.values import StaticV, StructV, Value
+
+
+def of_fields(lw: Lowerer, cls: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    """`cls(*args)` of a namedtuple or a dataclass."""
+    refuse_hooks(lw, cls, node)
+    own = "__new__" if hasattr(cls, "_fields") else "__init__"
+    if not _is_generated(getattr(cls, own)):
+        lw.fail(node, f"`{cls.__name__}` has an `{own}` of its own, which is not read here",
+                "Make the object in a function, or use a class that is no dataclass or namedtuple.")  # fmt: skip
+    given = _bound(lw, cls, args, kwargs, node)
+    return _filled(lw, cls, given, node)
+
+
+def _bound(lw: Lowerer, cls: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> dict[str, Value]:
+    try:
+        return inspect.signature(cls).bind(*args, **kwargs).arguments
+    except TypeError as error:
+        return lw.fail(node, f"`{cls.__name__}`: {error}", "", ArgumentError)
+
+
+def changed(lw: Lowerer, owner: StructV, changes: dict[str, Value], node: Any) -> Value:
+    """A namedtuple or a dataclass with some fields changed, and what `__post_init__` makes of it."""
+    cls = owner.kind
+    known = owner.keys if hasattr(cls, "_fields") else tuple(inspect.signature(cls).parameters)
+    for name in changes:
+        if name not in known:
+            lw.fail(node, f"`{cls.__name__}` has no field `{name}`", "", ArgumentError)
+    given = {name: value for name, value in zip(owner.keys, owner.items, strict=True) if name in known} | changes
+    return _filled(lw, cls, given, node)
+
+
+def _filled(lw: Lowerer, cls: Any, given: dict[str, Value], node: Any) -> Value:
+    fields = cls._fields if hasattr(cls, "_fields") else tuple(field.name for field in dataclasses.fields(cls))
+    made = StructV(cls, fields, tuple(_given(lw, cls, name, given, node) for name in fields))
+    return _prepared(lw, made, given, node)
+
+
+def _prepared(lw: Lowerer, made: StructV, given: dict[str, Value], node: Any) -> Value:
+    """Return what `__post_init__` of a dataclass leaves behind."""
+    from s2sad.frontend.inline import inline_call
+
+    prepare = inspect.getattr_static(made.kind, "__post_init__", None)
+    if not isinstance(prepare, types.FunctionType) or hasattr(made.kind, "_fields"):
+        return made
+    begun = identified(made)
+    assert isinstance(begun, StructV)
+    name = lw.fresh("made")
+    lw.env[name] = begun
+    extra = [_given(lw, made.kind, word, given, node) for word in inspect.signature(made.kind).parameters
+             if word not in made.keys]  # fmt: skip
+    if inline_call(lw, prepare, [begun, *extra], {}, node) is None:
+        lw.fail(node, f"`{made.kind.__name__}.__post_init__` returns early, and cannot be written in here",
+                "Let it run to its end, or make the object outside and pass it in.")  # fmt: skip
+    result = replace(current(lw, begun))
+    del lw.env[name]
+    return result
+
+
+def _is_generated(method: Any) -> bool:
+    return isinstance(method, types.FunctionType) and method.__code__.co_filename == GENERATED
+
+
+def _given(lw: Lowerer, cls: Any, name: str, given: dict[str, Value], node: Any) -> Value:
+    """Return what a field is: as given, else its default, else nothing until `__post_init__` says."""
+    from s2sad.frontend.calls import call_function, outside
+
+    if name in given:
+        return given[name]
+    if name in getattr(cls, "_field_defaults", {}):
+        return outside(lw, cls._field_defaults[name], node)
+    field = cls.__dataclass_fields__[name]
+    if field.default_factory is not dataclasses.MISSING:
+        return call_function(lw, field.default_factory, [], {}, node)
+    return StaticV(None) if field.default is dataclasses.MISSING else outside(lw, field.default, node)

@@ -1,0 +1,177 @@
+"""Objects that a function makes: what their classes do beside keeping their arguments is done too, or refused."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import namedtuple
+from dataclasses import InitVar, dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+import s2sad
+from tests.differences import assert_derivatives
+
+
+@dataclass
+class Prepared:
+    """Has everything that a dataclass can have beside plain fields."""
+
+    unit: ClassVar[float] = 3.0
+    x: float
+    y: float = 2.0
+    seen: InitVar[float] = 1.0
+    parts: list[float] = field(default_factory=list)
+    length: float = field(init=False)
+    twice: float = field(default=0.0, kw_only=True)
+
+    def __post_init__(self, seen: float) -> None:
+        self.length = np.sqrt(self.x**2 + self.y**2)
+        self.twice = self.twice + 2.0 * seen
+
+
+@dataclass
+class Own:
+    """A dataclass whose `__init__` is its own."""
+
+    x: float
+
+    def __init__(self, x: float) -> None:
+        self.x = 5.0 * x
+
+
+class Doubled(namedtuple("Doubled", "x y")):
+    def __new__(cls, x: float, y: float) -> Doubled:
+        return super().__new__(cls, 2.0 * x, y)
+
+
+class Watched:
+    """Says what becomes of its attributes."""
+
+    def __init__(self, x: float) -> None:
+        self.x = x
+
+    def __setattr__(self, name: str, value: float) -> None:
+        object.__setattr__(self, name, 3.0 * value)
+
+
+class Layer(ABC):
+    """A base class that has a method to be defined."""
+
+    __slots__ = ("scale",)
+
+    def __init__(self, scale: float) -> None:
+        self.scale = scale
+
+    @abstractmethod
+    def act(self, z: Any) -> Any:
+        """Return what the layer makes of `z`."""
+
+    def __call__(self, x: Any) -> Any:
+        return self.scale * self.act(x)
+
+
+class Shifted(Layer):
+    """Calls the `__init__` of its base."""
+
+    def __init__(self, scale: float, shift: float) -> None:
+        super().__init__(scale)
+        self.shift = shift
+
+    def act(self, z: Any) -> Any:
+        return np.tanh(z + self.shift)
+
+
+class Twice(Shifted):
+    """Calls methods of its base."""
+
+    def act(self, z: Any) -> Any:
+        return super().act(z) ** 2
+
+    def __call__(self, x: Any) -> Any:
+        return 2.0 * super().__call__(x)
+
+
+OUTSIDE = Twice(2.0, 0.3)
+
+
+@dataclass
+class Moving:
+    """Changes its own state."""
+
+    a: float
+
+    def step(self, h: float) -> None:
+        self.a += h * self.a
+
+
+@dataclass
+class Driven(Moving):
+    """Changes more of it, after its base."""
+
+    b: float = 1.0
+
+    def step(self, h: float) -> None:
+        super().step(h)
+        self.b *= self.a
+
+
+class Added:
+    """Says what a sum begins with."""
+
+    def __init__(self, x: float) -> None:
+        self.x = x
+
+    def __radd__(self, other: float) -> Added:
+        return Added(other + 10.0 * self.x)
+
+    def __add__(self, other: Added) -> Added:
+        return Added(self.x + other.x)
+
+
+def prepared(x):
+    p = Prepared(x[0], x[1], x[2], twice=x[0])
+    q = replace(p, x=x[1], seen=x[0])
+    return p.length * p.twice + q.length * q.twice * p.unit
+
+
+def layers(x):
+    first, second = Shifted(x[0], 0.1), Twice(x[1], x[2])
+    return np.sum(second(first(x))) + np.sum(OUTSIDE(x))
+
+
+def moved(x):
+    state = Driven(x[0], x[1])
+    for _ in range(3):
+        state.step(0.1)
+    return state.a * state.b
+
+
+def summed(x):
+    return sum([Added(x[0]), Added(x[1])]).x ** 2 + sum([Added(x[2])], Added(x[1])).x ** 2
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+@pytest.mark.parametrize("fun", [prepared, layers, moved, summed])
+def test_what_classes_do(fun, target):
+    assert_derivatives(fun, np.array([0.7, 1.3, -0.4]), target)
+
+
+@pytest.mark.parametrize(
+    ("cls", "what"), [(Own, "`__init__` of its own"), (Doubled, "`__new__` of its own"), (Watched, "`__setattr__`")]
+)
+def test_what_is_not_read_is_refused(cls, what):
+    def made(x):
+        return cls(*[x[0], x[1]][: 2 if cls is Doubled else 1]).x ** 2
+
+    with pytest.raises(s2sad.UnsupportedSyntaxError, match=what):
+        s2sad.grad(made)(np.ones(2))
+
+
+def test_arguments_are_those_of_the_class():
+    def too_many(x):
+        return Moving(x[0], x[1]).a
+
+    with pytest.raises(s2sad.S2SADError, match="too many positional arguments"):
+        s2sad.grad(too_many)(np.ones(2))
