@@ -119,9 +119,8 @@ def may_be_written(lw: Lowerer, container: StructV, node: Any) -> Cell:
     """Return the cell of a container; a located error where a write into it cannot be followed."""
     kind = container.kind if isinstance(container.kind, str) else container.kind.__name__
     cell = container.cell
-    if not is_mutable(container) or cell is None:
-        lw.fail(node, f"items of a {kind} cannot be assigned here", "Build a new one.")
-    assert cell is not None
+    if cell is None:  # a frozen dataclass has one only while it is made
+        return lw.fail(node, f"items of a {kind} cannot be assigned here", "Build a new one.")
     if cell.refusal:
         if is_open(container):
             lw.fail(node, f"this {kind} {cell.refusal}", "Return a new object instead, or use a dataclass.")

@@ -474,11 +474,22 @@ def emit_loop(lw: Lowerer, count: Expr, hint: str, body: Callable[[Expr], Any], 
 def lower_comprehension(lw: Lowerer, node: Any) -> Value:
     """A comprehension: unrolled over known structure, else a loop that appends."""
     name, lw.wanted = lw.wanted, None
+    apart = lw.apart
     lw.comprehending += 1
     try:
-        return as_loop(lw, node) if binds_names(node) else _comprehension(lw, node, name)
+        if binds_names(node):
+            return as_loop(lw, node)
+        lw.apart = apart | {own: lw.fresh(own) for own in _own_names(node) if own in lw.env}
+        return _comprehension(lw, node, name)
     finally:
         lw.comprehending -= 1
+        lw.apart = apart
+
+
+def _own_names(node: Any) -> list[str]:
+    """Return the variables of a comprehension, which are its own whatever they mean outside of it."""
+    found = [part.id for each in node.generators for part in gast.walk(each.target) if isinstance(part, gast.Name)]
+    return list(dict.fromkeys(found))
 
 
 def _comprehension(lw: Lowerer, node: Any, name: str | None) -> Value:

@@ -158,6 +158,8 @@ class Lowerer:
     loops: list[Scope] = field(default_factory=list[Scope])
     results: list[Value] = field(default_factory=list[Value])
     rename: dict[str, str] | None = None
+    apart: dict[str, str] = field(default_factory=dict[str, str])
+    """What the variables of a comprehension are called whose names mean something else outside of it."""
     dynamic_lists: frozenset[str] = frozenset()
     made: list[str] = field(default_factory=list[str])
     """The locals that stand for a part of a statement, in the order of their making."""
@@ -268,6 +270,8 @@ class Lowerer:
 
     def ir_name(self, name: str) -> str:
         """Return the IR name of a Python local: itself, or its renaming in an inlined body."""
+        if name in self.apart:
+            return self.apart[name]
         if self.rename is None:
             return name
         if name not in self.rename:

@@ -42,6 +42,8 @@ def attribute(lw: Lowerer, owner: Value, name: str, node: Any) -> Value:
         case StructV(inherited.Behind()):
             return MethodV(owner, name)
         case StructV(kind, keys, items):
+            if name == "__class__" and isinstance(kind, type):
+                return StaticV(kind)
             if not isinstance(kind, str) and name in keys:
                 return items[keys.index(name)]
             if not isinstance(kind, str):

@@ -9,10 +9,10 @@ from dataclasses import replace
 from typing import Any
 
 from s2sad.errors import ArgumentError
-from s2sad.frontend.containers import current, identified
+from s2sad.frontend.containers import current, write_item
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.protocols import GENERATED, refuse_hooks
-from s2sad.frontend.values import StaticV, StructV, Value
+from s2sad.frontend.values import Cell, StaticV, StructV, Value
 
 
 def of_fields(lw: Lowerer, cls: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
@@ -57,8 +57,7 @@ def _prepared(lw: Lowerer, made: StructV, given: dict[str, Value], node: Any) ->
     prepare = inspect.getattr_static(made.kind, "__post_init__", None)
     if not isinstance(prepare, types.FunctionType) or hasattr(made.kind, "_fields"):
         return made
-    begun = identified(made)
-    assert isinstance(begun, StructV)
+    begun = replace(made, cell=Cell())  # also of a frozen one: `object.__setattr__(self, "x", ...)`
     name = lw.fresh("made")
     lw.env[name] = begun
     extra = [_given(lw, made.kind, word, given, node) for word in inspect.signature(made.kind).parameters
@@ -66,9 +65,29 @@ def _prepared(lw: Lowerer, made: StructV, given: dict[str, Value], node: Any) ->
     if inline_call(lw, prepare, [begun, *extra], {}, node) is None:
         lw.fail(node, f"`{made.kind.__name__}.__post_init__` returns early, and cannot be written in here",
                 "Let it run to its end, or make the object outside and pass it in.")  # fmt: skip
-    result = replace(current(lw, begun))
+    result = replace(current(lw, begun), cell=None)
     del lw.env[name]
     return result
+
+
+def set_attribute(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    """`object.__setattr__(self, "x", value)`: how a frozen dataclass is written into while it is made."""
+    owner, name, value = args
+    if not isinstance(owner, StructV) or not isinstance(name, StaticV) or name.value not in owner.keys:
+        return lw.fail(node, "this attribute cannot be written here", "Name a field of a dataclass.")
+    write_item(lw, owner, name.value, value, node)
+    return StaticV(None)
+
+
+def class_of(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    """`type(p)`: the class of an object."""
+    match args:
+        case [StructV(kind)] if isinstance(kind, type):
+            return StaticV(kind)
+        case [StaticV(found)]:
+            return StaticV(type(found))
+        case _:
+            return lw.fail(node, "the type of this value is not read here", "Ask with `isinstance`.")
 
 
 def _is_generated(method: Any) -> bool:

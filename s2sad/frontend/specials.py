@@ -612,6 +612,8 @@ SPECIAL: dict[Any, Any] = {
     builtins.getattr: _getattr,
     builtins.str: formatted.string,
     builtins.super: inherited.lower_super,
+    builtins.type: objects.class_of,
+    object.__setattr__: objects.set_attribute,
     builtins.tuple: _container("tuple"),
     builtins.list: _container("list"),
     builtins.dict: _container("dict"),

@@ -130,6 +130,30 @@ class Added:
         return Added(self.x + other.x)
 
 
+@dataclass(frozen=True)
+class Fixed:
+    """A frozen dataclass that is written into while it is made."""
+
+    x: float
+    twice: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.x > 100:
+            raise ValueError("large")
+        object.__setattr__(self, "twice", 2.0 * self.x)
+
+    def moved(self, by: float) -> Fixed:
+        return type(self)(self.x + by)
+
+    def scaled(self, by: float) -> Fixed:
+        return self.__class__(self.x * by)
+
+
+def frozen(x):
+    a = Fixed(x[0])
+    return a.twice * a.moved(x[1]).twice * a.scaled(x[2]).twice
+
+
 def prepared(x):
     p = Prepared(x[0], x[1], x[2], twice=x[0])
     q = replace(p, x=x[1], seen=x[0])
@@ -153,7 +177,7 @@ def summed(x):
 
 
 @pytest.mark.parametrize("target", ["python", "cpu"])
-@pytest.mark.parametrize("fun", [prepared, layers, moved, summed])
+@pytest.mark.parametrize("fun", [prepared, layers, moved, summed, frozen])
 def test_what_classes_do(fun, target):
     assert_derivatives(fun, np.array([0.7, 1.3, -0.4]), target)
 
