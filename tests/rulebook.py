@@ -11,6 +11,7 @@ import inspect
 import itertools
 import linecache
 import math
+import statistics
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -37,6 +38,11 @@ HOLED = np.where(np.arange(12).reshape(3, 4) % 5 == 1, np.nan, values(3, 4, seed
 
 EXPANDED: dict[Any, tuple[Any, ...]] = {
     np.average: (case(M), case(M, weights=abs(N)), case(M, axis=1, weights=abs(N))),
+    statistics.mean: (case(V),),
+    statistics.fmean: (case(V), case(V, abs(W))),
+    statistics.median: (case(V),),
+    **dict.fromkeys((statistics.pvariance, statistics.pstdev, statistics.variance, statistics.stdev), (case(V),)),
+    **dict.fromkeys((statistics.geometric_mean, statistics.harmonic_mean), (case(abs(V)),)),
     math.log: (case(1.7), case(1.7, 3.0)),
     np.clip: (case(V, -0.5, None), case(V, -0.5, 0.7)),
     math.hypot: (case(0.3, 0.4), case(0.3, 0.4, -0.5)),

@@ -134,7 +134,7 @@ MATH_NAMES = {
 _TABLES = (
     "elementwise", "constants", "reductions", "scans", "linalg", "decompositions", "factors", "spectral", "shaping",
     "diagonals", "joining", "contractions", "polynomials", "helpers", "expansions", "products", "rearranging",
-    "series", "bordering", "counted", "places", "writing", "creation", "numbers", "masked", "statistics",
+    "series", "bordering", "counted", "places", "writing", "creation", "numbers", "masked", "averages", "statistics",
     "ranks", "fft",
 )  # fmt: skip
 _loaded: list[str] = []

@@ -6,6 +6,7 @@ import functools
 import itertools
 import logging
 import math
+import statistics
 import warnings
 
 import numpy as np
@@ -91,6 +92,16 @@ def products_of_unknown_lengths(x):
     for a, b in itertools.product(x[:0], x):
         s += 100 * a * b
     return s
+
+
+def statistics_of_python(x):
+    squares = [v * v for v in x]
+    spread = statistics.pstdev(x) * statistics.variance(squares) + statistics.stdev(list(x)) + statistics.pvariance(x)
+    return spread + statistics.mean(squares) * statistics.fmean(x, weights=squares) * statistics.median(x)
+
+
+def means_of_positive_numbers(x):
+    return statistics.geometric_mean([v * v for v in x]) * statistics.harmonic_mean([v * v for v in x])
 
 
 def unpacked_displays(x):
@@ -386,6 +397,7 @@ def writers_that_return_what_they_write(x):
 PROGRAMS = [
     two_buffers, three_assignments, pieces, sums_and_sorted, largest_by_key, extremes_or_a_default,
     parallel_range, products_and_pairs, products_of_unknown_lengths,
+    statistics_of_python, means_of_positive_numbers,
     unpacked_displays, messages, keys_that_are_tuples, shifted_history, slices_of_lists, folds, from_a_generator,
     product_in_place, grown_by_append, integer_functions, mixed_displays, a_series, integer_products,
     lists_among_arrays, partials_that_hold_arrays, largest_of_a_grid, powers_of_a_matrix, products_of_lists,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections import defaultdict, deque
 from dataclasses import dataclass
 from typing import Any
 
@@ -161,3 +163,26 @@ def test_objects_without_equality_are_not_compared_by_their_attributes():
 
     with pytest.raises(s2sad.UnsupportedSyntaxError, match="defines no `__eq__`"):
         s2sad.grad(same)(np.ones(2))
+
+
+def kept_last(x):
+    last = deque([x[0]], maxlen=2)
+    return last[0]
+
+
+def grouped(x):
+    totals = defaultdict(float)
+    return x[0] + len(totals)
+
+
+def again_and_again(x):
+    return sum(a * b for a, b in zip(x, itertools.cycle([1.0, 2.0]), strict=False))
+
+
+@pytest.mark.parametrize(
+    ("fun", "way_out"), [(kept_last, "items[1:]"), (grouped, "all its keys"), (again_and_again, "i %")]
+)
+def test_containers_of_the_library_are_refused_with_a_way_out(fun, way_out):
+    with pytest.raises(s2sad.UnsupportedSyntaxError) as caught:
+        s2sad.grad(fun)(np.ones(2))
+    assert way_out in str(caught.value)
