@@ -81,15 +81,22 @@ class DeviceBatched:
         outputs = self._outputs(program, values, wrt, length, like)
         block = min(_BLOCK, length)
         configuration = (min(math.ceil(length / block), _MOST_BLOCKS), block, self.stream)
-        flat = [*own_copies(values, self.names, program.written), *outputs]
+        with backend.launching(self.plain):
+            flat = [*own_copies(values, self.names, program.written, loaded.front_end), *outputs]
+            self._launch(program, loaded, configuration, flat, outputs)
+        return self._shaped(program, wrt, [_as(like, out) for out in outputs], kinds)
+
+    def _launch(
+        self, program: DeviceProgram, loaded: backend.LoadedCuda, configuration: Any, flat: list[Any],
+        outputs: list[Any],
+    ) -> None:  # fmt: skip
         if program.tape is None:
             loaded.functions[program.entry][configuration](*flat)
-        else:
-            tape = Tape(program.tape, loaded.functions, configuration)
-            span = program.functions[program.entry].span
-            steps = tape.counted(own_copies(values, self.names, program.written))
-            tape.run((program.entry,), flat, steps, outputs, label(self.plain), span)
-        return self._shaped(program, wrt, [_as(like, out) for out in outputs], kinds)
+            return
+        tape = Tape(program.tape, loaded, configuration)
+        steps = tape.counted(own_copies(flat[: len(self.names)], self.names, program.written, tape.cuda))
+        span = program.functions[program.entry].span
+        tape.run((program.entry,), flat, steps, outputs, label(self.plain), span)
 
     def source(self, *args: Any, **kwargs: Any) -> str:
         """Return the text of the kernel for arguments like these."""

@@ -81,7 +81,12 @@ class Kernel:
 
     def __getitem__(self, configuration: Any) -> Any:
         """Return the kernel ready to be launched: `step[grid, block, stream](...)`."""
-        return self.primal[configuration]
+
+        def run(args: tuple[Any, ...]) -> None:
+            with backend.launching(self.py_func):
+                self.primal[configuration](*args)
+
+        return Launch(run)
 
     @property
     def adjoint(self) -> Launcher:
@@ -198,6 +203,10 @@ class Launcher:
         return Launch(functools.partial(self._launch, configuration))
 
     def _launch(self, configuration: Any, args: tuple[Any, ...]) -> None:
+        with backend.launching(self.kernel.py_func):
+            self._run(configuration, args)
+
+    def _run(self, configuration: Any, args: tuple[Any, ...]) -> None:
         kernel = self.kernel
         name = kernel.py_func.__name__
         values, shadows = arguments_of(args, kernel.names, kernel.real, name, self.mode)
@@ -222,8 +231,8 @@ class Launcher:
             for each in program.kernels:
                 made.loaded.functions[each][configuration](*flat)
             return
-        tape = Tape(program.tape, made.loaded.functions, configuration)
-        steps = kernel.max_steps or tape.counted(own_copies(values, kernel.names, program.written))
+        tape = Tape(program.tape, made.loaded, configuration)
+        steps = kernel.max_steps or tape.counted(own_copies(values, kernel.names, program.written, tape.cuda))
         assert len(flat) + 3 == len(main.params)
         tape.run(program.kernels, flat, steps, bars, name, main.span)
 

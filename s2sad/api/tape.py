@@ -16,9 +16,10 @@ from s2sad.transform.device_tape import DeviceTape
 class Tape:
     """The tape of one launch of an adjoint whose loops have no known length."""
 
-    def __init__(self, tape: DeviceTape, functions: Mapping[str, Any], configuration: Any) -> None:
+    def __init__(self, tape: DeviceTape, loaded: backend.LoadedCuda, configuration: Any) -> None:
         """Prepare for a launch of this configuration."""
-        self.tape, self.functions, self.configuration = tape, functions, configuration
+        self.tape, self.functions, self.configuration = tape, loaded.functions, configuration
+        self.cuda = loaded.front_end
         self.threads = 1
         for dims in configuration[:2]:
             for n in dims if isinstance(dims, tuple | list) else (dims,):
@@ -38,9 +39,9 @@ class Tape:
         Raises:
             TapeLimitError: a thread needed more; the shadows are NaN then, and no number stands in them.
         """
-        cuda = backend.front_end()
-        tape = cuda.device_array((steps, max(self.tape.values, 1), self.threads), np.dtype(self.tape.dtype))
-        marks = cuda.device_array((steps, max(self.tape.marks, 1), self.threads if self.tape.marks else 1), np.int64)
+        tape = self.cuda.device_array((steps, max(self.tape.values, 1), self.threads), np.dtype(self.tape.dtype))
+        slots = self.threads if self.tape.marks else 1
+        marks = self.cuda.device_array((steps, max(self.tape.marks, 1), slots), np.int64)
         needed = np.zeros(1, np.int64)
         for name in kernels:
             self.functions[name][self.configuration](*args, tape, marks, needed)
@@ -76,16 +77,15 @@ def run_again(
         )  # fmt: skip
 
 
-def own_copies(values: Sequence[Any], names: Sequence[str], written: Sequence[str]) -> list[Any]:
-    """Return the values, those copied that the kernel writes into."""
-    return [_copy(v) if n in written else v for v, n in zip(values, names, strict=True)]
+def own_copies(values: Sequence[Any], names: Sequence[str], written: Sequence[str], cuda: Any) -> list[Any]:
+    """Return the values, those copied that the kernel writes into; `cuda` is its front end."""
+    return [_copy(v, cuda) if n in written else v for v, n in zip(values, names, strict=True)]
 
 
-def _copy(value: Any) -> Any:
+def _copy(value: Any, cuda: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.copy()
-    cuda = backend.front_end()
-    source = backend.as_device_array(value) if interface(value) is not None else value
+    source = backend.as_device_array(value, cuda) if interface(value) is not None else value
     made = cuda.device_array_like(source)
     made.copy_to_device(source)
     return made

@@ -22,6 +22,9 @@ from s2sad.backends.base import Module
 from s2sad.errors import CompileError
 
 _INSTALL = 'Install "s2sad[cuda12]" or "s2sad[cuda13]".'
+_INSTALL_MLIR = 'Install "numba-cuda-mlir[cu12]" or "numba-cuda-mlir[cu13]": the package alone brings no compiler.'
+_LIBRARIES = ("libnvvm", "libdevice", "libnvrtc")
+"""What a front end says of NVIDIA's compiler when that is missing."""
 _loaded: dict[tuple[str, tuple[str, ...]], LoadedCuda] = {}
 
 
@@ -35,6 +38,7 @@ class LoadedCuda:
         path: the file; its lines are the lines of `text`.
         text: the module's text.
         plain: the functions as Python, by name, for the simulator's debugger and for compiling to PTX.
+        front_end: the module that compiled them, which makes their device arrays too.
     """
 
     kernels: tuple[Any, ...]
@@ -42,6 +46,7 @@ class LoadedCuda:
     path: Path
     text: str
     plain: dict[str, Any]
+    front_end: Any
 
 
 MODULES = ("numba.cuda", "numba_cuda_mlir.cuda")
@@ -83,15 +88,40 @@ def front_end(function: Any = None) -> Any:
         raise CompileError(f"the CUDA front end cannot be imported: {error}", why=_INSTALL) from error
 
 
-def is_simulated() -> bool:
-    """Say whether kernels run in Numba's simulator (`NUMBA_ENABLE_CUDASIM=1`)."""
+def is_simulated(function: Any = None) -> bool:
+    """Say whether a function's front end has a simulator and it is on (`NUMBA_ENABLE_CUDASIM=1`)."""
     numba: Any = importlib.import_module("numba")
-    return bool(getattr(numba.config, "ENABLE_CUDASIM", False))
+    return bool(getattr(numba.config, "ENABLE_CUDASIM", False)) and module_name(function) == MODULES[0]
 
 
-def as_device_array(value: Any) -> Any:
-    """Return what has a CUDA array interface as the front end's own kind of array, sharing its memory."""
-    return value if getattr(type(value), "__cuda_ndarray__", False) else front_end().as_cuda_array(value)
+@contextlib.contextmanager
+def launching(function: Any) -> Generator[None]:
+    """Say what can be done without a driver where a launch finds none.
+
+    Raises:
+        CompileError: there is no CUDA driver, or no device.
+    """
+    try:
+        yield
+    except Exception as error:  # each front end has an exception of its own
+        if type(error).__name__ != "CudaSupportError":
+            raise
+        simulator = "Set NUMBA_ENABLE_CUDASIM=1 before Numba is imported to run in its simulator"
+        if module_name(function) != MODULES[0]:
+            simulator = f"{simulator}, which `from numba import cuda` has and {module_name(function)} has not"
+        raise CompileError(
+            f"`{getattr(function, '__name__', 'this')}` cannot be launched: no CUDA driver is found here",
+            why=f"{simulator}; or compile without launching, by `.ptx()`.\n{_first_line(error)}",
+        ) from error
+
+
+def _first_line(error: Exception) -> str:
+    return " ".join(f"{error}".split())[:200]
+
+
+def as_device_array(value: Any, cuda: Any = None) -> Any:
+    """Return what has a CUDA array interface as a front end's own kind of array, sharing its memory."""
+    return value if getattr(type(value), "__cuda_ndarray__", False) else (cuda or front_end()).as_cuda_array(value)
 
 
 def load(module: Module, kernels: Sequence[str], function: Any = None) -> LoadedCuda:
@@ -119,7 +149,7 @@ def _load(stem: str, module: Module, kernels: tuple[str, ...], cuda: Any) -> Loa
         made = cuda.jit(device=name not in kernels, **options)(plain[name])
         functions[name] = made
         namespace[name] = made
-    return LoadedCuda(tuple(functions[name] for name in kernels), functions, path, module.text, plain)
+    return LoadedCuda(tuple(functions[name] for name in kernels), functions, path, module.text, plain, cuda)
 
 
 def compiled(function: Any, device: bool = True, fastmath: bool = False) -> Any:
@@ -142,7 +172,7 @@ def ptx(function: Any, signature: str, cc: tuple[int, int] = (8, 0), device: boo
         CompileError: the simulator is on, NVVM is not installed, or the text does not compile.
     """
     cuda = front_end(function)
-    if is_simulated():
+    if is_simulated(function):
         raise CompileError("PTX cannot be made while the simulator is on", why="Unset NUMBA_ENABLE_CUDASIM.")
     kinds: Any = importlib.import_module(f"{module_name(function).rpartition('.')[0]}.types")
     known = {name: getattr(kinds, name) for name in dir(kinds) if not name.startswith("_")}
@@ -151,7 +181,8 @@ def ptx(function: Any, signature: str, cc: tuple[int, int] = (8, 0), device: boo
         with _as_if_on(cuda, cc):
             text, _ = cuda.compile_ptx(function, argument_types, device=device, cc=cc)
     except Exception as error:  # NVVM missing, a typing error: of many classes
-        install = f"\n{_INSTALL}" if any(word in f"{error}".lower() for word in ("libnvvm", "libdevice")) else ""
+        way_out = _INSTALL if module_name(function) == MODULES[0] else _INSTALL_MLIR
+        install = f"\n{way_out}" if any(word in f"{error}".lower() for word in _LIBRARIES) else ""
         raise CompileError(f"`{function.__name__}` does not compile to PTX", why=f"{error}"[:800] + install) from error
     return text if isinstance(text, str) else text.decode()
 
@@ -184,6 +215,6 @@ def _nothing() -> None:
 
 
 __all__ = [
-    "LoadedCuda", "as_device_array", "compiled", "fastmath_of", "front_end", "is_simulated", "load", "module_name",
-    "ptx",
+    "LoadedCuda", "as_device_array", "compiled", "fastmath_of", "front_end", "is_simulated", "launching", "load",
+    "module_name", "ptx",
 ]  # fmt: skip

@@ -88,12 +88,20 @@ _WRITTEN: dict[Callable[..., Any], Callable[..., Expr]] = {
 }
 
 
+def _turns(start: Expr, stop: Expr, step: Expr) -> Expr:
+    """The length of a range, which not every front end tells of one."""
+    left = build(operator.floordiv, build(operator.sub, start, stop), step)
+    return build(builtins.max, build(operator.neg, left), literal(0))
+
+
 def on_device(expr: Apply, span: Span) -> Expr:
     """Return a call of a function of real numbers as a device has it.
 
     Raises:
         UnsupportedSyntaxError: a function that Numba does not compile for a device.
     """
+    if expr.fn is ops.length and isinstance(expr.args[0], Apply) and expr.args[0].fn is range:
+        return _turns(*expr.args[0].args)
     kinds = [expr.type, *(a.type for a in expr.args)]
     if any(isinstance(kind, Array) or getattr(kind, "dtype", "").startswith("complex") for kind in kinds):
         return expr

@@ -140,7 +140,7 @@ _SMALL = 16
 def _floats(expr: Apply) -> Expr:
     """An integer beside a float32 makes Numba compute in double: it is made a float32 first."""
     if expr.fn in _ORDER and any(_is_float(a.type) for a in expr.args):
-        return _with(expr, [_as_float(a) if isinstance(a, Const) else a for a in expr.args])
+        return _with(expr, [_as_float(a) for a in expr.args])
     if not _is_float(expr.type):
         return expr
     if expr.fn is builtins.float:

@@ -425,13 +425,30 @@ class _Adjoint(Statements):
             return For(stmt.var, _minus(stmt.stop, 1), _folded(_minus(stmt.start, 1)), literal(-1), body, stmt.span)
         if step == -1:
             return For(stmt.var, _folded(_minus(stmt.stop, -1)), _folded(_minus(stmt.start, -1)), one, body, stmt.span)
+        if self.device:
+            before = _minus(stmt.start, step) if step else build(operator.sub, stmt.start, stmt.step)
+            back = _folded(build(operator.neg, stmt.step))
+            return For(stmt.var, _last_on_device(stmt, step), _folded(before), back, body, stmt.span)
+        stop = _folded(build(operator.sub, stmt.start, stmt.step))
         kind = Scalar("int64", True)
         length = Apply(ops.length, (Apply(range, (stmt.start, stmt.stop, stmt.step), kind),), kind)
         last = build(operator.mul, build(operator.sub, length, one), stmt.step)
         if not (isinstance(stmt.start, Const) and stmt.start.value == 0):
             last = build(operator.add, stmt.start, last)
-        stop = _folded(build(operator.sub, stmt.start, stmt.step))
         return For(stmt.var, last, stop, _folded(build(operator.neg, stmt.step)), body, stmt.span)
+
+
+def _last_on_device(loop: For, step: int | None) -> Expr:
+    """Return the last value of a loop's variable, or one before its start; not every front end has `len(range(…))`."""
+    ahead = step is None or step < 0
+    low, high = (loop.stop, loop.start) if ahead else (loop.start, loop.stop)
+    way = _folded(build(operator.sub, high, low))
+    size = literal(abs(step)) if step else loop.step
+    turns = build(operator.floordiv, _minus(way, 1) if step else way, size)  # less one; of an unknown step, minus them
+    far = build(operator.mul, turns if step else build(operator.add, turns, literal(1)), size)
+    if not ahead and isinstance(loop.start, Const) and not loop.start.value:
+        return far
+    return build(operator.sub if ahead else operator.add, loop.start, far)
 
 
 def _put_copy(put: Stmt) -> Stmt:

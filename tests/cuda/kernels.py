@@ -392,3 +392,23 @@ def element_that_is_not_there(x, w, out):  # asked for before it is read: its ad
         out[i] = x[i] ** 2
         if w.size > 2:
             out[i] += w[2] * x[i]
+
+
+@case(1, 3, lambda: (numbers(3, 8), numbers(3, seed=1), 2, -3))
+def steps_of_any_length(x, out, two, back):  # ranges whose last turn is not one step before their end, and empty ones
+    i = cuda.grid(1)
+    if i < x.shape[0]:
+        acc = 1.0
+        for k in range(1, x.shape[1] - i, 3):
+            acc *= x[i, k]
+        for k in range(x.shape[1] - 1, i, -2):
+            acc = math.sin(acc) + x[i, k]
+        for k in range(i, 7, two):
+            acc *= x[i, k]
+        for k in range(7, -1, back):
+            acc *= x[i, k] + acc
+        for k in range(5, i, two):
+            acc *= x[i, k]
+        for k in range(3 + i, 6, back):
+            acc *= x[i, k]
+        out[i] = acc

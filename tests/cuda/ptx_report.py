@@ -25,7 +25,7 @@ def report() -> dict[str, Any]:
     from tests.cuda import blocks, warp
     from tests.cuda.kernels import CASES
     from tests.cuda.test_device import energy
-    from tests.cuda.test_device_calls import of_python
+    from tests.cuda.test_device_calls import compared_with_integers, of_python
 
     assert warp.NAMES
     assert blocks.NAMES
@@ -41,6 +41,9 @@ def report() -> dict[str, Any]:
     functions = s2sad.cuda.kernel(of_python)
     for mode in ("adjoint", "tangent"):
         found[f"functions, {mode}"] = asdict(cost([functions.ptx(mode, f"{SINGLE}, int64", (8, 0))], (8, 0)))
+    beside = s2sad.cuda.kernel(compared_with_integers)
+    for mode in ("adjoint", "tangent"):
+        found[f"beside integers, {mode}"] = asdict(cost([beside.ptx(mode, f"{SINGLE}, int64", (8, 0))], (8, 0)))
     for name, costs in compared((8, 0)).items():
         found[name] = costs if isinstance(costs, str) else [asdict(each) for each in costs]
     return found

@@ -89,6 +89,29 @@ def test_what_starts_from_an_integer_has_its_derivative() -> None:
     check(s2sad.cuda.kernel(starts_from_integers), 1, 2, np.array([1.3, 2.4]), np.zeros(2), rtol=1e-5)
 
 
+def compared_with_integers(x, out, k):
+    i = cuda.grid(1)
+    if i < x.size:
+        s = x[i]
+        for j in range(k):
+            if s < j + 1 and k >= x[i]:
+                s = s * s + x[i]
+            elif s != k:
+                s = s * x[i]
+        out[i] = s if s > i else s * s
+
+
+@pytest.mark.parametrize("mode", ["adjoint", "tangent"])
+def test_an_integer_compared_with_single_precision_is_single(mode: str) -> None:
+    text = s2sad.cuda.kernel(compared_with_integers).source(mode, "float32[::1], float32[::1], int64")
+    for wanted in ("s < np.float32(j + 1)", "np.float32(k) >= x[i]", "s != np.float32(k)"):
+        assert wanted in text, text
+
+
+def test_comparisons_with_integers_have_their_derivative() -> None:
+    check(s2sad.cuda.kernel(compared_with_integers), 1, 4, np.array([0.3, 0.7, 1.2, 1.6]), np.zeros(4), 3, rtol=1e-5)
+
+
 def uses_nextafter(x, out):
     i = cuda.grid(1)
     out[i] = x[i] * np.nextafter(x[i], 2.0)  # here

@@ -104,3 +104,9 @@ def test_a_loop_computed_again_compiles(report: dict[str, Any]) -> None:
 @pytest.mark.parametrize("mode", ["adjoint", "tangent"])
 def test_functions_beside_integers_compile(report: dict[str, Any], mode: str) -> None:
     assert report[f"functions, {mode}"]["instructions"] > 0
+
+
+@pytest.mark.parametrize("mode", ["adjoint", "tangent"])
+def test_single_precision_compared_with_integers_stays_single(report: dict[str, Any], mode: str) -> None:
+    assert 0 < report[f"beside integers, {mode}"]["instructions"]
+    assert report[f"beside integers, {mode}"]["double"] == 0
