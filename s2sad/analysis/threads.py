@@ -35,11 +35,15 @@ class Linear:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """An index that tells threads apart: `factor * coordinate + constant`; `which` is the coordinate."""
+    """An index that tells threads apart: `factor * coordinate + constant`; `which` is the coordinate.
+
+    A loop of a constant range may move it on: `constant` is the least that is added, and `most` the most.
+    """
 
     which: Atom
     factor: int
     constant: int
+    most: int
 
 
 class Threads:
@@ -48,6 +52,8 @@ class Threads:
     def __init__(self, fn: Function, coordinates: dict[str, int]) -> None:
         """Index the definitions of `fn`; `coordinates`: variables of grid-stride loops, with their axes."""
         self.fn, self.coordinates = fn, coordinates
+        self.starts: dict[str, int] = {}
+        """Where the loops of `coordinates` begin beyond the thread's place: `range(cuda.grid(1) + 1, …)` at 1."""
         self.values: dict[str, Expr | None] = {}
         self.loops: dict[str, list[For]] = {}
         self.views: dict[str, Index] = {}
@@ -67,10 +73,12 @@ class Threads:
         """The parts of a thread's place that the kernel asks for; along the others a launch has one thread or block."""
         self.axes = {device.axis_of(part) for part in self.asked} | set(coordinates.values())
         self.axes = set(range(max(self.axes) + 1)) if self.axes else set()
+        begin = {name: {self.linear(loop.start) for loop in self.loops.get(name, ())} for name in coordinates}
+        self.starts = {name: form.constant for name, (form, *more) in begin.items() if form is not None and not more}
 
     def launched_as(self, primal: Threads) -> Threads:
         """Look at the launch of the kernel whose derivative this is, which may ask for less."""
-        self.axes, self.asked = primal.axes, primal.asked
+        self.axes, self.asked, self.starts = primal.axes, primal.asked, primal.starts
         return self
 
     # ---- linear forms ----
@@ -87,7 +95,7 @@ class Threads:
             case Const(int() as value) if not isinstance(value, bool):
                 return {}, value
             case Var(name) if name in self.coordinates:
-                return {(("grid", self.coordinates[name]),): 1}, 0
+                return {(("grid", self.coordinates[name]),): 1}, self.starts.get(name, 0)
             case Var(name):
                 value = self.values.get(name)
                 if isinstance(value, Apply | Var | Const) and self._steady(value):
@@ -134,14 +142,50 @@ class Threads:
     def step(self, item: Any) -> Step | None:
         """Return how an index tells threads apart, if it is one coordinate, scaled and shifted."""
         form = None if isinstance(item, Slice) else self.linear(item)
-        if form is None or len(form.terms) != 1:
+        if form is None:
             return None
-        (product, factor), = form.terms
-        if len(product) != 1 or factor < 1:
+        places = [(p, f) for p, f in form.terms if len(p) == 1 and _is_place(p[0])]
+        if len(places) != 1:
             return None
-        atom = product[0]
-        own = isinstance(atom, tuple) or (isinstance(atom, Intrinsic) and atom in (*device.THREAD, *device.BLOCK))
-        return Step(atom, factor, form.constant) if own else None
+        (product, factor), = places
+        moved = self._range_of(Linear(tuple(t for t in form.terms if t[0] != product), form.constant))
+        return Step(product[0], factor, *moved) if factor >= 1 and moved is not None else None
+
+    def _range_of(self, rest: Linear) -> tuple[int, int] | None:
+        """Return the least and the most of a sum of variables of loops of constant range, None of any other."""
+        least = most = rest.constant
+        for product, factor in rest.terms:
+            ends = self.ends(product[0]) if len(product) == 1 else None
+            if ends is None:
+                return None
+            least += min(factor * ends[0], factor * ends[1])
+            most += max(factor * ends[0], factor * ends[1])
+        return least, most
+
+    def few(self, index: tuple[Any, ...]) -> tuple[tuple[int, int], ...] | None:
+        """Return the ranges of an index that only loops over constant ranges vary, where it names few elements."""
+        found: list[tuple[int, int]] = []
+        count = 1
+        for item in index:
+            form = None if isinstance(item, Slice) else self.linear(item)
+            ends = self._range_of(form) if form is not None else None
+            if ends is None or ends[0] < 0:
+                return None
+            found.append(ends)
+            count *= ends[1] + 1
+        return tuple(found) if 1 < count <= _FEW and any(low < high for low, high in found) else None
+
+    def ends(self, name: Atom) -> tuple[int, int] | None:
+        """Return the least and the most value of a variable that only loops over constant ranges bind, if there is."""
+        found: list[int] = []
+        loops = self.loops.get(name, []) if isinstance(name, str) and self.values.get(name) is None else []
+        bindings = sum(name in bound(s) for s in statements(self.fn.body)) if loops else 0
+        for loop in loops:
+            turns = constant_range(loop)
+            if turns is None or bindings != len(loops):
+                return None
+            found += turns
+        return (min(found), max(found)) if found else None
 
     # ---- bounds ----
 
@@ -156,14 +200,44 @@ class Threads:
         value, step = self.linear(low), self.step(high)
         if value is None or value.terms or step is None or step.which != which or step.factor != 1:
             return 0
-        return value.constant - step.constant + (1 if test.fn in (operator.lt, operator.gt) else 0)
+        return value.constant - step.most + (1 if test.fn in (operator.lt, operator.gt) else 0)
 
     def may_wrap(self, index: tuple[Any, ...], tests: Iterable[Expr]) -> bool:
         """Say whether an index may be negative under these tests: `u[i - 1]` at 0 means the last element."""
         held = tuple(tests)
-        steps = [self.step(item) for item in index]
-        return any(s is not None and s.constant < 0 and s.factor * self.least(s.which, held) + s.constant < 0
-                   for s in steps)  # fmt: skip
+        steps = [(item, self.step(item)) for item in index]
+        return any(s is not None and s.constant < 0 and (self.lowest(item, held) or 0) < 0 for item, s in steps)
+
+    def lowest(self, item: Expr, tests: Iterable[Expr]) -> int | None:
+        """Return what an index is at least where all the tests hold, or None where nothing is known."""
+        form = self.linear(item)
+        if form is None:
+            return None
+        held = tuple(tests)
+        least: int | None = form.constant
+        for product, factor in form.terms:
+            atom = product[0]
+            ends = self.ends(atom) if len(product) == 1 else None
+            if ends is not None:
+                low = min(factor * ends[0], factor * ends[1])
+            elif len(product) == 1 and _is_place(atom) and factor > 0:
+                low = factor * self.least(atom, held)
+            else:
+                least = None
+                break
+            least = least + low if least is not None else None
+        told = [self._told_least(form, part) for test in held for part in _conjuncts(test)]
+        return max((n for n in (least, *told) if n is not None), default=None)
+
+    def _told_least(self, form: Linear, test: Any) -> int | None:
+        """Return what a comparison says of a sum: `i + q - 2 >= 0`."""
+        if not (isinstance(test, Apply) and test.fn in _ORDER and len(test.args) == 2):
+            return None
+        low, high = test.args if test.fn in (operator.lt, operator.le) else test.args[::-1]
+        less, more = self.linear(low), self.linear(high)
+        if less is None or more is None or less.terms or more.terms != form.terms:
+            return None
+        return less.constant - more.constant + form.constant + (1 if test.fn in (operator.lt, operator.gt) else 0)
 
     def is_uniform(self, item: Any) -> bool:
         """Say whether an index is a constant or a number that every thread was given alike."""
@@ -240,7 +314,22 @@ class Threads:
         return told
 
 
+_FEW = 32
+"""How many elements each thread sums on its own, at most."""
 _ORDER = (operator.lt, operator.le, operator.gt, operator.ge)
+
+
+def _is_place(atom: Atom) -> bool:
+    return isinstance(atom, tuple) or (isinstance(atom, Intrinsic) and atom in (*device.THREAD, *device.BLOCK))
+
+
+def constant_range(loop: For) -> tuple[int, ...] | None:
+    """Return the least and the most that a loop's variable is, nothing for no turns; None if only the data know."""
+    ends = (loop.start, loop.stop, loop.step)
+    if not all(isinstance(e, Const) and isinstance(e.value, int) for e in ends):
+        return None
+    turns = range(*(e.value for e in ends))  # type: ignore[union-attr]
+    return (min(turns[0], turns[-1]), max(turns[0], turns[-1])) if turns else ()
 
 
 def _conjuncts(test: Expr) -> list[Expr]:
@@ -276,7 +365,8 @@ def _opposites(test: Expr) -> tuple[Expr, ...]:
 
 def _same_cell(a: Step, b: Step) -> bool:
     """Say whether two indices stay within one stretch of `factor` elements per thread."""
-    return a.which == b.which and a.factor == b.factor and a.constant // a.factor == b.constant // b.factor
+    places = {offset // a.factor for offset in (a.constant, a.most, b.constant, b.most)}
+    return a.which == b.which and a.factor == b.factor and len(places) == 1
 
 
 def _normal(terms: dict[tuple[Atom, ...], int], constant: int) -> Linear:
@@ -330,4 +420,4 @@ def _tests_around(body: tuple[Stmt, ...], name: str) -> list[Expr]:
     return found
 
 
-__all__ = ["Linear", "Param", "Step", "Threads", "held"]
+__all__ = ["Linear", "Param", "Step", "Threads", "constant_range", "held"]

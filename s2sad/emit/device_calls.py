@@ -11,6 +11,7 @@ import inspect
 import math
 import operator
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,10 @@ from s2sad.errors import Span, UnsupportedSyntaxError
 from s2sad.frontend.operators import build
 from s2sad.frontend.values import literal
 from s2sad.ir import ops
-from s2sad.ir.nodes import Apply, Expr
+from s2sad.ir.nodes import Apply, Const, Expr, For
 from s2sad.ir.types import Array, Scalar
+from s2sad.transform.algebra import fold
+from s2sad.transform.stepping import minus, unreversed
 
 FRESH = (np.empty, np.zeros, np.zeros_like, np.empty_like)
 """Makers of arrays; of constant size they are a thread's own memory."""
@@ -94,6 +97,28 @@ def _turns(start: Expr, stop: Expr, step: Expr) -> Expr:
     return build(builtins.max, build(operator.neg, left), literal(0))
 
 
+def backwards(loop: For) -> For:
+    """Return the reverse of a range with its start by a division: not every front end has `len(range(…))`."""
+    found = unreversed(loop)
+    if found is None:
+        return loop
+    start, stop, by = found.start, found.stop, found.step
+    step = by.value if isinstance(by, Const) else None
+    down = step is None or step < 0
+    low, high = (stop, start) if down else (start, stop)
+    way = fold(build(operator.sub, high, low)) if not _is_nothing(low) else high
+    size = literal(abs(step)) if step else by
+    turns = build(operator.floordiv, minus(way, 1) if step else way, size)  # less one; of an unknown step, minus them
+    far = build(operator.mul, turns if step else build(operator.add, turns, literal(1)), size)
+    before = fold(minus(start, step) if step else build(operator.sub, start, by))
+    last = far if not down and _is_nothing(start) else build(operator.sub if down else operator.add, start, far)
+    return replace(loop, start=last, stop=before)
+
+
+def _is_nothing(expr: Expr) -> bool:
+    return isinstance(expr, Const) and expr.value == 0
+
+
 def on_device(expr: Apply, span: Span) -> Expr:
     """Return a call of a function of real numbers as a device has it.
 
@@ -131,4 +156,4 @@ def _is_missing(fn: Any) -> bool:
     return module.startswith("numpy") and not isinstance(fn, type) and fn not in FRESH
 
 
-__all__ = ["AS_MATH", "FRESH", "on_device"]
+__all__ = ["AS_MATH", "FRESH", "backwards", "on_device"]

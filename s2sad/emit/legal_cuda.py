@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from s2sad.emit.device_calls import FRESH, on_device
+from s2sad.emit.device_calls import FRESH, backwards, on_device
 from s2sad.errors import Span, UnsupportedSyntaxError
 from s2sad.ir import ops
 from s2sad.ir.device import LOCAL, Intrinsic
@@ -23,6 +23,7 @@ from s2sad.ir.nodes import (
     Assign,
     Const,
     Expr,
+    For,
     Function,
     Index,
     Pack,
@@ -71,6 +72,7 @@ def _block(body: tuple[Stmt, ...], single: bool, whole: Span) -> tuple[Stmt, ...
     result: list[Stmt] = []
     for stmt in body:
         span = stmt.span if stmt.span.line else whole
+        stmt = backwards(stmt) if isinstance(stmt, For) else stmt
         stmt = map_exprs(stmt, lambda e, span=span: _expr(e, single, span))
         if isinstance(stmt, Assign) and isinstance(stmt.value, Apply) and stmt.value.fn in FRESH:
             stmt = _local(stmt, stmt.value, single)

@@ -52,6 +52,7 @@ from s2sad.transform.algebra import zero, zero_list
 from s2sad.transform.cotangents import Cotangents
 from s2sad.transform.dead import escaping
 from s2sad.transform.decisions import Decisions
+from s2sad.transform.stepping import reversed_range
 from s2sad.transform.stored import stored_results
 from s2sad.transform.structure import values_of
 from s2sad.transform.tapes import Tapes, copied
@@ -416,39 +417,7 @@ class _Adjoint(Statements):
                 last = build(operator.add, stmt.start, last)
             stop = build(operator.sub, stmt.start, stmt.step)
             return For(stmt.var, last, _folded(stop), _folded(build(operator.neg, stmt.step)), body, stmt.span)
-        return self._reversed_range(stmt, body)
-
-    def _reversed_range(self, stmt: For, body: tuple[Stmt, ...]) -> For:
-        one = literal(1)
-        step = stmt.step.value if isinstance(stmt.step, Const) else None
-        if step == 1:
-            return For(stmt.var, _minus(stmt.stop, 1), _folded(_minus(stmt.start, 1)), literal(-1), body, stmt.span)
-        if step == -1:
-            return For(stmt.var, _folded(_minus(stmt.stop, -1)), _folded(_minus(stmt.start, -1)), one, body, stmt.span)
-        if self.device:
-            before = _minus(stmt.start, step) if step else build(operator.sub, stmt.start, stmt.step)
-            back = _folded(build(operator.neg, stmt.step))
-            return For(stmt.var, _last_on_device(stmt, step), _folded(before), back, body, stmt.span)
-        stop = _folded(build(operator.sub, stmt.start, stmt.step))
-        kind = Scalar("int64", True)
-        length = Apply(ops.length, (Apply(range, (stmt.start, stmt.stop, stmt.step), kind),), kind)
-        last = build(operator.mul, build(operator.sub, length, one), stmt.step)
-        if not (isinstance(stmt.start, Const) and stmt.start.value == 0):
-            last = build(operator.add, stmt.start, last)
-        return For(stmt.var, last, stop, _folded(build(operator.neg, stmt.step)), body, stmt.span)
-
-
-def _last_on_device(loop: For, step: int | None) -> Expr:
-    """Return the last value of a loop's variable, or one before its start; not every front end has `len(range(…))`."""
-    ahead = step is None or step < 0
-    low, high = (loop.stop, loop.start) if ahead else (loop.start, loop.stop)
-    way = _folded(build(operator.sub, high, low))
-    size = literal(abs(step)) if step else loop.step
-    turns = build(operator.floordiv, _minus(way, 1) if step else way, size)  # less one; of an unknown step, minus them
-    far = build(operator.mul, turns if step else build(operator.add, turns, literal(1)), size)
-    if not ahead and isinstance(loop.start, Const) and not loop.start.value:
-        return far
-    return build(operator.sub if ahead else operator.add, loop.start, far)
+        return reversed_range(replace(stmt, body=body))
 
 
 def _put_copy(put: Stmt) -> Stmt:
@@ -469,20 +438,6 @@ def _shadow(ct: Cotangents, value: Expr) -> Expr:
             return Apply(fn, (_shadow(ct, base), *rest), kind, static)
         case _:
             return value
-
-
-def _minus(expr: Expr, amount: int) -> Expr:
-    """Return `expr - amount`, folding what is there already."""
-    if isinstance(expr, Const):
-        return literal(expr.value - amount)
-    if isinstance(expr, Apply) and expr.fn in (operator.add, operator.sub) and isinstance(expr.args[1], Const):
-        sign = 1 if expr.fn is operator.add else -1
-        total = sign * expr.args[1].value - amount
-        if total == 0:
-            return expr.args[0]
-        fn = operator.add if total > 0 else operator.sub
-        return build(fn, expr.args[0], literal(abs(total)))
-    return build(operator.sub, expr, literal(amount)) if amount > 0 else build(operator.add, expr, literal(-amount))
 
 
 def _folded(expr: Expr) -> Expr:

@@ -5,6 +5,7 @@ Each array of shadows gets one class, from its accesses in the adjoint:
 - *own*: every thread touches only its own elements; a plain `+=`;
 - *sum*: all threads add to one element; each sums in a register, each block in shared memory,
   and one atomic per block adds the sum;
+- *sums*: the same, of a few elements that loops over constant ranges name;
 - *atomic*: anything else.
 """
 
@@ -30,6 +31,7 @@ from s2sad.ir.nodes import (
     Const,
     Effect,
     Expr,
+    For,
     Function,
     If,
     Index,
@@ -96,10 +98,13 @@ class _Met:
         self.wraps = wraps
         self.how = {root: self._class_of(root, found) for root, found in self.found.items() if root in self.met_in}
         self.sums: dict[tuple[str, tuple[Any, ...]], Var] = {}
+        self.few: dict[str, Few] = {}
         self.plan: list[PlanLine] = []
 
     def run(self) -> tuple[Function, tuple[PlanLine, ...]]:
-        fn = with_memory(replace(self.fn, body=self._block(self.fn.body)), self.threads.axes, self.namer)
+        body = self._block(self.fn.body)
+        body = (*(few.zeros(self.fn.span) for few in self.few.values()), *body)
+        fn = with_memory(replace(self.fn, body=body), self.threads.axes, self.namer)
         body = fn.body
         returned = body[-1].values if body and isinstance(body[-1], Return) else ()
         body = body[:-1] if body and isinstance(body[-1], Return) else body
@@ -116,6 +121,7 @@ class _Met:
             base = next(Var(p.name, p.type) for p in self.fn.params if p.name == root)
             totals.append((total, Index(base, index, total.type)))
         end = [s for value, place in totals for s in self._block_sum(value, place)]
+        end += [s for few in self.few.values() for s in self._block_sums(few)]
         fn = replace(self.fn, body=(*start, *body, *end), results=())
         return fn, tuple(dict.fromkeys(self.plan))
 
@@ -131,6 +137,9 @@ class _Met:
         uniform = len(known) == len(found) and all(self.threads.is_uniform(i) for index in known for i in index)
         if adds_only and uniform and root not in self.shared and root in self.meeting.bars:
             return "sum", "every thread adds to this one element"
+        few = [self.threads.few(index) for index in known] if adds_only and len(known) == len(found) else []
+        if few and all(few) and root not in self.shared and root in self.meeting.bars:
+            return "sums", "every thread adds to these few elements"
         return "atomic", "threads may add to one element at the same time"
 
     # ---- rewriting ----
@@ -162,10 +171,38 @@ class _Met:
             total = self._total(root, index, place)
             fn = operator.sub if stmt.op == "-" else operator.add
             return Assign(total, build(fn, total, stmt.value), stmt.span)
+        if how == "sums":
+            self.plan.append(PlanLine(stmt.span, place_text, "block sums, one atomic per block and element", why))
+            assert isinstance(place.base, Var)
+            return replace(stmt, place=self._few(root, place.base).cell(index))
         self.plan.append(PlanLine(stmt.span, place_text, "atomic addition", why))
         items = place.index
         at = items[0] if len(items) == 1 else pack("tuple", list(items))  # type: ignore[arg-type]
         return Effect(Apply(ATOMIC_ADD, (place.base, at, value), Static(None)), stmt.span)  # type: ignore[arg-type]
+
+    def _few(self, root: str, base: Var) -> Few:
+        if root not in self.few:
+            ranges = [self.threads.few(a.index) for a in self.found[root] if a.index is not None]
+            lows = [min(r[k][0] for r in ranges if r) for k in range(len(ranges[0] or ()))]
+            sizes = [max(r[k][1] for r in ranges if r) + 1 for k in range(len(lows))]
+            whole = Var(root, next((p.type for p in self.fn.params if p.name == root), base.type))
+            kind = Array(_dtype(whole), tuple(sizes), "C")
+            self.few[root] = Few(Var(self.namer.fresh(f"{root.removesuffix('_bar')}_sums"), kind), whole, tuple(lows))
+        return self.few[root]
+
+    def _block_sums(self, few: Few) -> list[Stmt]:
+        """Add the sums of every thread to their elements, one after the other."""
+        names = [Var(self.namer.fresh(f"k{axis}" if axis else "k"), INT) for axis in range(len(few.lows))]
+        place = Index(few.whole, tuple(names), Scalar(_dtype(few.whole)))
+        gap, heading, share, *rest = self._block_sum(few.cell(tuple(names)), place, counted=True)
+        assert isinstance(heading, Comment)
+        body = tuple(rest)
+        sizes = few.array.type.dims if isinstance(few.array.type, Array) else ()
+        for name, low, size in reversed(list(zip(names, few.lows, sizes, strict=True))):
+            assert isinstance(size, int)
+            body = (For(name, literal(low), literal(size), literal(1), body, self.fn.span),)
+        heading = replace(heading, text="one sum per block and element, one atomic per block and element")
+        return [gap, heading, share, *body]
 
     def _total(self, root: str, index: tuple[Any, ...], place: Index) -> Var:
         if (root, index) not in self.sums:
@@ -174,8 +211,11 @@ class _Met:
             self.sums[root, index] = Var(self.namer.fresh(hint), Scalar(_dtype(place.base)))
         return self.sums[root, index]
 
-    def _block_sum(self, value: Expr, place: Index) -> list[Stmt]:
-        """Add `value` of every thread to `place`: within the block first, then once per block."""
+    def _block_sum(self, value: Expr, place: Index, counted: bool = False) -> list[Stmt]:
+        """Add `value` of every thread to `place`: within the block first, then once per block.
+
+        `counted`: loops from 0 on count the index.
+        """
         kind = Array(_dtype(place.base), (1,), "C")
         root = place.base.name if isinstance(place.base, Var) else "block"
         share = Var(self.namer.fresh(f"{root}_of_block"), kind)
@@ -192,7 +232,7 @@ class _Met:
             wait,
             Effect(Apply(ATOMIC_ADD, (share, literal(0), value), Static(None)), span),
             wait,
-            If(_all((self._is_first(), *_within(place))),
+            If(_all((self._is_first(), *_within(place, counted))),
                (Effect(Apply(ATOMIC_ADD, (place.base, at, cell), Static(None)), span),), (), span),
         ]  # fmt: skip
 
@@ -201,11 +241,32 @@ class _Met:
         return _all(tuple(build(operator.eq, Apply(THREAD[a], (), INT), literal(0)) for a in axes))
 
 
+@dataclass(frozen=True, slots=True)
+class Few:
+    """The sums of one thread for the few elements of an array that all threads add to."""
+
+    array: Var
+    whole: Var
+    lows: tuple[int, ...]
+
+    def zeros(self, span: Span) -> Stmt:
+        """Make the array, set to zero."""
+        kind = self.array.type
+        assert isinstance(kind, Array)
+        sizes = [literal(n) for n in kind.dims if isinstance(n, int)]
+        size = sizes[0] if len(sizes) == 1 else pack("tuple", list(sizes))
+        return Assign(self.array, Apply(np.zeros, (size,), kind), span)
+
+    def cell(self, index: tuple[Any, ...]) -> Index:
+        """Return the sum for an element."""
+        return Index(self.array, index, Scalar(_dtype(self.array)))
+
+
 def _all(tests: tuple[Expr, ...]) -> Expr:
     return tests[0] if len(tests) == 1 else Apply(ops.both, tests, Scalar("bool", weak=True))
 
 
-def _within(place: Index) -> list[Expr]:
+def _within(place: Index, counted: bool) -> list[Expr]:
     """Say that the element exists: the kernel may have asked before reading it, and the sum stands outside its test."""
     assert isinstance(place.base.type, Array)
     tests: list[Expr] = []
@@ -216,7 +277,7 @@ def _within(place: Index) -> list[Expr]:
         length = build(ops.dim, place.base, literal(axis))
         if not (isinstance(item, Const) and item.value < 0):
             tests.append(build(operator.lt, item, length))
-        if not (isinstance(item, Const) and item.value >= 0):
+        if not (counted or (isinstance(item, Const) and item.value >= 0)):
             tests.append(build(operator.ge, build(operator.add, item, length), literal(0)))
     return tests
 

@@ -19,6 +19,7 @@ from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Assign, Comment, Const, For, Function, If, Index, Stmt, Store, Var
 from s2sad.ir.types import Scalar
 from s2sad.ir.walk import bound, exprs_of, map_blocks, reads, root_of, statements, subexpressions
+from s2sad.transform.stepping import forwards
 
 
 def forward_order(fn: Function, facts: Facts) -> Function:
@@ -33,18 +34,15 @@ def forward_order(fn: Function, facts: Facts) -> Function:
 
 
 def _turned(stmt: Stmt, apart: Apart, after: frozenset[str]) -> Stmt:
-    if not isinstance(stmt, For) or not (isinstance(stmt.step, Const) and stmt.step.value == -1):
+    if not isinstance(stmt, For) or not isinstance(stmt.step, Const | Apply):
         return stmt
-    if not _only_adds(stmt, apart, after):
+    ahead = forwards(stmt)
+    if ahead is None or not _only_adds(stmt, ahead, apart, after):
         return stmt
-    from s2sad.frontend.values import literal
-    from s2sad.transform.adjoint import _minus as minus
-
-    start, stop = minus(stmt.stop, -1), minus(stmt.start, -1)
-    return replace(stmt, start=start, stop=stop, step=literal(1))
+    return ahead
 
 
-def _only_adds(loop: For, apart: Apart, after: frozenset[str]) -> bool:
+def _only_adds(loop: For, ahead: For, apart: Apart, after: frozenset[str]) -> bool:
     """Say whether turns commute: sums into what is not read, elements of their own, names set before they are read."""
     added: set[str] = set()
     local: set[str] = set()
@@ -73,7 +71,7 @@ def _only_adds(loop: For, apart: Apart, after: frozenset[str]) -> bool:
     added -= local  # what a turn sets anew before it adds to it
     if local & after or loop.var.name in after:
         return False
-    if not all(_is_own(place, loop, inner, apart) for place in own.values()):
+    if not all(_is_own(place, ahead, inner, apart) for place in own.values()):
         return False
     for stmt in inner:
         for expr in _read_exprs(stmt):
@@ -94,13 +92,15 @@ def _is_own(place: Index, loop: For, inner: list[Stmt], apart: Apart) -> bool:
 
 
 def _moves_along(item: object, loop: For) -> bool:
-    """Say whether an index is `i`, `i + c` or `i - c`, and never counts from the end; the loop counts down."""
+    """Say whether an index is `i`, `i + c` or `i - c`, and never counts from the end; the loop counts up."""
     offset = 0
     if isinstance(item, Apply) and item.fn in (operator.add, operator.sub) and isinstance(item.args[1], Const):
         offset = item.args[1].value if item.fn is operator.add else -item.args[1].value
         item = item.args[0]
-    last = loop.stop
-    return item == loop.var and isinstance(last, Const) and isinstance(offset, int) and last.value + 1 + offset >= 0
+    first, step = loop.start, loop.step
+    if not (isinstance(first, Const) and isinstance(step, Const) and step.value > 0):
+        return False
+    return item == loop.var and isinstance(offset, int) and first.value + offset >= 0
 
 
 def _moves_a_list(expr: object) -> bool:

@@ -61,9 +61,9 @@ def _is_index(stmt: Stmt) -> bool:
 
 
 def stride_axis(loop: For, threads: Threads) -> int | None:
-    """Return the axis of a loop over `range(grid, n, gridsize)`, or None."""
+    """Return the axis of a loop over `range(grid, n, gridsize)`, or `range(grid + 1, …)`; None of any other."""
     start, step = threads.linear(loop.start), threads.linear(loop.step)
-    if start is None or step is None or start.constant or step.constant or len(start.terms) != 1:
+    if start is None or step is None or start.constant < 0 or step.constant or len(start.terms) != 1:
         return None
     (product, factor), = start.terms
     if factor != 1 or len(product) != 1 or not isinstance(product[0], tuple):

@@ -40,7 +40,6 @@ from s2sad.ir.nodes import (
     If,
     Index,
     Return,
-    Slice,
     Stmt,
     Store,
     Var,
@@ -65,7 +64,6 @@ from s2sad.transform.rewriting import (
     guarded,
     joined,
     needed_for,
-    plus_one,
     read_exprs,
     replaced,
     root_name,
@@ -73,28 +71,10 @@ from s2sad.transform.rewriting import (
     shifted,
     without_idle_indices,
 )
+from s2sad.transform.solving import Along, NotPullable, Opened, Site, Solver, asks_for_the_place_only, turn_at, upward
 from s2sad.transform.tidy import tidy
 
 _MOST = 27  # a stencil of 3 x 3 x 3
-
-
-class NotPullable(Exception):
-    """The array's additions cannot be solved for the thread."""
-
-
-@dataclass(frozen=True, slots=True)
-class Site:
-    """One addition, and its index solved: coordinates and loop variables by position and offset."""
-
-    stmt: Store
-    axes: tuple[tuple[int, int, int], ...]
-    """(axis of the launch, position in the index, offset)."""
-    opened: tuple[tuple[int, str, int, int], ...]
-    """(identity of the loop, its variable, position, offset)."""
-
-    def key(self) -> tuple[Any, ...]:
-        """Return what sites must share to be written as one block."""
-        return self.axes, self.opened
 
 
 @dataclass(slots=True)
@@ -119,6 +99,8 @@ def pulled(
         known = [a.index for a in accesses(result.rest, threads) if a.root == bar and a.index is not None]
         if threads.are_own(known) or all(all(isinstance(i, Const) for i in index) for index in known):
             continue
+        if known and all(threads.few(index) for index in known):
+            continue  # a few elements that all threads add to: no work for as many threads
         try:
             kernel, plan = _Pull(result.rest, threads, limits, bar, array, facts, keep).run()
         except NotPullable:
@@ -169,6 +151,13 @@ def _after(body: tuple[Stmt, ...], wanted: Stmt) -> list[Stmt]:
     return []
 
 
+def _apart(one: Index, other: Expr) -> bool:
+    """Say whether two places of one array are surely two: they differ in a constant."""
+    pairs = zip(one.index, other.index, strict=False) if isinstance(other, Index) and one.base == other.base else ()
+    return any(isinstance(a, Const) and isinstance(b, Const) and a.value != b.value and a.value >= 0 and b.value >= 0
+               for a, b in pairs)  # fmt: skip
+
+
 class _Pull:
     def __init__(
         self, fn: Function, threads: Threads, limits: dict[int, Expr], bar: str, array: str, facts: Facts,
@@ -179,11 +168,12 @@ class _Pull:
         self.namer = Namer(names_in(fn.body) | {p.name for p in fn.params})
         param = next(p for p in fn.params if p.name == bar)
         self.place = Var(bar, param.type)
+        self.elements: list[Expr] = []
         assert isinstance(param.type, Array)
         self.rank, self.dtype = len(param.type.dims), param.type.dtype
         self.names = {axis: name for name, axis in reversed(list(_coordinate_names(threads).items()))}
         self.axes = sorted(threads.axes)
-        self.total = Var(self.namer.fresh(f"{array}_sum"), Scalar(self.dtype))
+        self.totals: dict[tuple[tuple[int, int], ...], Var] = {}
         self.others: set[str] = set()
         self.body = self._one_thread()
 
@@ -195,6 +185,8 @@ class _Pull:
             loop = next((s for s in body if isinstance(s, For) and s.var.name in coordinates), None)
             if loop is None:
                 break
+            if self.threads.coordinates[loop.var.name] not in self.limits:
+                raise NotPullable  # one of several such loops
             body = (*(s for s in body if s is not loop and not isinstance(s, Return)), *loop.body)
             coordinates.discard(loop.var.name)
         names = {self.names[a] for a in self.axes if a in self.names}
@@ -214,26 +206,25 @@ class _Pull:
         return body
 
     def run(self) -> tuple[Function, list[PlanLine]]:
-        sites = self._sites()
+        sites = Solver(self.fn, self.body, self.threads, self.place, self.rank).sites()
         groups: dict[Any, list[Site]] = {}
         for site in sites:
             groups.setdefault(site.key(), []).append(site)
+            self._total(site)
         if len(groups) > _MOST:
             raise NotPullable
         self.elements = [Var(f"<{position}>", INT) for position in range(self.rank)]
         parts = [self._block(group) for group in groups.values()]
-        if sum(costly_loop(part, self.others) for part in parts) > 1:
+        summed = {total.name for total in self.totals.values()}
+        if sum(costly_loop(needed_for(tuple(part), summed), skipped) for part, skipped in parts) > 1:
             raise NotPullable  # every part would run the loop again
-        names = self._element_names(sites)
-        final: dict[str, Expr] = {e.name: v for e, v in zip(self.elements, names, strict=True)}
-        blocks = [s for part in parts for s in (Comment(""), *replaced(tuple(part), final))]
+        self.totals = dict(sorted(self.totals.items()))
+        names = self._element_names(sites, names_in(tuple(s for part, _ in parts for s in part)))
+        final = {e.name: v for e, v in zip(self.elements, names, strict=True) if isinstance(e, Var)}
+        blocks = [s for part, _ in parts for s in (Comment(""), *replaced(tuple(part), final))]
         self.elements = names
-        cell = Index(self.place, tuple(self.elements), Scalar(self.dtype))
-        body: tuple[Stmt, ...] = (
-            Assign(self.total, zero(self.total.type), self.fn.span), *blocks[1:],
-            Store(cell, "+", self.total, self.fn.span),
-        )  # fmt: skip
-        body = self._over_elements(body)
+        start = [Assign(total, zero(total.type), self.fn.span) for total in self.totals.values()]
+        body = self._over_elements((*start, *blocks[1:], *self._given_back(sites)))
         doc = f"{self.fn.doc.removesuffix('.')}: each element of `{self.bar}` gathers its own."
         name = f"{self.fn.name}_{self.array}"
         made = replace(self.fn, name=name, body=joined(body), results=(), doc=doc)
@@ -243,6 +234,29 @@ class _Pull:
                 raise NotPullable
         return made, self._plan(sites)
 
+    def _total(self, site: Site) -> Var:
+        """Return the name that sums what an element takes: one for each constant that its index has."""
+        if site.fixed not in self.totals:
+            word = "".join(f"{number}_" for _, number in site.fixed)
+            self.totals[site.fixed] = Var(self.namer.fresh(f"{self.array}_{word}sum"), Scalar(self.dtype))
+        return self.totals[site.fixed]
+
+    def _given_back(self, sites: list[Site]) -> list[Stmt]:
+        """Add each sum to its element; an element of a constant column only if it is surely there."""
+        made: list[Stmt] = []
+        for fixed, total in self.totals.items():
+            index = list(self.elements)
+            for position, number in fixed:
+                index[position] = literal(number)
+            store = Store(Index(self.place, tuple(index), Scalar(self.dtype)), "+", total, self.fn.span)
+            asked = [test for site in sites if site.fixed == fixed for test in site.tests]
+            loops = set(self.threads.loops)
+            sure = all(asks_for_the_place_only(test, self.threads, loops) for test in asked)
+            tests = [] if sure else [build(operator.lt, literal(number), build(ops.dim, self.place, literal(position)))
+                                     for position, number in fixed]  # fmt: skip
+            made += guarded(tests, (store,), self.fn.span)
+        return made
+
     def _is_param(self, place: Expr) -> bool:
         return root_name(place) in {p.name for p in self.fn.params}
 
@@ -250,6 +264,8 @@ class _Pull:
         lines: list[PlanLine] = []
         for site in sites:
             how, why = ("gathered", "it is a constant distance from the thread's own place")
+            if site.moving:
+                why = "a loop over the same range in every thread moves it away from the thread's own place"
             if site.opened or len(site.axes) < len(self.axes):
                 how, why = "gathered, roles exchanged", "a loop runs over all elements in every thread"
             from s2sad.transform.meeting import shown
@@ -259,134 +275,102 @@ class _Pull:
             lines.append(PlanLine(site.stmt.span, shown(self.bar, place.index), how, why))
         return lines
 
-    # ---- solving ----
-
-    def _sites(self) -> list[Site]:
-        loops: dict[int, list[For]] = {}
-        tests: dict[int, list[Expr]] = {}
-
-        def visit(body: tuple[Stmt, ...], around: list[For], under: list[Expr]) -> None:
-            for stmt in body:
-                loops[id(stmt)], tests[id(stmt)] = around, under
-                for number, block in enumerate(blocks_of(stmt)):
-                    holds = [*under, stmt.test] if isinstance(stmt, If) and number == 0 else under
-                    visit(block, [*around, stmt] if isinstance(stmt, For) else around, holds)
-
-        visit(self.body, [], [])
-        for access in accesses(replace(self.fn, body=self.body), self.threads):
-            if access.root == self.bar and (access.kind != "add" or access.index is None):
-                raise NotPullable
-        found: list[Site] = []
-        for stmt in statements(self.body):
-            place = stmt.place if isinstance(stmt, Store) else None
-            if any(root_name_in(e, self.bar) for e in exprs_of(stmt) if e is not place):
-                raise NotPullable
-            if isinstance(stmt, Store) and root_name(stmt.place) == self.bar:
-                if not (isinstance(stmt.place, Index) and isinstance(stmt.place.base, Var) and stmt.accumulate):
-                    raise NotPullable
-                found.append(self._solve(stmt, stmt.place, loops[id(stmt)]))
-                self._check_from_zero(found[-1], loops[id(stmt)], tests[id(stmt)])
-        if not found:
-            raise NotPullable
-        return found
-
-    def _solve(self, stmt: Store, place: Index, around: list[For]) -> Site:
-        axes: list[tuple[int, int, int]] = []
-        opened: list[tuple[int, str, int, int]] = []
-        if len(place.index) != self.rank:
-            raise NotPullable
-        for position, item in enumerate(place.index):
-            step = self.threads.step(item)
-            if step is not None and step.factor == 1 and isinstance(step.which, tuple):
-                axes.append((step.which[1], position, step.constant))
-                continue
-            form = None if isinstance(item, Slice) else self.threads.linear(item)
-            if form is None or len(form.terms) != 1 or form.terms[0][1] != 1 or len(form.terms[0][0]) != 1:
-                raise NotPullable
-            loop = next((x for x in around if x.var.name == form.terms[0][0][0]), None)
-            if loop is None or not (isinstance(loop.step, Const) and loop.step.value in (1, -1)):
-                raise NotPullable
-            opened.append((id(loop), loop.var.name, position, form.constant))
-        if len({a for a, _, _ in axes}) < len(axes) or len({n for _, n, _, _ in opened}) < len(opened):
-            raise NotPullable
-        return Site(stmt, tuple(axes), tuple(opened))
-
-    def _check_from_zero(self, site: Site, around: list[For], tests: list[Expr]) -> None:
-        """Refuse an index that may be negative: `u[i - 1]` at 0 means the last element, which `e - c` does not find."""
-        for axis, _, offset in site.axes:
-            if offset < 0 and self.threads.least(("grid", axis), tests) + offset < 0:
-                raise NotPullable
-        for loop_id, _, _, offset in site.opened:
-            loop = next(x for x in around if id(x) == loop_id)
-            step = loop.step.value if isinstance(loop.step, Const) else 0
-            low = self.threads.linear(loop.start if step == 1 else plus_one(loop.stop))
-            if low is None or any(f < 0 for _, f in low.terms) or low.constant + offset < 0:
-                raise NotPullable
-            if any(isinstance(a, str) and a not in self.threads.coordinates for a in low.atoms()):
-                raise NotPullable  # a number of the user's, which may be negative
-
-    def _element_names(self, sites: list[Site]) -> list[Var]:
+    def _element_names(self, sites: list[Site], used: set[str]) -> list[Expr]:
         """Name the index of an element: as the thread's own place where some site has that there."""
-        names: list[Var] = []
+        names: list[Expr] = []
+        taken: set[str] = set(self.others)
         for position in range(self.rank):
-            own = {a for s in sites for a, p, _ in s.axes if p == position}
-            loops = {n for s in sites for _, n, p, _ in s.opened if p == position}
-            hint = self.names[min(own)] if own else self.namer.fresh(min(loops))
-            free = own and hint not in {v.name for v in names} and hint not in self.others
-            names.append(Var(hint if free else self.namer.fresh(hint), INT))
+            if position not in self._free(sites):
+                names.append(literal(0))
+                continue
+            own = {a.axis for s in sites for a in s.axes if a.position == position}
+            loops = {o.name for s in sites for o in s.opened if o.position == position}
+            hint = self.names[min(own)] if own else min(loops)
+            name = hint if hint not in taken and (own or hint not in used) else self.namer.fresh(hint)
+            taken.add(name)
+            names.append(Var(name, INT))
         return names
+
+    def _free(self, sites: list[Site]) -> list[int]:
+        """Return the positions that are no constants."""
+        fixed = {position for position, _ in sites[0].fixed}
+        return [position for position in range(self.rank) if position not in fixed]
 
     # ---- writing ----
 
-    def _block(self, group: list[Site]) -> list[Stmt]:
-        """Copy the way to the additions of one group, the thread solved for."""
+    def _block(self, group: list[Site]) -> tuple[list[Stmt], set[str]]:
+        """Copy the way to the additions of one group, the thread solved for; name the loops that are put around it."""
         first = group[0]
         values: dict[str, Expr] = {}
         guards: list[Expr] = []
-        loops: list[tuple[Var, Expr]] = []
+        around: list[For] = []
+        moving = [s for s in statements(self.body) if isinstance(s, For) and id(s) in first.moving]
         for axis in self.axes:
             name = self.names[axis]
-            solved = next(((p, c) for a, p, c in first.axes if a == axis), None)
-            if solved is None:
+            along = next((a for a in first.axes if a.axis == axis), None)
+            if along is None:
                 other = Var(self.namer.fresh("other"), INT)
                 self.others.add(other.name)
                 values[name] = other
-                loops.append((other, self._limit(axis)))
+                around.append(self._loop(other, literal(self._start(axis)), folded(self._limit(axis))))
                 continue
-            position, offset = solved
-            values[name] = shifted(self.elements[position], -offset)
-            guards += self._exists(self.elements[position], -offset, axis)
-        wanted = {id(s.stmt) for s in group}
-        opened = {loop: (name, position, offset) for loop, name, position, offset in first.opened}
-        body = self._part(self.body, wanted, opened)
+            values[name] = self._place_of(along)
+            guards += self._exists(along, values[name])
+        wanted = {id(s.stmt): self._total(s) for s in group}
+        opened = {o.loop: o for o in first.opened}
+        body = self._part(self.body, wanted, opened, frozenset(first.moving))
         body = replaced(body, values)
         if guards:
             body = guarded(guards, body, self.fn.span)
-        if loops and any(isinstance(s, For) for s in statements(needed_for(body, self.total.name))):
+        slim = needed_for(body, {t.name for t in wanted.values()})
+        if (around or moving) and any(isinstance(s, For) for s in statements(slim)):
             raise NotPullable  # a loop inside a loop over the threads: more work than the kernel does
-        for other, limit in reversed(loops):
-            body = (For(other, literal(0), folded(limit), literal(1), body, self.fn.span),)
-        return list(body)
+        for loop in moving:
+            ahead = upward(loop)
+            assert ahead is not None
+            around.append(replace(ahead, body=()))
+        for loop in reversed(around):
+            body = (replace(loop, body=body),)
+        return list(body), {loop.var.name for loop in around}
+
+    def _loop(self, var: Var, start: Expr, stop: Expr) -> For:
+        return For(var, start, stop, literal(1), (), self.fn.span)
+
+    def _start(self, axis: int) -> int:
+        """Return where the loop over a coordinate begins, beyond the thread's place."""
+        return self.threads.starts.get(self.names[axis], 0)
+
+    def _place_of(self, along: Along) -> Expr:
+        """Return what the name of a thread's place is, of the thread that met the element."""
+        place: Expr = self.elements[along.position]
+        for name, factor in along.moved:
+            part = build(operator.mul, literal(abs(factor)), Var(name, INT)) if abs(factor) != 1 else Var(name, INT)
+            place = build(operator.sub if factor > 0 else operator.add, place, part)
+        return shifted(place, self._start(along.axis) - along.offset)
 
     def _limit(self, axis: int) -> Expr:
         rank = len(self.axes)
         return self.limits.get(axis) or Apply(STRIDE[rank, axis], (), INT)
 
-    def _exists(self, element: Var, shift: int, axis: int) -> list[Expr]:
-        """Say that there was a thread at `element + shift`."""
+    def _exists(self, along: Along, place: Expr) -> list[Expr]:
+        """Say that there was a thread at `place`."""
         tests: list[Expr] = []
-        if shift < 0:
-            tests.append(build(operator.ge, element, literal(-shift)))
-        tests.append(build(operator.lt, shifted(element, shift), self._limit(axis)))
+        if along.moved:
+            tests.append(build(operator.ge, place, literal(self._start(along.axis))))
+        elif along.offset > 0:
+            tests.append(build(operator.ge, self.elements[along.position], literal(along.offset)))
+        tests.append(build(operator.lt, place, self._limit(along.axis)))
         return tests
 
-    def _part(self, body: tuple[Stmt, ...], wanted: set[int], opened: dict[int, Any]) -> tuple[Stmt, ...]:
+    def _part(
+        self, body: tuple[Stmt, ...], wanted: dict[int, Var], opened: dict[int, Opened], moving: frozenset[int]
+    ) -> tuple[Stmt, ...]:  # fmt: skip
         result: list[Stmt] = []
         for stmt in body:
             if id(stmt) in wanted:
                 assert isinstance(stmt, Store)
-                fn = operator.sub if stmt.op == "-" else operator.add
-                result.append(Assign(self.total, build(fn, self.total, stmt.value), stmt.span))
+                fn, total = operator.sub if stmt.op == "-" else operator.add, wanted[id(stmt)]
+                result.append(Assign(total, build(fn, total, stmt.value), stmt.span))
             elif isinstance(stmt, Store) and self._is_param(stmt.place):
                 if root_name(stmt.place) != self.bar and self._read_later(stmt):
                     raise NotPullable
@@ -394,49 +378,54 @@ class _Pull:
                 if self.facts.writes(stmt.callee):
                     raise NotPullable
                 result.append(stmt)
-            elif isinstance(stmt, For) and id(stmt) in opened:
-                result += self._opened(stmt, wanted, opened)
+            elif isinstance(stmt, For) and (id(stmt) in opened or id(stmt) in moving):
+                inner = self._part(stmt.body, wanted, opened, moving)
+                result += self._one_turn(stmt, inner, opened.get(id(stmt)))
             else:
-                result.append(map_blocks(stmt, lambda b: self._part(b, wanted, opened)))
+                result.append(map_blocks(stmt, lambda b: self._part(b, wanted, opened, moving)))
         return tuple(result)
 
     def _read_later(self, stmt: Store) -> bool:
         """Say whether what is written is read again by the same thread."""
         name = root_name(stmt.place)
-        return any(root_name_in(e, name) for s in _after(self.body, stmt) for e in read_exprs(s))
+        later = [e for s in _after(self.body, stmt) for e in read_exprs(s) if root_name_in(e, name)]
+        parts = [p for e in later for p in subexpressions(e)]
+        here = [p for p in parts if isinstance(p, Index) and isinstance(p.base, Var) and p.base.name == name]
+        whole = sum(isinstance(p, Var) and p.name == name for p in parts)
+        return whole > len(here) or not all(_apart(p, stmt.place) for p in here)
 
-    def _opened(self, loop: For, wanted: set[int], opened: dict[int, Any]) -> list[Stmt]:
-        """One iteration of a loop: the one whose variable meets the element."""
-        name, position, offset = opened[id(loop)]
-        body = self._part(loop.body, wanted, opened)
-        slim = needed_for(body, self.total.name)
+    def _one_turn(self, loop: For, body: tuple[Stmt, ...], opened: Opened | None) -> list[Stmt]:
+        """One iteration of a loop: the one whose variable meets the element, or the one that a loop around says."""
+        totals = {total.name for total in self.totals.values()}
+        slim = needed_for(body, totals)
         probe = replace(loop, body=slim)
         live = Liveness((probe,)).before_loop_body(probe)
-        inside = {n for s in statements(slim) for n in bound(s)} - {self.total.name}
+        inside = {n for s in statements(slim) for n in bound(s)} - totals
         if live & inside:
             raise NotPullable
         if any(isinstance(s, Store) for s in statements(slim)):
             raise NotPullable
-        value = shifted(self.elements[position], -offset)
-        step = loop.step.value if isinstance(loop.step, Const) else 0
-        low, high = (loop.start, loop.stop) if step == 1 else (plus_one(loop.stop), plus_one(loop.start))
-        tests = [build(operator.le, low, value), build(operator.lt, value, high)]
-        if isinstance(low, Const) and low.value == 0 and offset <= 0:
-            tests = tests[1:]
-        return list(guarded(tests, replaced(slim, {name: value}), loop.span))
+        if opened is None:
+            return list(slim)
+        value = shifted(self.elements[opened.position], -opened.offset)
+        tests = turn_at(loop, value, opened.offset <= 0)
+        return list(guarded(tests, replaced(slim, {opened.name: value}), loop.span))
 
     def _over_elements(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         """Share the elements out among the threads of the launch."""
         rank = len(self.axes)
-        for position in range(self.rank - 1, -1, -1):
-            size = build(ops.dim, self.place, literal(position))
+        free = [position for position, element in enumerate(self.elements) if isinstance(element, Var)]
+        for number in range(len(free) - 1, -1, -1):
+            element = self.elements[free[number]]
+            assert isinstance(element, Var)
+            size = build(ops.dim, self.place, literal(free[number]))
             start: Expr = literal(0)
             step: Expr = literal(1)
-            if position < rank:
-                axis = self.axes[position]
+            if number < rank:
+                axis = self.axes[number]
                 start, step = Apply(GRID[rank, axis], (), INT), Apply(STRIDE[rank, axis], (), INT)
-            body = (For(self.elements[position], start, size, step, body, self.fn.span),)
-        idle = [build(operator.eq, Apply(GRID[rank, a], (), INT), literal(0)) for a in self.axes[self.rank :]]
+            body = (For(element, start, size, step, body, self.fn.span),)
+        idle = [build(operator.eq, Apply(GRID[rank, a], (), INT), literal(0)) for a in self.axes[len(free) :]]
         return guarded(idle, body, self.fn.span) if idle else body
 
 

@@ -10,6 +10,7 @@ from s2sad.frontend.operators import BOOL, build
 from s2sad.frontend.values import literal
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Assign, Comment, Const, Expr, For, If, Index, Stmt, Store, Var
+from s2sad.ir.types import is_inexact
 from s2sad.ir.walk import (
     blocks_of,
     bound,
@@ -43,9 +44,9 @@ def without_idle_indices(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         body = kept
 
 
-def costly_loop(part: list[Stmt], others: set[str]) -> bool:
+def costly_loop(part: tuple[Stmt, ...], others: set[str]) -> bool:
     """Say whether there is a loop of more than a few steps inside, that over the other threads aside."""
-    for stmt in statements(tuple(part)):
+    for stmt in statements(part):
         if isinstance(stmt, For) and stmt.var.name not in others:
             ends = (stmt.start, stmt.stop)
             if not all(isinstance(e, Const) and abs(e.value) <= _FEW for e in ends):
@@ -90,9 +91,9 @@ def only_shape(expr: Any, name: str) -> bool:
     return all(only_shape(c, name) for c in children(expr))
 
 
-def needed_for(body: tuple[Stmt, ...], total: str) -> tuple[Stmt, ...]:
-    """Drop the assignments that the sum does not depend on."""
-    wanted = {total}
+def needed_for(body: tuple[Stmt, ...], totals: set[str]) -> tuple[Stmt, ...]:
+    """Drop the assignments that the sums do not depend on."""
+    wanted = set(totals)
     while True:
         before = len(wanted)
         for stmt in statements(body):
@@ -172,8 +173,8 @@ def substituted(expr: Any, values: dict[str, Expr]) -> Any:
 
 
 def folded(expr: Any) -> Any:
-    """Join constants: `i + 1 - 1` is `i`."""
-    expr = map_children(expr, folded)
+    """Join constants and leave out what cancels: `i + 1 - 1` is `i`, and `i - q + 2 + q` is `i + 2`."""
+    expr = _cancelled(map_children(expr, folded))
     if not (isinstance(expr, Apply) and expr.fn in (operator.add, operator.sub) and len(expr.args) == 2):
         return expr
     left, right = expr.args
@@ -186,6 +187,32 @@ def folded(expr: Any) -> Any:
         inner = left.args[1].value  # type: ignore[union-attr]
         return shifted(left.args[0], amount + (inner if left.fn is operator.add else -inner))
     return shifted(left, amount)
+
+
+def _cancelled(expr: Any) -> Any:
+    """Leave out of a sum of integers what is added and taken away."""
+    if not (isinstance(expr, Apply) and expr.fn in (operator.add, operator.sub) and len(expr.args) == 2):
+        return expr
+    parts = _summands(expr, 1)
+    for part, sign in parts:
+        if isinstance(part, Var) and (part, -sign) in parts and not is_inexact(part.type):
+            parts.remove((part, -sign))
+            parts.remove((part, sign))
+            parts.sort(key=lambda p: p[1] < 0)  # a sum begins with what is added
+            if not parts or parts[0][1] < 0:
+                parts.insert(0, (literal(0), 1))
+            total = parts[0][0]
+            for term, way in parts[1:]:
+                total = build(operator.add if way > 0 else operator.sub, total, term)
+            return folded(total)
+    return expr
+
+
+def _summands(expr: Any, sign: int) -> list[tuple[Any, int]]:
+    if isinstance(expr, Apply) and expr.fn in (operator.add, operator.sub) and len(expr.args) == 2:
+        back = sign if expr.fn is operator.add else -sign
+        return [*_summands(expr.args[0], sign), *_summands(expr.args[1], back)]
+    return [(expr, sign)]
 
 
 def is_int(expr: Any) -> bool:

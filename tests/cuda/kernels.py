@@ -412,3 +412,142 @@ def steps_of_any_length(x, out, two, back):  # ranges whose last turn is not one
         for k in range(3 + i, 6, back):
             acc *= x[i, k]
         out[i] = acc
+
+
+@case(2, 3, lambda: (numbers(5, 2), numbers(5, seed=2), numbers(5, 2, seed=1)))
+def planets(p, m, force):  # positions in columns: named one by one
+    i = cuda.grid(1)
+    if i < p.shape[0]:
+        fx = 0.0
+        fy = 0.0
+        for j in range(p.shape[0]):
+            if j != i:
+                dx = p[j, 0] - p[i, 0]
+                dy = p[j, 1] - p[i, 1]
+                r2 = dx * dx + dy * dy + 0.01
+                pull = m[j] / (r2 * math.sqrt(r2))
+                fx += dx * pull
+                fy += dy * pull
+        force[i, 0] = fx
+        force[i, 1] = fy
+
+
+@case(2, 3, lambda: (numbers(6, 1), numbers(6, seed=1), 1))
+def column_that_is_not_there(p, out, dims):  # asked for before it is read
+    i = cuda.grid(1)
+    if i < out.size:
+        acc = 0.0
+        for j in range(p.shape[0]):
+            acc += p[j, 0] * p[i, 0]
+            if dims > 1:
+                acc += p[j, 1] ** 2
+        out[i] = acc
+
+
+@case(2, 3, lambda: (numbers(9), numbers(5, seed=1)))
+def every_second(x, out):  # a loop over every second element, in every thread
+    i = cuda.grid(1)
+    if i < out.size:
+        acc = 0.0
+        for j in range(1, x.size - 1, 2):
+            acc += math.sin(x[j] * (i + 1.0)) + x[j + 1] ** 2
+        for j in range(x.size - 1, 2, -3):
+            acc += x[j] ** 3
+        out[i] = acc
+
+
+@case(2, 3, lambda: (numbers(9), numbers(5, seed=1)))
+def box_filter(u, out):
+    i = cuda.grid(1)
+    if i < out.size:
+        acc = 0.0
+        for q in range(5):
+            acc += u[i + q] ** 2
+        out[i] = acc / 5.0
+
+
+@case(3, 3, lambda: (numbers(9), numbers(5, seed=2), numbers(9, seed=1)))
+def padded_convolution(u, w, out):
+    i = cuda.grid(1)
+    if i < out.size:
+        acc = 0.0
+        for q in range(5):
+            k = i + q - 2
+            if k >= 0 and k < u.size:
+                acc += w[q] * u[k]
+        out[i] = acc
+
+
+@case((2, 2), (2, 3), lambda: (numbers(5, 7), numbers(3, 3, seed=2), numbers(3, 5, seed=1)))
+def image_convolution(u, w, out):
+    i, j = cuda.grid(2)
+    if i < out.shape[0] and j < out.shape[1]:
+        acc = 0.0
+        for a in range(3):
+            for b in range(3):
+                acc += w[a, b] * u[i + a, j + b]
+        out[i, j] = acc
+
+
+@case(2, 3, lambda: (numbers(9), numbers(4, seed=2), numbers(6, seed=1)))
+def taps_of_any_number(u, w, out):
+    i = cuda.grid(1)
+    if i < out.size:
+        acc = 0.0
+        for q in range(w.size):
+            acc += w[q] * u[i + w.size - 1 - q] if q == 0 else w[q] * u[i + q]
+        out[i] = acc
+
+
+@case(3, 3, lambda: (numbers(9), numbers(9, seed=1)))
+def around_and_back(u, out):  # q of -2 to 2: at the edges a negative index would mean the other end
+    i = cuda.grid(1)
+    if i < u.size:
+        acc = 0.0
+        for q in range(-2, 3):
+            acc += u[i + q if 0 <= i + q < u.size else 0] ** 2
+        for q in range(-1, 2):
+            if i >= 1 and i + q < u.size:
+                acc += u[i + q] * u[i]
+        out[i] = acc
+
+
+@case(2, 3, lambda: (numbers(12), numbers(6, seed=1)))
+def pooled(x, out):  # a stretch of elements to each thread
+    i = cuda.grid(1)
+    if i < out.size:
+        best = x[2 * i]
+        for q in range(2):
+            best = max(best, x[2 * i + q])
+        out[i] = best
+
+
+@case(2, 2, lambda: (numbers(11), numbers(11, seed=1)))
+def inner_points(u, out):  # a grid-stride loop that begins behind the edge
+    for i in range(cuda.grid(1) + 1, u.size - 1, cuda.gridsize(1)):
+        out[i] = u[i] + 0.1 * (u[i - 1] - 2.0 * u[i] + u[i + 1]) * u[i]
+
+
+@case((1, 2), (2, 1), lambda: (numbers(6, 5), numbers(6, 5, seed=1), 0.3))
+def inner_cells(u, out, k):
+    row, column = cuda.grid(2)
+    rows, columns = cuda.gridsize(2)
+    for i in range(row + 1, u.shape[0] - 1, rows):
+        for j in range(column + 2, u.shape[1] - 1, columns):
+            out[i, j] = k * u[i, j] * (u[i - 1, j] + u[i + 1, j] + u[i, j - 2] + u[i, j + 1])
+
+
+@case(2, 2, lambda: (numbers(11), numbers(11, seed=1), numbers(11, seed=2)))
+def two_beginnings(u, v, out):  # threads have other elements in the second loop: what they share is not their own
+    for i in range(cuda.grid(1), u.size, cuda.gridsize(1)):
+        out[i] = u[i] ** 2
+    for k in range(cuda.grid(1) + 1, u.size - 1, cuda.gridsize(1)):
+        v[k] *= u[k] + u[k + 1]
+
+
+@case(2, 2, lambda: (numbers(11), numbers(11, seed=1), numbers(11, seed=2)))
+def two_loops(u, a, b):
+    for i in range(cuda.grid(1), u.size - 1, cuda.gridsize(1)):
+        a[i] = u[i] * u[i + 1]
+    for k in range(cuda.grid(1), u.size - 2, cuda.gridsize(1)):
+        b[k] = u[k + 2] ** 2

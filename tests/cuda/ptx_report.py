@@ -17,7 +17,9 @@ SINGLE, GRID = "float32[::1], float32[::1]", "float32[:, ::1], float32[:, ::1]"
 KERNELS = {
     "scale": f"{SINGLE}, float32", "diffuse": SINGLE, "flux": f"{GRID}, float32", "bodies": SINGLE,
     "newton": SINGLE, "strided": f"{SINGLE}, {SINGLE}", "helper_call": SINGLE, "kicked": SINGLE,
-    "block_sum": SINGLE, "tiled_product": f"{GRID}, {GRID[:17]}", "leader": SINGLE,
+    "block_sum": SINGLE, "tiled_product": f"{GRID}, {GRID[:15]}", "leader": SINGLE,
+    "planets": f"{GRID[:15]}, float32[::1], {GRID[:15]}", "every_second": SINGLE, "box_filter": SINGLE,
+    "image_convolution": f"{GRID}, {GRID[:15]}", "inner_points": SINGLE,
 }  # fmt: skip
 
 

@@ -89,6 +89,18 @@ def test_the_ten_programs_are_all_there() -> None:
     ("permuted", {"x_bar[order[i]]": "atomic addition"}),
     ("matmul", {"a_bar[i, k]": "atomic addition"}),
     ("interleaved", {"x_bar[2 * i]": "plain addition"}),
+    ("pooled", {"x_bar[2 * i]": "plain addition", "x_bar[2 * i + q]": "plain addition"}),
+    ("planets", {"p_bar[i, 0]": "gathered", "p_bar[j, 1]": "gathered, roles exchanged", "m_bar[j]": "gathered"}),
+    ("column_that_is_not_there", {"p_bar[j, 1]": "gathered, roles exchanged"}),
+    ("every_second", {"x_bar[j]": "gathered, roles exchanged", "x_bar[j + 1]": "gathered, roles exchanged"}),
+    ("box_filter", {"u_bar[i + q]": "gathered"}),
+    ("padded_convolution", {"u_bar[k]": "gathered", "w_bar[q]": "block sums"}),
+    ("image_convolution", {"u_bar[i + a, j + b]": "gathered", "w_bar[a, b]": "block sums"}),
+    ("around_and_back", {"u_bar[i + q]": "atomic addition"}),
+    ("inner_points", {"u_bar[i - 1]": "gathered", "u_bar[i]": "gathered"}),
+    ("inner_cells", {"u_bar[i, j - 2]": "gathered", "u_bar[i, j]": "gathered"}),
+    ("two_beginnings", {"u_bar[i]": "atomic addition", "u_bar[k]": "atomic addition"}),
+    ("two_loops", {"u_bar[i]": "atomic addition", "u_bar[k + 2]": "atomic addition"}),
 ])  # fmt: skip
 def test_the_plan_says_how_and_why(name: str, how: dict[str, str]) -> None:
     case = CASES[name]
@@ -101,10 +113,12 @@ def test_the_plan_says_how_and_why(name: str, how: dict[str, str]) -> None:
 
 
 def test_gathers_and_exchanges_need_no_atomics() -> None:
-    for name in ("diffuse", "flux", "bodies", "interleaved"):
+    for name in ("diffuse", "flux", "bodies", "interleaved", "planets", "every_second", "box_filter", "inner_points",
+                 "pooled"):  # fmt: skip
         case = CASES[name]
-        text = case.kernel.source("adjoint", "float64[::1], float64[::1]" if name != "flux" else
-                                  "float64[:, ::1], float64[:, ::1], int64")
+        given = [a for a in case.args() if np.ndim(a)]
+        types = ", ".join(f"float64[{':, ' * (np.ndim(a) - 1)}::1]" for a in given)
+        text = case.kernel.source("adjoint", types + (", int64" if name == "flux" else ""))
         assert "atomic" not in text, text
 
 

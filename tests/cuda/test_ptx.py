@@ -23,7 +23,9 @@ BUDGETS: dict[str, tuple[int, int, tuple[int, int, int]]] = {
     "scale": (58, 2, (16, 16, 16)), "diffuse": (307, 0, (24, 24, 30)), "flux": (447, 2, (59, 55, 55)),
     "bodies": (669, 0, (43, 35, 35)), "newton": (222, 1, (33, 32, 34)), "strided": (284, 2, (36, 30, 32)),
     "helper_call": (1180, 0, (58, 32, 32)), "kicked": (107, 0, (16, 16, 16)), "block_sum": (242, 4, (32, 32, 32)),
-    "tiled_product": (1005, 20, (58, 48, 42)), "leader": (168, 1, (26, 26, 26)),
+    "tiled_product": (1005, 20, (58, 48, 42)), "leader": (168, 1, (26, 26, 26)), "planets": (946, 0, (53, 40, 39)),
+    "every_second": (591, 0, (47, 42, 37)), "box_filter": (150, 0, (27, 26, 27)),
+    "image_convolution": (557, 18, (47, 52, 56)), "inner_points": (372, 0, (28, 28, 32)),
 }  # fmt: skip
 # the examples: instructions and registers as generated, instructions and registers by hand, atomics, bytes of stack
 EXAMPLES: dict[str, tuple[int, int, int, int, int, int]] = {
@@ -60,7 +62,8 @@ def test_every_kernel_compiles_within_its_budget(report: dict[str, Any]) -> None
 
 def test_kernels_of_single_precision_never_compute_in_double(report: dict[str, Any]) -> None:
     for name in BUDGETS:
-        if name not in ("block_sum", "tiled_product", "leader"):  # their shared arrays are of doubles
+        # shared arrays of doubles, and what NVIDIA's library does about the sine of large numbers
+        if name not in ("block_sum", "tiled_product", "leader", "every_second"):
             assert all(report[f"{name} {cc}"]["double"] == 0 for cc in ARCHITECTURES), name
 
 
