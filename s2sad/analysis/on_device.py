@@ -9,7 +9,7 @@ import numpy as np
 
 from s2sad.errors import Span, UnsupportedSyntaxError
 from s2sad.ir import ops
-from s2sad.ir.device import FORMER, MEMORY
+from s2sad.ir.device import FORMER, MEMORY, SHARED
 from s2sad.ir.nodes import Append, Apply, Assert, Assign, CallStmt, Function, Index, Raise, Stmt, Store, Var
 from s2sad.ir.types import Array, ListOf
 from s2sad.ir.walk import exprs_of, reads, statements, subexpressions
@@ -29,6 +29,12 @@ def reachable(functions: dict[str, Function], entry: str) -> dict[str, Function]
         found[name] = functions[name]
         todo += [s.callee for s in statements(functions[name].body) if isinstance(s, CallStmt)]
     return found
+
+
+def shared_memory(fn: Function) -> set[str]:
+    """Return the arrays that the threads of a block have together."""
+    return {s.target.name for s in statements(fn.body)
+            if isinstance(s, Assign) and isinstance(s.value, Apply) and s.value.fn is SHARED}  # fmt: skip
 
 
 def checked(functions: dict[str, Function]) -> None:

@@ -11,11 +11,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from s2sad.analysis.on_device import shared_memory
 from s2sad.analysis.threads import Threads
 from s2sad.errors import AliasError, Span, UnsupportedSyntaxError
-from s2sad.ir.device import SHARED, is_barrier
+from s2sad.ir.device import is_barrier
 from s2sad.ir.nodes import (
-    Apply,
     Assign,
     CallStmt,
     Effect,
@@ -93,8 +93,7 @@ def check_kernel(fn: Function, threads: Threads, written_by_calls: set[str]) -> 
         UnsupportedSyntaxError: a barrier that not every thread of the block reaches.
     """
     _check_barriers(fn.body, threads)
-    shared = {s.target.name for s in statements(fn.body)
-              if isinstance(s, Assign) and isinstance(s.value, Apply) and s.value.fn is SHARED}  # fmt: skip
+    shared = shared_memory(fn)
     params = {p.name for p in fn.params} - shared
     by_root: dict[str, list[Access]] = {}
     for access in accesses(fn, threads):

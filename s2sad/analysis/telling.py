@@ -12,11 +12,12 @@ import operator
 from dataclasses import dataclass
 from typing import Any
 
+from s2sad.analysis.on_device import shared_memory
 from s2sad.analysis.races import accesses
 from s2sad.analysis.threads import Threads
 from s2sad.errors import Span
 from s2sad.ir import device, ops
-from s2sad.ir.device import SHARED, Intrinsic, parts_of
+from s2sad.ir.device import Intrinsic, parts_of
 from s2sad.ir.nodes import (
     Apply,
     Assign,
@@ -54,8 +55,7 @@ def written_alike(fn: Function, threads: Threads) -> tuple[Alike, ...]:
     """Return the writes whose index, and the branches around them, do not look at all of a thread's place."""
     telling = Telling(threads)
     asked, params = threads.asked, {p.name for p in fn.params}
-    shared = {s.target.name for s in statements(fn.body)
-              if isinstance(s, Assign) and isinstance(s.value, Apply) and s.value.fn is SHARED}  # fmt: skip
+    shared = shared_memory(fn)
     found: list[Alike] = []
     for access in accesses(fn, threads):
         stmt, root = access.stmt, access.root

@@ -5,7 +5,8 @@
         x_bar[i] += a * y_bar[i]                 x_bar[i] = a * y_bar[i]
 
 Needs: the loops run over every element, each once and on every path, nothing reads or writes the array between
-its making and them, and what else they do with an element comes after. Saves one way through the memory.
+its making and them, what else they do with an element comes after, and no other thread adds to it. Saves one way
+through the memory.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from s2sad.analysis.facts import Facts
+from s2sad.analysis.on_device import shared_memory
 from s2sad.analysis.sharing import Groups
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Assign, Break, Const, Continue, Expr, For, Function, Index, Return, Stmt, Store, Var
@@ -29,12 +31,15 @@ _EMPTY: dict[Any, Any] = {np.zeros_like: np.empty_like, np.zeros: np.empty}
 def filled(fn: Function, facts: Facts) -> Function:
     """Return `fn` with such loops setting what they find zero."""
     groups = Groups(fn, facts)
+    met_in = {groups.find(name) for name in shared_memory(fn)}
 
     def each(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         made = [map_blocks(stmt, each) for stmt in body]
         for at, stmt in enumerate(made):
             if isinstance(stmt, Assign) and isinstance(stmt.value, Apply) and stmt.value.fn in _EMPTY:
                 there = groups.find(stmt.target.name)
+                if _of_the_block(stmt.value, met_in, groups):
+                    continue
                 met = next((k for k in range(at + 1, len(made)) if _places(made[k], there, groups)), None)
                 loop = made[met] if met is not None else None
                 if met is None or not isinstance(loop, For):
@@ -49,6 +54,11 @@ def filled(fn: Function, facts: Facts) -> Function:
         return tuple(made)
 
     return replace(fn, body=each(fn.body))
+
+
+def _of_the_block(made: Apply, met_in: set[str], groups: Groups) -> bool:
+    """Say whether an array is the shadow of shared memory, to which every thread of the block adds."""
+    return any(isinstance(a, Var) and groups.find(a.name) in met_in for a in made.args)
 
 
 def _places(stmt: Stmt, there: str, groups: Groups, inside: bool = True) -> list[Expr | None]:

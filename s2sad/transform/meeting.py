@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from s2sad.analysis.on_device import shared_memory
 from s2sad.analysis.races import Access, accesses
 from s2sad.analysis.threads import Threads, held
 from s2sad.errors import Span
@@ -293,8 +294,7 @@ def _root_name(place: Index) -> str:
 
 def _shared_arrays(fn: Function) -> set[str]:
     """Return the arrays of shared memory, and their shadows."""
-    own = {s.target.name for s in statements(fn.body)
-           if isinstance(s, Assign) and isinstance(s.value, Apply) and s.value.fn is SHARED}  # fmt: skip
+    own = shared_memory(fn)
     for stmt in statements(fn.body):
         if isinstance(stmt, Assign) and isinstance(stmt.value, Apply) and stmt.value.fn is np.zeros_like:
             source = stmt.value.args[0]

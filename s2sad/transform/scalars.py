@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
+from s2sad.analysis.on_device import shared_memory
 from s2sad.frontend.values import literal
 from s2sad.ir import ops
-from s2sad.ir.device import SHARED
 from s2sad.ir.nodes import Apply, Assign, Const, Expr, For, Function, Index, Slice, Stmt, Store, Var
 from s2sad.ir.types import Array, Scalar
 from s2sad.ir.walk import (
@@ -66,8 +66,7 @@ def _candidates(fn: Function, keep: frozenset[str]) -> dict[str, Array]:
     made: dict[str, Array] = {}
     out = {p.name for p in fn.params} | keep
     counters = _counters(fn)
-    shared = {s.target.name for s in statements(fn.body)
-              if isinstance(s, Assign) and isinstance(s.value, Apply) and s.value.fn is SHARED}  # fmt: skip
+    shared = shared_memory(fn)
     for stmt in statements(fn.body):
         for target in targets(stmt):
             if target.name in made or not _is_small(target, stmt) or _is_like_shared(stmt, shared):

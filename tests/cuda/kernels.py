@@ -551,3 +551,31 @@ def two_loops(u, a, b):
         a[i] = u[i] * u[i + 1]
     for k in range(cuda.grid(1), u.size - 2, cuda.gridsize(1)):
         b[k] = u[k + 2] ** 2
+
+
+@case(3, 4, lambda: (numbers(3, 7), numbers(7, seed=2), numbers(7, seed=3), numbers(3, 7, seed=1)))
+def layer_norm(x, gain, shift, out):  # every thread of a block adds to each element of what the block has together
+    row = cuda.blockIdx.x
+    t = cuda.threadIdx.x
+    sums = cuda.shared.array(4, np.float64)
+    squares = cuda.shared.array(4, np.float64)
+    acc = 0.0
+    for j in range(t, x.shape[1], cuda.blockDim.x):
+        acc += x[row, j]
+    sums[t] = acc
+    cuda.syncthreads()
+    mean = 0.0
+    for k in range(4):
+        mean += sums[k]
+    mean /= x.shape[1]
+    acc = 0.0
+    for j in range(t, x.shape[1], cuda.blockDim.x):
+        acc += (x[row, j] - mean) ** 2
+    squares[t] = acc
+    cuda.syncthreads()
+    variance = 0.0
+    for k in range(4):
+        variance += squares[k]
+    scale = 1.0 / math.sqrt(variance / x.shape[1] + 1e-5)
+    for j in range(t, x.shape[1], cuda.blockDim.x):
+        out[row, j] = gain[j] * (x[row, j] - mean) * scale + shift[j]
