@@ -5,6 +5,10 @@ threads do to one element is compared afterwards: within a block, between the sa
 between blocks, over the whole launch. So a race is found whatever order would have brought it out.
 Also found: barriers that not all threads of a block reach, indices outside an array (negative ones
 too), and, because fresh memory holds NaN, values read before anything was written.
+
+With `late=True` what a thread writes is seen by the others at the next barrier, and what a block writes by other
+blocks after the launch: of two additions to one element that are not atomic, one is lost. That is another model of
+the same machine, without the log: a fault that the log overlooked comes out in the numbers.
 """
 
 from __future__ import annotations
@@ -43,6 +47,29 @@ class Memory:
         self.name, self.launch, self.shared = name, launch, shared
         self.phase: dict[int, dict[str, set[Any]]] = {}  # element -> kind -> threads, since the last barrier
         self.whole: dict[int, dict[str, set[Any]]] = {}  # element -> kind -> blocks, over the launch
+        self.of_thread: dict[Any, dict[int, Any]] = {}  # thread -> element -> what it wrote since the last barrier
+        self.of_block: dict[Any, dict[int, Any]] = {}  # block -> element -> what it wrote, not yet seen by others
+
+    def seen(self, element: int, value: Any) -> Any:
+        """Return what the running thread finds in an element that holds `value` for the other blocks."""
+        launch = self.launch
+        value = self.of_block.get(launch.block, {}).get(element, value)
+        return self.of_thread.get(launch.thread, {}).get(element, value)
+
+    def settle(self, flat: Any) -> None:
+        """Show a block what its threads wrote; shared memory has one block."""
+        for number in self.launch.rng.permutation(len(self.of_thread)):
+            self.of_block.setdefault(self.launch.block, {}).update(list(self.of_thread.values())[number])
+        self.of_thread = {}
+        if self.shared:
+            self.publish(flat)
+
+    def publish(self, flat: Any) -> None:
+        """Show every block what the others wrote, in no defined order."""
+        for number in self.launch.rng.permutation(len(self.of_block)):
+            for element, value in list(self.of_block.values())[number].items():
+                flat[element] = value
+        self.of_block = {}
 
     def note(self, ids: Any, kind: str) -> None:
         for element in np.ravel(ids).tolist():
@@ -50,11 +77,13 @@ class Memory:
             self.whole.setdefault(element, {}).setdefault(kind, set()).add(self.launch.block)
 
     def end_phase(self) -> None:
+        if self.launch.late:
+            return
         _check(self.phase, f"threads of block {self.launch.block}", self)
         self.phase = {}
 
     def end_launch(self) -> None:
-        if not self.shared:
+        if not self.shared and not self.launch.late:
             _check(self.whole, "blocks", self)
 
 
@@ -95,14 +124,23 @@ class Tracked:
         if isinstance(found, np.ndarray):
             return Tracked(found, self.ids[index], self.memory)
         self.memory.note(self.ids[index], "read")
-        return found
+        return self.memory.seen(int(self.ids[index]), found) if self.memory.launch.late else found
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        self.memory.note(self.ids[self._checked(index)], "write")
-        self.values[index] = value
+        place, memory = self.ids[self._checked(index)], self.memory
+        memory.note(place, "write")
+        if memory.launch.late:
+            memory.of_thread.setdefault(memory.launch.thread, {})[int(place)] = self.values.dtype.type(value)
+        else:
+            self.values[index] = value
 
     def atomic(self, index: Any, combine: Callable[[Any, Any], Any], value: Any) -> None:
-        self.memory.note(self.ids[self._checked(index)], "atomic")
+        place, memory = int(self.ids[self._checked(index)]), self.memory
+        memory.note(place, "atomic")
+        for own in (memory.of_thread.get(memory.launch.thread, {}), memory.of_block.get(memory.launch.block, {})):
+            if place in own:
+                own[place] = combine(own[place], value)
+                return
         self.values[index] = combine(self.values[index], value)
 
 
@@ -114,7 +152,9 @@ class Dim3:
 class Launch:
     """One launch; also what its threads call `cuda`."""
 
-    def __init__(self, grid: Any, block: Any, seed: int) -> None:
+    def __init__(self, grid: Any, block: Any, seed: int, late: bool = False) -> None:
+        self.late = late
+        self.whole: list[tuple[Memory, Any]] = []  # with their elements in a row
         self.gridDim, self.blockDim = Dim3(*_three(grid)), Dim3(*_three(block))
         self.rng = np.random.default_rng(seed)
         self.memories: list[Memory] = []
@@ -131,6 +171,7 @@ class Launch:
     def tracked(self, name: str, array: Any, shared: bool = False) -> Tracked:
         memory = Memory(name, self, shared)
         self.memories.append(memory)
+        self.whole.append((memory, array.reshape(-1)))
         return Tracked(array, np.arange(array.size).reshape(array.shape), memory)
 
     def _fresh(self, shape: Any, dtype: Any) -> Any:
@@ -166,6 +207,8 @@ class Launch:
             self.memories = [m for m in self.memories if not m.shared]
         for memory in self.memories:
             memory.end_launch()
+        for memory, flat in self.whole:
+            memory.publish(flat)
 
     def _phase(self, running: dict[Any, Iterator[int]]) -> dict[Any, Iterator[int]]:
         """Run every thread to its next barrier."""
@@ -184,6 +227,8 @@ class Launch:
         self.answers = dict.fromkeys(waiting, int(any(votes)))
         for memory in self.memories:
             memory.end_phase()
+        for memory, flat in self.whole:
+            memory.settle(flat)
         if waiting and (len(waiting) < len(running) or len(set(waiting.values())) > 1):
             raise Divergence(f"{len(waiting)} of {len(running)} threads of block {self.block} wait, "
                              f"in lines {sorted(set(waiting.values()))}")
@@ -234,9 +279,9 @@ def _is_device(value: Any) -> bool:
 
 
 def emulate(function: Callable[..., Any], grid: Any, block: Any, *args: Any, seed: int = 0,
-            text: str | None = None) -> None:
+            text: str | None = None, late: bool = False) -> None:
     """Run a kernel on the host, its arrays being changed in place; raises a `DeviceFault`."""
-    launch = Launch(grid, block, seed)
+    launch = Launch(grid, block, seed, late)
     names = list(inspect.signature(function).parameters)
     given = [launch.tracked(n, a) if isinstance(a, np.ndarray) else a for n, a in zip(names, args, strict=True)]
     launch.run(threads_of(function, launch, text), given)
