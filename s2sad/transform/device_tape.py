@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import operator
+import re
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,14 +26,17 @@ from s2sad.ir.nodes import (
     Append,
     Apply,
     Assign,
+    Break,
     Comment,
     Const,
+    Continue,
     Effect,
     Expr,
     Function,
     If,
     Index,
     Param,
+    Return,
     Stmt,
     Store,
     Var,
@@ -101,18 +105,75 @@ def lists_of(fn: Function) -> dict[str, ListOf]:
     return found
 
 
+def partners(body: tuple[Stmt, ...]) -> dict[str, str]:
+    """Return the lists that are always equally long, each with the first of its kind, itself included.
+
+    Such lists are pushed to in one block, and popped from in one: one count serves them all.
+    """
+    pushed: dict[str, list[int]] = {}
+    popped: dict[str, list[int]] = {}
+
+    def visit(block: tuple[Stmt, ...], number: int) -> int:
+        jumps = any(isinstance(s, Break | Continue | Return) for s in _without_loops(block[:-1]))
+        own = -number if jumps else number
+        for stmt in block:
+            if isinstance(stmt, Append):
+                pushed.setdefault(stmt.list.name, []).append(own)
+            for name in _popped(stmt):
+                popped.setdefault(name, []).append(own)
+        for stmt in block:
+            for inner in blocks_of(stmt):
+                number = visit(inner, number + 1)
+        return number
+
+    visit(body, 1)
+    groups: dict[tuple[int, int], list[str]] = {}
+    for name, places in pushed.items():
+        back = popped.get(name, [0])
+        if len(places) == len(back) == 1 and places[0] > 0 and back[0] >= 0:
+            groups.setdefault((places[0], back[0]), []).append(name)
+    return {name: names[0] for names in groups.values() if len(names) > 1 for name in names}
+
+
+def _without_loops(body: tuple[Stmt, ...]) -> list[Stmt]:
+    """Return the statements of a block and of the branches in it."""
+    found: list[Stmt] = []
+    for stmt in body:
+        found.append(stmt)
+        if isinstance(stmt, If):
+            found += [s for block in blocks_of(stmt) for s in _without_loops(block)]
+    return found
+
+
+def _popped(stmt: Stmt) -> list[str]:
+    return [p.args[0].name for e in exprs_of(stmt) for p in subexpressions(e)
+            if isinstance(p, Apply) and p.fn is ops.pop and isinstance(p.args[0], Var)]  # fmt: skip
+
+
+def _word(name: str) -> str:
+    """Return what a list is of: `h` for `h_tape`, `h_2` for `h_tape_2`."""
+    return re.sub(r"_tape(_\d+)?$", r"\1", name)
+
+
 class _Writer:
     def __init__(self, fn: Function, axes: int | None, counts: bool = False) -> None:
         self.fn, self.axes, self.counts, self.told = fn, axes or 1, counts, axes is None
         namer = Namer(names_in(fn.body) | {p.name for p in fn.params})
         self.lists = lists_of(fn)
-        self.count = {n: Var(namer.fresh(f"{n.removesuffix('_tape')}_count"), INT) for n in self.lists}
+        self.first = partners(fn.body)
+        self.last = {first: name for name, first in self.first.items()}
+        own = {n: Var(namer.fresh(f"{_word(n)}_count"), INT) for n in self.lists if self.first.get(n, n) == n}
+        self.count = {n: own[self.first.get(n, n)] for n in self.lists}
+        self.down: set[str] = set()
         reals = [n for n, kind in self.lists.items() if is_inexact(kind.item)]
         self.column = {n: reals.index(n) if n in reals else i for i, n in enumerate(self.lists)}
         others = [n for n in self.lists if n not in reals]
         self.column |= {n: others.index(n) for n in others}
         self.reals, self.others = reals, others
         self.made_in_reverse: set[str] = set()
+        self.pushes: set[int] = set()
+        """The identities of the branches that save, which live in `kept`."""
+        self.kept: list[Stmt] = []
         dtypes = {getattr(self.lists[n].item, "dtype", "") for n in reals}
         single = {p.type.dtype for p in fn.params if isinstance(p.type, Array) and is_inexact(p.type)} == {"float32"}
         self.dtype = "float32" if single or dtypes == {"float32"} else "float64"
@@ -150,7 +211,7 @@ class _Writer:
         at = next((n for n, s in enumerate(body) if isinstance(s, Comment) and s.text == REVERSE), None)
         if at is None:
             return self._statements(body)
-        zeros = [Assign(count, literal(0), self.fn.span) for count in self.count.values()]
+        zeros = [Assign(count, literal(0), self.fn.span) for count in dict.fromkeys(self.count.values())]
         forward = self._statements(body[:at])
         self.made_in_reverse = {n for s in statements(body[at + 1 :]) for n in bound(s)}
         if self.counts:
@@ -159,11 +220,10 @@ class _Writer:
 
     def _guarded(self, reverse: tuple[Stmt, ...]) -> list[Stmt]:
         """Run the reverse sweep only where the tape was long enough; all threads of a block or none."""
-        from s2sad.ir.nodes import Return
-
         tail = reverse[-1:] if reverse and isinstance(reverse[-1], Return) else ()
         reverse = reverse[: len(reverse) - len(tail)]
-        tests = [build(operator.gt, self.count[n], build(ops.dim, self._array(n), literal(0))) for n in self.lists]
+        pairs = dict.fromkeys((self.count[n], self._array(n)) for n in self.lists)
+        tests = [build(operator.gt, count, build(ops.dim, array, literal(0))) for count, array in pairs]
         short: Expr = tests[0] if len(tests) == 1 else Apply(ops.either, tuple(tests), Scalar("bool", weak=True))
         if any(isinstance(s, Effect) and is_barrier(s.value) for s in statements(reverse)):
             short = Apply(SYNC_OR, (Apply(np.int32, (short,), Scalar("int32")),), Scalar("bool", weak=True))
@@ -171,8 +231,6 @@ class _Writer:
 
     def _no_numbers(self, tail: tuple[Stmt, ...]) -> list[Stmt]:
         """What the reverse sweep would have computed and the function returns is NaN instead."""
-        from s2sad.ir.nodes import Return
-
         values = tail[0].values if tail and isinstance(tail[0], Return) else ()
         return [Assign(v, Const(math.nan, v.type), self.fn.span)
                 for v in values if isinstance(v, Var) and v.name in self.made_in_reverse]  # fmt: skip
@@ -180,7 +238,7 @@ class _Writer:
     def _reports(self) -> tuple[Stmt, ...]:
         return tuple(
             Effect(Apply(ATOMIC_MAX, (self.needed, literal(0), count), Static(None)), self.fn.span)
-            for count in self.count.values()
+            for count in dict.fromkeys(self.count.values())
         )
 
     def _array(self, name: str) -> Var:
@@ -195,7 +253,15 @@ class _Writer:
     def _statements(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         result: list[Stmt] = []
         for stmt in body:
-            result.extend(self._stmt(stmt))
+            for made in self._stmt(stmt):
+                last = result[-1] if result else None
+                twins = isinstance(made, If) and isinstance(last, If) and made.test == last.test
+                if isinstance(made, If) and isinstance(last, If) and twins and id(made) in self.pushes:
+                    result[-1] = replace(last, body=(*last.body, *made.body))
+                    self.pushes.add(id(result[-1]))
+                    self.kept.append(result[-1])
+                    continue
+                result.append(made)
         return tuple(result)
 
     def _stmt(self, stmt: Stmt) -> list[Stmt]:
@@ -203,23 +269,33 @@ class _Writer:
             return []
         if isinstance(stmt, Append):
             return self._push(stmt)
-        popped = [p.args[0].name for e in exprs_of(stmt) for p in subexpressions(e)
-                  if isinstance(p, Apply) and p.fn is ops.pop and isinstance(p.args[0], Var)]  # fmt: skip
+        popped = _popped(stmt)
         if not popped:
             return [map_blocks(stmt, self._block)] if blocks_of(stmt) else [stmt]
-        downs: list[Stmt] = [Assign(self.count[n], build(operator.sub, self.count[n], literal(1)), stmt.span)
-                             for n in popped]  # fmt: skip
+        downs: list[Stmt] = []
+        for name in popped:
+            first = self.first.get(name, name)
+            if first not in self.down:  # those that share its count are read where it stands now
+                count = self.count[name]
+                downs.append(Assign(count, build(operator.sub, count, literal(1)), stmt.span))
+            if name in self.first:
+                self.down.add(first)
         if isinstance(stmt, Effect):
             return downs
         return [*downs, map_exprs(stmt, self._read)]
 
     def _push(self, stmt: Append) -> list[Stmt]:
         name = stmt.list.name
-        up = Assign(self.count[name], build(operator.add, self.count[name], literal(1)), stmt.span)
+        up: list[Stmt] = []
+        if name not in self.first or self.last[self.first[name]] == name:
+            up = [Assign(self.count[name], build(operator.add, self.count[name], literal(1)), stmt.span)]
         if self.counts:
-            return [up]
+            return up
         room = build(operator.lt, self.count[name], build(ops.dim, self._array(name), literal(0)))
-        return [If(room, (Store(self._cell(name), "", stmt.value, stmt.span),), (), stmt.span), up]
+        push = If(room, (Store(self._cell(name), "", stmt.value, stmt.span),), (), stmt.span)
+        self.pushes.add(id(push))
+        self.kept.append(push)
+        return [push, *up]
 
     def _read(self, expr: Any) -> Any:
         from s2sad.ir.walk import map_children

@@ -176,3 +176,13 @@ def test_a_number_that_nothing_comes_of_is_not_summed() -> None:
     text = CASES["chosen_element"].kernel.source("adjoint", "float64[::1], float64[::1], int64, float64[::1], float64")
     assert text.count("syncthreads") == 4
     assert "unused_bar_of_block" not in text
+
+
+def test_what_is_saved_together_is_counted_once() -> None:
+    text = CASES["wavefront"].kernel.source("adjoint", "float64[:, :, ::1], float64, float64[:, :, ::1]")
+    first, _, _ = text.partition("def wavefront_steps")
+    assert first.count("_count = 0") == 1, first
+    assert first.count("_count -= 1") == 1, first
+    text = CASES["pendulums"].kernel.source("adjoint", "float64[::1], float64[::1]")
+    first, _, _ = text.partition("def pendulums_steps")
+    assert first.count("_count = 0") == first.count("_count -= 1") == 5, first  # as many as there are branches
