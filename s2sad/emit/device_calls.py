@@ -94,7 +94,7 @@ _WRITTEN: dict[Callable[..., Any], Callable[..., Expr]] = {
 def _turns(start: Expr, stop: Expr, step: Expr) -> Expr:
     """The length of a range, which not every front end tells of one."""
     left = build(operator.floordiv, build(operator.sub, start, stop), step)
-    return build(builtins.max, build(operator.neg, left), literal(0))
+    return build(ops.ifexp, build(operator.lt, left, literal(0)), build(operator.neg, left), literal(0))
 
 
 def backwards(loop: For) -> For:

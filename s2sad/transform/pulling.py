@@ -94,32 +94,56 @@ def pulled(
     `limits`: the ends of grid-stride loops by axis; `bars`: shadows of arrays that are only read, and these arrays.
     """
     result = Pulled(rest=fn)
-    for bar, array in bars.items():
+    todo = dict(bars)
+    for bar in bars:
         assert result.rest is not None
-        known = [a.index for a in accesses(result.rest, threads) if a.root == bar and a.index is not None]
-        if threads.are_own(known) or all(all(isinstance(i, Const) for i in index) for index in known):
+        if bar not in todo or not _is_met_in(result.rest, bar, threads):
             continue
-        if known and all(threads.few(index) for index in known):
-            continue  # a few elements that all threads add to: no work for as many threads
-        try:
-            kernel, plan = _Pull(result.rest, threads, limits, bar, array, facts, keep).run()
-        except NotPullable:
+        others = {b: a for b, a in todo.items() if b != bar and _is_met_in(result.rest, b, threads)}
+        made = _pulled_together(result.rest, threads, limits, {bar: todo.pop(bar)}, others, facts, keep)
+        if made is None:
             continue
+        kernel, plan, done = made
         result.kernels.append(kernel)
         result.plan += plan
-        result.rest = _without(result.rest, bar, facts, keep, frozenset(bars) | _outputs(fn))
+        result.rest = _without(result.rest, done, facts, keep, frozenset(bars) | _outputs(fn))
+        todo = {b: a for b, a in todo.items() if b not in done}
     return result
+
+
+def _is_met_in(fn: Function, bar: str, threads: Threads) -> bool:
+    """Say whether several threads add to one element of a shadow, and there is work in it for as many threads."""
+    known = [a.index for a in accesses(fn, threads) if a.root == bar and a.index is not None]
+    if threads.are_own(known) or all(all(isinstance(i, Const) for i in index) for index in known):
+        return False
+    return not (known and all(threads.few(index) for index in known))
+
+
+def _pulled_together(
+    fn: Function, threads: Threads, limits: dict[int, Expr], first: dict[str, str], others: dict[str, str],
+    facts: Facts, keep: frozenset[str],
+) -> tuple[Function, list[PlanLine], set[str]] | None:  # fmt: skip
+    """Gather into a shadow, and in the same kernel into others whose elements come by the same way."""
+    for more in (others, {}) if others else ({},):
+        try:
+            pull = _Pull(fn, threads, limits, first, facts, keep)
+            pull.join(more)
+            kernel, plan = pull.run()
+        except NotPullable:
+            continue
+        return kernel, plan, set(pull.places)
+    return None
 
 
 def _outputs(fn: Function) -> frozenset[str]:
     return frozenset(p.name for p in fn.params if isinstance(p.type, Array))
 
 
-def _without(fn: Function, bar: str, facts: Facts, keep: frozenset[str], outputs: frozenset[str]) -> Function:
-    """Leave out the additions to one shadow."""
+def _without(fn: Function, bars: set[str], facts: Facts, keep: frozenset[str], outputs: frozenset[str]) -> Function:
+    """Leave out the additions to some shadows."""
 
     def each(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-        kept = [s for s in body if not (isinstance(s, Store) and root_name(s.place) == bar)]
+        kept = [s for s in body if not (isinstance(s, Store) and root_name(s.place) in bars)]
         return tuple(map_blocks(s, each) for s in kept)
 
     return tidy(replace(fn, body=each(fn.body)), facts, keep, outputs)
@@ -160,22 +184,49 @@ def _apart(one: Index, other: Expr) -> bool:
 
 class _Pull:
     def __init__(
-        self, fn: Function, threads: Threads, limits: dict[int, Expr], bar: str, array: str, facts: Facts,
+        self, fn: Function, threads: Threads, limits: dict[int, Expr], arrays: dict[str, str], facts: Facts,
         keep: frozenset[str],
     ) -> None:  # fmt: skip
-        self.fn, self.threads, self.limits, self.bar, self.array = fn, threads, limits, bar, array
+        self.fn, self.threads, self.limits = fn, threads, limits
         self.facts, self.keep = facts, keep
         self.namer = Namer(names_in(fn.body) | {p.name for p in fn.params})
-        param = next(p for p in fn.params if p.name == bar)
-        self.place = Var(bar, param.type)
+        self.arrays: dict[str, str] = {}
+        self.places: dict[str, Var] = {}
+        self.sites: dict[str, list[Site]] = {}
         self.elements: list[Expr] = []
-        assert isinstance(param.type, Array)
-        self.rank, self.dtype = len(param.type.dims), param.type.dtype
         self.names = {axis: name for name, axis in reversed(list(_coordinate_names(threads).items()))}
         self.axes = sorted(threads.axes)
-        self.totals: dict[tuple[tuple[int, int], ...], Var] = {}
+        self.totals: dict[tuple[str, tuple[tuple[int, int], ...]], Var] = {}
         self.others: set[str] = set()
         self.body = self._one_thread()
+        for bar, array in arrays.items():
+            self._take(bar, array, self._solved(bar))
+
+    def _solved(self, bar: str) -> list[Site]:
+        return Solver(self.fn, self.body, self.threads, self._place(bar), self._rank(bar)).sites()
+
+    def _place(self, bar: str) -> Var:
+        return Var(bar, next(p.type for p in self.fn.params if p.name == bar))
+
+    def _rank(self, bar: str) -> int:
+        kind = self._place(bar).type
+        assert isinstance(kind, Array)
+        return len(kind.dims)
+
+    def _take(self, bar: str, array: str, sites: list[Site]) -> None:
+        self.arrays[bar], self.places[bar], self.sites[bar] = array, self._place(bar), sites
+
+    def join(self, arrays: dict[str, str]) -> None:
+        """Gather into further arrays too, as far as their elements are met by a way that is gone anyway."""
+        for bar, array in arrays.items():
+            try:
+                sites = self._solved(bar)
+            except NotPullable:
+                continue
+            known = [s for found in self.sites.values() for s in found]
+            same_way = {s.key() for s in known} & {s.key() for s in sites}
+            if same_way and self._free(bar, sites) == self._free(*next(iter(self.sites.items()))):
+                self._take(bar, array, sites)
 
     def _one_thread(self) -> tuple[Stmt, ...]:
         """Return the work of one thread for one element: grid-stride loops off, coordinates free."""
@@ -206,81 +257,95 @@ class _Pull:
         return body
 
     def run(self) -> tuple[Function, list[PlanLine]]:
-        sites = Solver(self.fn, self.body, self.threads, self.place, self.rank).sites()
-        groups: dict[Any, list[Site]] = {}
-        for site in sites:
-            groups.setdefault(site.key(), []).append(site)
-            self._total(site)
+        groups: dict[Any, list[tuple[str, Site]]] = {}
+        sites = [(bar, site) for bar, found in self.sites.items() for site in found]
+        for bar, site in sites:
+            groups.setdefault(site.key(), []).append((bar, site))
+            self._total(bar, site)
         if len(groups) > _MOST:
             raise NotPullable
-        self.elements = [Var(f"<{position}>", INT) for position in range(self.rank)]
+        self.elements = [Var(f"<{position}>", INT) for position in range(max(map(self._rank, self.places)))]
         parts = [self._block(group) for group in groups.values()]
         summed = {total.name for total in self.totals.values()}
         if sum(costly_loop(needed_for(tuple(part), summed), skipped) for part, skipped in parts) > 1:
             raise NotPullable  # every part would run the loop again
-        self.totals = dict(sorted(self.totals.items()))
-        names = self._element_names(sites, names_in(tuple(s for part, _ in parts for s in part)))
+        names = self._element_names(names_in(tuple(s for part, _ in parts for s in part)))
         final = {e.name: v for e, v in zip(self.elements, names, strict=True) if isinstance(e, Var)}
         blocks = [s for part, _ in parts for s in (Comment(""), *replaced(tuple(part), final))]
         self.elements = names
-        start = [Assign(total, zero(total.type), self.fn.span) for total in self.totals.values()]
-        body = self._over_elements((*start, *blocks[1:], *self._given_back(sites)))
-        doc = f"{self.fn.doc.removesuffix('.')}: each element of `{self.bar}` gathers its own."
-        name = f"{self.fn.name}_{self.array}"
+        start = [Assign(total, zero(total.type), self.fn.span) for total in self._sorted().values()]
+        body = self._over_elements((*start, *blocks[1:], *self._given_back()))
+        shadows = [f"`{bar}`" for bar in self.places]
+        listed = " and ".join([", ".join(shadows[:-1]), shadows[-1]] if len(shadows) > 1 else shadows)
+        doc = f"{self.fn.doc.removesuffix('.')}: each element of {listed} gathers its own."
+        name = "_".join((self.fn.name, *self.arrays.values()))
         made = replace(self.fn, name=name, body=joined(body), results=(), doc=doc)
-        made = tidy(made, self.facts, self.keep, frozenset({self.bar}))
+        made = tidy(made, self.facts, self.keep, frozenset(self.places))
         for stmt in statements(made.body):
-            if isinstance(stmt, Store) and root_name(stmt.place) != self.bar and self._is_param(stmt.place):
+            if isinstance(stmt, Store) and root_name(stmt.place) not in self.places and self._is_param(stmt.place):
                 raise NotPullable
-        return made, self._plan(sites)
+        return made, self._plan()
 
-    def _total(self, site: Site) -> Var:
+    def _total(self, bar: str, site: Site) -> Var:
         """Return the name that sums what an element takes: one for each constant that its index has."""
-        if site.fixed not in self.totals:
+        key = bar, site.fixed
+        if key not in self.totals:
             word = "".join(f"{number}_" for _, number in site.fixed)
-            self.totals[site.fixed] = Var(self.namer.fresh(f"{self.array}_{word}sum"), Scalar(self.dtype))
-        return self.totals[site.fixed]
+            kind = self.places[bar].type
+            assert isinstance(kind, Array)
+            self.totals[key] = Var(self.namer.fresh(f"{self.arrays[bar]}_{word}sum"), Scalar(kind.dtype))
+        return self.totals[key]
 
-    def _given_back(self, sites: list[Site]) -> list[Stmt]:
-        """Add each sum to its element; an element of a constant column only if it is surely there."""
+    def _sorted(self) -> dict[tuple[str, tuple[tuple[int, int], ...]], Var]:
+        """Return the sums, array by array and column by column."""
+        order = list(self.places)
+        return dict(sorted(self.totals.items(), key=lambda item: (order.index(item[0][0]), item[0][1])))
+
+    def _given_back(self) -> list[Stmt]:
+        """Add each sum to its element, where that is surely there: of the longest array, in a column that is read."""
         made: list[Stmt] = []
-        for fixed, total in self.totals.items():
-            index = list(self.elements)
+        for (bar, fixed), total in self._sorted().items():
+            place = self.places[bar]
+            index = self.elements[: self._rank(bar)]
             for position, number in fixed:
                 index[position] = literal(number)
-            store = Store(Index(self.place, tuple(index), Scalar(self.dtype)), "+", total, self.fn.span)
-            asked = [test for site in sites if site.fixed == fixed for test in site.tests]
+            store = Store(Index(place, tuple(index), total.type), "+", total, self.fn.span)
+            asked = [test for site in self.sites[bar] if site.fixed == fixed for test in site.tests]
             loops = set(self.threads.loops)
-            sure = all(asks_for_the_place_only(test, self.threads, loops) for test in asked)
-            tests = [] if sure else [build(operator.lt, literal(number), build(ops.dim, self.place, literal(position)))
-                                     for position, number in fixed]  # fmt: skip
+            sure = set(self._free(bar, self.sites[bar])) if len(self.places) == 1 else set[int]()
+            if all(asks_for_the_place_only(test, self.threads, loops) for test in asked):
+                sure |= {position for position, _ in fixed}
+            tests = [build(operator.lt, item, build(ops.dim, place, literal(position)))
+                     for position, item in enumerate(index) if position not in sure]  # fmt: skip
             made += guarded(tests, (store,), self.fn.span)
         return made
 
     def _is_param(self, place: Expr) -> bool:
         return root_name(place) in {p.name for p in self.fn.params}
 
-    def _plan(self, sites: list[Site]) -> list[PlanLine]:
+    def _plan(self) -> list[PlanLine]:
+        from s2sad.transform.meeting import shown
+
         lines: list[PlanLine] = []
-        for site in sites:
+        for bar, site in ((bar, site) for bar, found in self.sites.items() for site in found):
             how, why = ("gathered", "it is a constant distance from the thread's own place")
             if site.moving:
                 why = "a loop over the same range in every thread moves it away from the thread's own place"
             if site.opened or len(site.axes) < len(self.axes):
                 how, why = "gathered, roles exchanged", "a loop runs over all elements in every thread"
-            from s2sad.transform.meeting import shown
-
             place = site.stmt.place
             assert isinstance(place, Index)
-            lines.append(PlanLine(site.stmt.span, shown(self.bar, place.index), how, why))
+            lines.append(PlanLine(site.stmt.span, shown(bar, place.index), how, why))
         return lines
 
-    def _element_names(self, sites: list[Site], used: set[str]) -> list[Expr]:
+    def _element_names(self, used: set[str]) -> list[Expr]:
         """Name the index of an element: as the thread's own place where some site has that there."""
         names: list[Expr] = []
         taken: set[str] = set(self.others)
-        for position in range(self.rank):
-            if position not in self._free(sites):
+        sites = [site for found in self.sites.values() for site in found]
+        free = self._free(*next(iter(self.sites.items())))
+        for position in range(len(self.elements)):
+            if position not in free:
                 names.append(literal(0))
                 continue
             own = {a.axis for s in sites for a in s.axes if a.position == position}
@@ -291,16 +356,16 @@ class _Pull:
             names.append(Var(name, INT))
         return names
 
-    def _free(self, sites: list[Site]) -> list[int]:
+    def _free(self, bar: str, sites: list[Site]) -> list[int]:
         """Return the positions that are no constants."""
         fixed = {position for position, _ in sites[0].fixed}
-        return [position for position in range(self.rank) if position not in fixed]
+        return [position for position in range(self._rank(bar)) if position not in fixed]
 
     # ---- writing ----
 
-    def _block(self, group: list[Site]) -> tuple[list[Stmt], set[str]]:
+    def _block(self, group: list[tuple[str, Site]]) -> tuple[list[Stmt], set[str]]:
         """Copy the way to the additions of one group, the thread solved for; name the loops that are put around it."""
-        first = group[0]
+        _, first = group[0]
         values: dict[str, Expr] = {}
         guards: list[Expr] = []
         around: list[For] = []
@@ -316,7 +381,7 @@ class _Pull:
                 continue
             values[name] = self._place_of(along)
             guards += self._exists(along, values[name])
-        wanted = {id(s.stmt): self._total(s) for s in group}
+        wanted = {id(site.stmt): self._total(bar, site) for bar, site in group}
         opened = {o.loop: o for o in first.opened}
         body = self._part(self.body, wanted, opened, frozenset(first.moving))
         body = replaced(body, values)
@@ -372,7 +437,7 @@ class _Pull:
                 fn, total = operator.sub if stmt.op == "-" else operator.add, wanted[id(stmt)]
                 result.append(Assign(total, build(fn, total, stmt.value), stmt.span))
             elif isinstance(stmt, Store) and self._is_param(stmt.place):
-                if root_name(stmt.place) != self.bar and self._read_later(stmt):
+                if root_name(stmt.place) not in self.places and self._read_later(stmt):
                     raise NotPullable
             elif isinstance(stmt, CallStmt):
                 if self.facts.writes(stmt.callee):
@@ -415,10 +480,12 @@ class _Pull:
         """Share the elements out among the threads of the launch."""
         rank = len(self.axes)
         free = [position for position, element in enumerate(self.elements) if isinstance(element, Var)]
+        sizes: list[Stmt] = []
         for number in range(len(free) - 1, -1, -1):
             element = self.elements[free[number]]
             assert isinstance(element, Var)
-            size = build(ops.dim, self.place, literal(free[number]))
+            size, found = self._longest(free[number])
+            sizes = [*found, *sizes]
             start: Expr = literal(0)
             step: Expr = literal(1)
             if number < rank:
@@ -426,7 +493,20 @@ class _Pull:
                 start, step = Apply(GRID[rank, axis], (), INT), Apply(STRIDE[rank, axis], (), INT)
             body = (For(element, start, size, step, body, self.fn.span),)
         idle = [build(operator.eq, Apply(GRID[rank, a], (), INT), literal(0)) for a in self.axes[len(free) :]]
+        body = (*sizes, *body)
         return guarded(idle, body, self.fn.span) if idle else body
+
+    def _longest(self, position: int) -> tuple[Expr, list[Stmt]]:
+        """Return the length of the longest array along an axis, and how it is found: not every front end has `max`."""
+        first, *rest = (build(ops.dim, place, literal(position)) for place in self.places.values())
+        if not rest:
+            return first, []
+        longest = Var(self.namer.fresh("longest"), INT)
+        found: list[Stmt] = [Assign(longest, first, self.fn.span)]
+        for length in rest:
+            longer = build(operator.gt, length, longest)
+            found.append(If(longer, (Assign(longest, length, self.fn.span),), (), self.fn.span))
+        return longest, found
 
 
 __all__ = ["NotPullable", "Pulled", "pulled"]

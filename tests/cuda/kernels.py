@@ -579,3 +579,13 @@ def layer_norm(x, gain, shift, out):  # every thread of a block adds to each ele
     scale = 1.0 / math.sqrt(variance / x.shape[1] + 1e-5)
     for j in range(t, x.shape[1], cuda.blockDim.x):
         out[row, j] = gain[j] * (x[row, j] - mean) * scale + shift[j]
+
+
+@case(2, 4, lambda: (numbers(5), numbers(8, seed=2), numbers(6, seed=3), numbers(5, seed=1)))
+def arrays_of_other_lengths(x, y, z, out):  # gathered in one kernel, each as far as it goes
+    i = cuda.grid(1)
+    if i < x.size:
+        acc = 0.0
+        for j in range(x.size):
+            acc += math.sin(x[i] - x[j]) * y[j] + z[i] * z[j]
+        out[i] = acc

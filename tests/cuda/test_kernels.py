@@ -186,3 +186,13 @@ def test_what_is_saved_together_is_counted_once() -> None:
     text = CASES["pendulums"].kernel.source("adjoint", "float64[::1], float64[::1]")
     first, _, _ = text.partition("def pendulums_steps")
     assert first.count("_count = 0") == first.count("_count -= 1") == 5, first  # as many as there are branches
+
+
+def test_arrays_that_are_met_by_one_way_are_gathered_in_one_kernel() -> None:
+    kernel = CASES["arrays_of_other_lengths"].kernel
+    types = ", ".join(["float64[::1]"] * 4)
+    names = kernel.kernels("adjoint", types)
+    assert names == ("arrays_of_other_lengths_adjoint_x_y_z", "arrays_of_other_lengths_adjoint")
+    text, _, _ = kernel.source("adjoint", types).partition("def arrays_of_other_lengths_adjoint(")
+    assert text.count("for other in range(") == 1, text
+    assert "each element of `x_bar`, `y_bar` and `z_bar` gathers its own" in " ".join(text.split())
