@@ -37,6 +37,7 @@ from s2sad.api.printed import printed
 from s2sad.api.tape import Tape, own_copies, run_again
 from s2sad.backends import cuda as backend
 from s2sad.errors import ArgumentError
+from s2sad.frontend.lowerer import Context
 from s2sad.frontend.source import unwrap
 from s2sad.ir.types import Array, Scalar, Type, is_inexact
 from s2sad.transform.kernel import KernelProgram, adjoint_kernel, tangent_kernel
@@ -110,12 +111,10 @@ class Kernel:
         key = (mode, types, wrt)
         with DERIVING:
             if key not in self._derived:
-                ctx = context()
-                ctx.device = True
                 if mode == "adjoint":
-                    program = adjoint_kernel(self.py_func, types, wrt, ctx, self.recompute)
+                    program = adjoint_kernel(self.py_func, types, wrt, _on_device, self.recompute)
                 else:
-                    program = tangent_kernel(self.py_func, types, wrt, ctx)
+                    program = tangent_kernel(self.py_func, types, wrt, _on_device())
                 module = printed(program.functions, program.kernels[0], self.py_func, fastmath=self.fastmath)
                 launched = (*program.kernels, *((program.tape.counter,) if program.tape else ()))
                 self._derived[key] = Derived(program, backend.load(module, launched, self.py_func), wrt)
@@ -182,6 +181,12 @@ class Kernel:
     def __repr__(self) -> str:
         """Name the kernel."""
         return f"<s2sad.cuda.kernel {self.py_func.__qualname__}{inspect.signature(self.py_func)}>"
+
+
+def _on_device() -> Context:
+    ctx = context()
+    ctx.device = True
+    return ctx
 
 
 def _plain(kind: Type) -> Type:

@@ -52,6 +52,7 @@ from s2sad.transform.pulling import pulled
 from s2sad.transform.shadowed import with_shadows
 from s2sad.transform.tangent import tangent
 from s2sad.transform.tidy import tidy
+from s2sad.transform.unrolled import unrolled
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,15 +77,37 @@ class KernelProgram:
     alike: tuple[Alike, ...] = ()
     """Writes that allow for one thread, or one block, along an axis."""
 
+    @property
+    def atomics(self) -> int:
+        """How many additions are atomic each time."""
+        return sum(line.how.startswith("atomic") for line in self.plan)
+
 
 def adjoint_kernel(
-    fun: Any, types: tuple[Type, ...], wrt: tuple[int, ...], ctx: Context, window: int | None = None
+    fun: Any, types: tuple[Type, ...], wrt: tuple[int, ...], context: Callable[[], Context], window: int | None = None
 ) -> KernelProgram:
     """Return the adjoint kernel of `fun` for these types and differentiated parameters.
 
     `window`: what loops of unknown length overwrote is computed again, so many items at a time, and no tape is kept.
+    Short loops of constant length are written out where that saves a tape, or atomics.
     """
+    ctx = context()
+    made = _adjoint_kernel(_kernel(fun, types, ctx), wrt, ctx, window)
+    if made.tape is None and not made.atomics:
+        return made
+    ctx = context()
     deriver, instance, fn, whole = _kernel(fun, types, ctx)
+    plain = unrolled(fn)
+    if plain == fn:
+        return made
+    other = _adjoint_kernel((deriver, instance, plain, whole), wrt, ctx, window)
+    return other if (other.tape is not None, other.atomics) < (made.tape is not None, made.atomics) else made
+
+
+def _adjoint_kernel(
+    lowered: tuple[Deriver, Instance, Function, Threads], wrt: tuple[int, ...], ctx: Context, window: int | None
+) -> KernelProgram:
+    deriver, instance, fn, whole = lowered
     peeled = peel(fn, whole)
     made = sweeps(
         peeled.inner, wrt, deriver.facts, _on_device(deriver), False, (), wants_values=False, device=True

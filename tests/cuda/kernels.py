@@ -589,3 +589,32 @@ def arrays_of_other_lengths(x, y, z, out):  # gathered in one kernel, each as fa
         for j in range(x.size):
             acc += math.sin(x[i] - x[j]) * y[j] + z[i] * z[j]
         out[i] = acc
+
+
+@case(2, 3, lambda: (numbers(5, 3), numbers(5, seed=2), numbers(5, seed=1)))
+def clusters(p, m, energy):  # positions in columns that a short loop runs over
+    i = cuda.grid(1)
+    if i < p.shape[0]:
+        acc = 0.0
+        for j in range(p.shape[0]):
+            if j != i:
+                r2 = 0.01
+                for k in range(3):
+                    d = p[i, k] - p[j, k]
+                    r2 += d * d
+                acc += m[i] * m[j] / math.sqrt(r2)
+        energy[i] = acc
+
+
+@case(2, 3, lambda: (numbers(5, 3), numbers(4, 3, seed=2), numbers(5, 4, seed=1)))
+def distances(a, b, out):  # two short loops over one name, and what it is after them
+    i = cuda.grid(1)
+    if i < a.shape[0]:
+        for j in range(b.shape[0]):
+            s = 0.1
+            for k in range(3):
+                if a[i, k] > b[j, k]:
+                    s += (a[i, k] - b[j, k]) ** 2
+            for k in range(2, 0, -1):
+                s *= a[i, k] + k
+            out[i, j] = math.sqrt(s) * (k + 1.0)

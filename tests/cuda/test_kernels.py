@@ -97,6 +97,7 @@ def test_the_ten_programs_are_all_there() -> None:
     ("padded_convolution", {"u_bar[k]": "gathered", "w_bar[q]": "block sums"}),
     ("image_convolution", {"u_bar[i + a, j + b]": "gathered", "w_bar[a, b]": "block sums"}),
     ("around_and_back", {"u_bar[i + q]": "atomic addition"}),
+    ("clusters", {"p_bar[i, 0]": "gathered", "p_bar[j, 2]": "gathered, roles exchanged", "m_bar[j]": "gathered"}),
     ("inner_points", {"u_bar[i - 1]": "gathered", "u_bar[i]": "gathered"}),
     ("inner_cells", {"u_bar[i, j - 2]": "gathered", "u_bar[i, j]": "gathered"}),
     ("two_beginnings", {"u_bar[i]": "atomic addition", "u_bar[k]": "atomic addition"}),
@@ -196,3 +197,13 @@ def test_arrays_that_are_met_by_one_way_are_gathered_in_one_kernel() -> None:
     text, _, _ = kernel.source("adjoint", types).partition("def arrays_of_other_lengths_adjoint(")
     assert text.count("for other in range(") == 1, text
     assert "each element of `x_bar`, `y_bar` and `z_bar` gathers its own" in " ".join(text.split())
+
+
+def test_a_short_loop_is_written_out_where_that_saves_a_tape() -> None:
+    text = CASES["clusters"].kernel.source("adjoint", "float64[:, ::1], float64[::1], float64[::1]")
+    assert "tape" not in text, text
+    assert "p_2_sum" in text
+    text = CASES["matmul"].kernel.source("adjoint", ", ".join(["float64[:, ::1]"] * 3))
+    assert "for k in range(a.shape[1])" in text, text
+    text = CASES["rows"].kernel.source("adjoint", "float64[:, ::1], float64[:, ::1]")
+    assert "for k in range(row.shape[0])" in text, text
