@@ -21,6 +21,7 @@ from s2sad.errors import Span, UnsupportedSyntaxError
 from s2sad.frontend.operators import build
 from s2sad.frontend.values import literal
 from s2sad.ir import ops
+from s2sad.ir.device import BLOCK_SIZE, GRID_SIZE, STRIDE
 from s2sad.ir.nodes import Apply, Const, Expr, For
 from s2sad.ir.types import Array, Scalar
 from s2sad.transform.algebra import fold
@@ -104,15 +105,21 @@ def backwards(loop: For) -> For:
         return loop
     start, stop, by = found.start, found.stop, found.step
     step = by.value if isinstance(by, Const) else None
-    down = step is None or step < 0
+    down = step < 0 if step else not _is_positive(by)
     low, high = (stop, start) if down else (start, stop)
     way = fold(build(operator.sub, high, low)) if not _is_nothing(low) else high
     size = literal(abs(step)) if step else by
-    turns = build(operator.floordiv, minus(way, 1) if step else way, size)  # less one; of an unknown step, minus them
-    far = build(operator.mul, turns if step else build(operator.add, turns, literal(1)), size)
+    known = step is not None or not down
+    turns = build(operator.floordiv, minus(way, 1) if known else way, size)  # less one; of an unknown step, minus them
+    far = build(operator.mul, turns if known else build(operator.add, turns, literal(1)), size)
     before = fold(minus(start, step) if step else build(operator.sub, start, by))
     last = far if not down and _is_nothing(start) else build(operator.sub if down else operator.add, start, far)
     return replace(loop, start=last, stop=before)
+
+
+def _is_positive(step: Expr) -> bool:
+    """Say whether a step is how many threads or blocks there are."""
+    return isinstance(step, Apply) and step.fn in (*STRIDE.values(), *BLOCK_SIZE, *GRID_SIZE)
 
 
 def _is_nothing(expr: Expr) -> bool:

@@ -46,7 +46,7 @@ from s2sad.transform.device_recompute import recomputed
 from s2sad.transform.device_tape import DeviceTape, counting, taped
 from s2sad.transform.meeting import Meeting, PlanLine, met
 from s2sad.transform.naming import Namer
-from s2sad.transform.peeling import loop_axes, peel, stride_names
+from s2sad.transform.peeling import loop_axes, named_apart, peel, stride_names
 from s2sad.transform.pipeline import Deriver
 from s2sad.transform.pulling import pulled
 from s2sad.transform.shadowed import with_shadows
@@ -257,8 +257,8 @@ def _kernel(fun: Any, types: tuple[Type, ...], ctx: Context) -> tuple[Deriver, I
     without_outer_arrays(fn, (c.var.name for c in instance.captured))
     deriver = Deriver(ctx)
     checked(reachable(deriver.functions, fn.name))
-    threads = Threads(fn, {})
-    threads = Threads(fn, stride_names(fn, threads))
+    fn = named_apart(fn, Threads(fn, {}))
+    threads = Threads(fn, stride_names(fn, Threads(fn, {})))
     calls = [s for s in statements(fn.body) if isinstance(s, CallStmt)]
     written = {root.name for s in calls for i in deriver.facts.writes(s.callee) if (root := root_of(s.args[i]))}
     check_kernel(fn, threads, written)

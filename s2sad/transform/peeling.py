@@ -10,9 +10,12 @@ from dataclasses import dataclass, replace
 
 from s2sad.analysis.threads import Threads
 from s2sad.ir.device import BLOCK_SIZE, GRID_SIZE, STRIDE
-from s2sad.ir.nodes import Assign, Break, Comment, Continue, For, Function, If, Param, Return, Stmt
+from s2sad.ir.nodes import Assign, Break, Comment, Continue, For, Function, If, Param, Return, Stmt, Var
 from s2sad.ir.types import Scalar, is_inexact
-from s2sad.ir.walk import bound, map_blocks, statements
+from s2sad.ir.walk import bound, map_blocks, names_in, statements
+from s2sad.transform.naming import Namer
+from s2sad.transform.rewriting import replaced
+from s2sad.transform.unrolled import outlives
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +81,35 @@ def stride_axis(loop: For, threads: Threads) -> int | None:
 
 
 def stride_names(fn: Function, threads: Threads) -> dict[str, int]:
-    """Return the variables that only grid-stride loops bind, each with its axis."""
-    found: dict[str, set[int | None]] = {}
+    """Return the variables that only grid-stride loops of one beginning bind, each with its axis."""
+    found: dict[str, set[tuple[int, int] | None]] = {}
     for stmt in statements(fn.body):
         for name in bound(stmt):
             axis = stride_axis(stmt, threads) if isinstance(stmt, For) else None
-            found.setdefault(name, set()).add(axis)
-    return {name: axis for name, axes in found.items() for axis in axes if axis is not None and len(axes) == 1}
+            start = threads.linear(stmt.start) if isinstance(stmt, For) else None
+            known = (axis, start.constant) if axis is not None and start is not None else None
+            found.setdefault(name, set()).add(known)
+    return {name: place[0] for name, (place, *more) in ((n, tuple(f)) for n, f in found.items())
+            if place is not None and not more}  # fmt: skip
+
+
+def named_apart(fn: Function, threads: Threads) -> Function:
+    """Give grid-stride loops of one name names of their own where they begin elsewhere: threads have other elements."""
+    first: dict[str, tuple[int | None, object]] = {}
+    namer = Namer(names_in(fn.body) | {p.name for p in fn.params})
+
+    def each(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        return tuple(_named(stmt) if isinstance(stmt, For) else map_blocks(stmt, each) for stmt in body)
+
+    def _named(loop: For) -> For:
+        axis, name = stride_axis(loop, threads), loop.var.name
+        place = (axis, threads.linear(loop.start))
+        if axis is not None and first.setdefault(name, place) != place and not outlives(loop, fn):
+            new = Var(namer.fresh(name), loop.var.type)
+            loop = replace(loop, var=new, body=replaced(loop.body, {name: new}))
+        return replace(loop, body=each(loop.body))
+
+    return replace(fn, body=each(fn.body))
 
 
 def loop_axes(peeled: Peeled, threads: Threads) -> list[tuple[int, For]]:

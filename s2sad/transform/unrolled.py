@@ -29,7 +29,7 @@ def unrolled(fn: Function) -> Function:
         for stmt in body:
             stmt = map_blocks(stmt, each)
             turns = _turns(stmt) if isinstance(stmt, For) else None
-            if not isinstance(stmt, For) or turns is None or _outlives(stmt, fn):
+            if not isinstance(stmt, For) or turns is None or outlives(stmt, fn):
                 made.append(stmt)
                 continue
             for turn in turns:
@@ -49,7 +49,7 @@ def _turns(loop: For) -> range | None:
     return turns if plain and 1 < len(turns) <= _TURNS and len(turns) * len(inside) <= _STATEMENTS else None
 
 
-def _outlives(loop: For, fn: Function) -> bool:
+def outlives(loop: For, fn: Function) -> bool:
     """Say whether the variable of a loop is set in it, or read where no loop binds it."""
     name = loop.var.name
 
@@ -63,4 +63,4 @@ def _outlives(loop: For, fn: Function) -> bool:
     return any(name in bound(s) for s in statements(loop.body)) or read_outside(fn.body)
 
 
-__all__ = ["unrolled"]
+__all__ = ["outlives", "unrolled"]

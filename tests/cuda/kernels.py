@@ -618,3 +618,11 @@ def distances(a, b, out):  # two short loops over one name, and what it is after
             for k in range(2, 0, -1):
                 s *= a[i, k] + k
             out[i, j] = math.sqrt(s) * (k + 1.0)
+
+
+@case(2, 2, lambda: (numbers(11), numbers(11, seed=1), numbers(11, seed=2)))
+def one_name_two_beginnings(u, v, out):
+    for i in range(cuda.grid(1), u.size, cuda.gridsize(1)):
+        out[i] = u[i] ** 2
+    for i in range(cuda.grid(1) + 1, u.size - 1, cuda.gridsize(1)):
+        v[i] *= u[i]
