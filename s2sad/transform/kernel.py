@@ -100,6 +100,7 @@ def adjoint_kernel(
     plain = unrolled(fn)
     if plain == fn:
         return made
+    whole = Threads(plain, whole.coordinates)
     other = _adjoint_kernel((deriver, instance, plain, whole), wrt, ctx, window)
     return other if (other.tape is not None, other.atomics) < (made.tape is not None, made.atomics) else made
 

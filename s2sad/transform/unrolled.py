@@ -33,10 +33,15 @@ def unrolled(fn: Function) -> Function:
                 made.append(stmt)
                 continue
             for turn in turns:
-                made += replaced(stmt.body, {stmt.var.name: literal(turn)})
+                made += _copied(replaced(stmt.body, {stmt.var.name: literal(turn)}))
         return tuple(made)
 
     return replace(fn, body=each(fn.body))
+
+
+def _copied(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    """Make each statement one of its own: analyses tell statements apart by their identity."""
+    return tuple(replace(map_blocks(stmt, _copied)) for stmt in body)
 
 
 def _turns(loop: For) -> range | None:

@@ -626,3 +626,14 @@ def one_name_two_beginnings(u, v, out):
         out[i] = u[i] ** 2
     for i in range(cuda.grid(1) + 1, u.size - 1, cuda.gridsize(1)):
         v[i] *= u[i]
+
+
+@case(2, 4, lambda: (numbers(3, 8), numbers(3, 8, seed=1), 0.1))
+def wave(u, out, c):  # a short loop that writes
+    i = cuda.grid(1)
+    if 0 < i < u.shape[1] - 1:
+        out[0, i] = u[1, i]
+        out[1, i] = 2.0 * u[1, i] - u[0, i] + c * c * (u[1, i - 1] - 2.0 * u[1, i] + u[1, i + 1])
+        for k in range(3):
+            out[2, i] += u[k, i + 1] * u[k, i - 1]
+            out[k, i] *= 1.5
