@@ -46,7 +46,7 @@ def entry(name: str, value: Any) -> str:
         for key, member in vars(value).items():
             doc = inspect.getdoc(member)
             shown = callable(member) or isinstance(member, property) or hasattr(member, "func")
-            if not key.startswith("_") and shown and doc:
+            if not key.startswith(("_", "s2sad_")) and shown and doc:
                 lines.append(f"**`.{key}`** {doc.split(chr(10) * 2)[0]}\n")
     return "\n".join(lines)
 
