@@ -305,7 +305,8 @@ class _Local(threading.local):
 
 
 _local = _Local()
-_changes = [0]  # how often a rule was given, or a scope entered or left
+CHANGES = [0]
+"""How often a rule was given, or a scope of rules entered or left; 0: there never was a rule."""
 
 
 def _scopes() -> list[dict[Key, Rule]]:
@@ -330,8 +331,8 @@ def rules_key() -> tuple[Rule, ...]:
     """Return every rule in force, so that derivatives made under other rules are not used."""
     if not _everywhere and not _local.scopes:
         return ()
-    if _local.changes != _changes[0]:
-        changes, merged = _changes[0], dict(_everywhere)
+    if _local.changes != CHANGES[0]:
+        changes, merged = CHANGES[0], dict(_everywhere)
         for scope in _scopes():
             merged |= scope
         _local.key, _local.changes = tuple(merged.values()), changes
@@ -344,7 +345,7 @@ def _give(fun: Callable[..., Any], **parts: Any) -> None:
     scope = _scopes()[-1] if _scopes() else _everywhere
     known = rule_of(fun) or Rule(fun)
     scope[_key(fun)] = replace(known, **parts)
-    _changes[0] += 1
+    CHANGES[0] += 1
 
 
 def functions_of(rule: Rule) -> list[Callable[..., Any]]:
@@ -436,12 +437,12 @@ def rule(fun: Callable[..., Any]) -> Callable[[F], F]:
 def rules(*given: Rule) -> Generator[None, None, None]:
     """Let the rules given here, and those defined inside the block, hold inside the block only."""
     _scopes().append({id(item.callable): item for item in given})
-    _changes[0] += 1
+    CHANGES[0] += 1
     try:
         yield
     finally:
         _scopes().pop()
-        _changes[0] += 1
+        CHANGES[0] += 1
 
 
 def _require_callable(value: Any, fun: Any) -> None:

@@ -26,11 +26,17 @@ _FEW = 32  # pairs whose addresses are compared one by one
 _PAIRS = 300  # beyond as many pairs, addresses are sorted instead
 
 
-class _Writer:
+Form = Callable[[list[str]], str]
+"""From the texts of the results to the text of what is returned."""
+
+
+class Writer:
     """Collects lines of one generated function, and the objects that they name."""
 
-    def __init__(self, header: str, **names: Any) -> None:
+    def __init__(self, header: str, missed: str = "None", **names: Any) -> None:
+        """Begin a function; `missed` is what it returns for a call of another structure."""
         self.lines = [header]
+        self.missed = f"return {missed}"
         self.names: dict[str, Any] = names
         self.lengths: dict[str, tuple[str, int]] = {}
         """By the name of a length: where it is read, and by how much it is shorter there."""
@@ -68,19 +74,30 @@ def matcher(trees: Sequence[Tree]) -> Match:
 
     Classes, layout, dtype, rank and the lengths that are known are compared, static values by value.
     """
-    writer = _Writer("def match(values):")
-    leaves: list[str] = []
-    writer.line(f"if len(values) != {len(trees)}: return None")
-    for position, tree in enumerate(trees):
-        local = writer.local()
-        writer.line(f"{local} = values[{position}]")
-        writer.line(f"if type({local}) is not {writer.constant(tree.cls)}: return None")
-        _match(writer, tree, local, leaves)
-    writer.line(f"return ({', '.join(leaves)}{',' * (len(leaves) == 1)})")
+    writer = Writer("def match(values):")
+    writer.line(f"return {in_tuple(write_match(writer, trees))}")
     return writer.build("match")
 
 
-def _match(writer: _Writer, tree: Tree, local: str, leaves: list[str]) -> None:
+def write_match(writer: Writer, trees: Sequence[Tree]) -> list[str]:
+    """Write the checks of `values`, and return the expressions of their leaves."""
+    leaves: list[str] = []
+    writer.line(f"if len(values) != {len(trees)}: {writer.missed}")
+    locals_ = [writer.local() for _ in trees]
+    if locals_:
+        writer.line(f"{', '.join(locals_)}, = values")
+    for tree, local in zip(trees, locals_, strict=True):
+        writer.line(f"if type({local}) is not {writer.constant(tree.cls)}: {writer.missed}")
+        _match(writer, tree, local, leaves)
+    return leaves
+
+
+def in_tuple(texts: Sequence[str]) -> str:
+    """Write a tuple of expressions."""
+    return f"({', '.join(texts)}{',' * (len(texts) == 1)})"
+
+
+def _match(writer: Writer, tree: Tree, local: str, leaves: list[str]) -> None:
     """Check what stands below a value whose class is known to be right."""
     if isinstance(tree.type, Static):
         _match_static(writer, tree, local)
@@ -93,24 +110,24 @@ def _match(writer: _Writer, tree: Tree, local: str, leaves: list[str]) -> None:
         leaves.append(local)
 
 
-def _match_static(writer: _Writer, tree: Tree, local: str) -> None:
+def _match_static(writer: Writer, tree: Tree, local: str) -> None:
     value = writer.constant(tree.value)
     if tree.value is None:
         return
     if isinstance(tree.value, bool | type) or type(tree.value) is type(matcher):
-        writer.line(f"if {local} is not {value}: return None")
+        writer.line(f"if {local} is not {value}: {writer.missed}")
     elif isinstance(tree.value, str):
-        writer.line(f"if {local} != {value}: return None")
+        writer.line(f"if {local} != {value}: {writer.missed}")
     else:
         key, now = writer.constant(static_key(tree.value)), writer.constant(static_key)
-        writer.line(f"if {now}({local}) != {key}: return None")
+        writer.line(f"if {now}({local}) != {key}: {writer.missed}")
 
 
-def _match_array(writer: _Writer, tree: Tree, local: str) -> None:
+def _match_array(writer: Writer, tree: Tree, local: str) -> None:
     dtype = writer.constant(tree.value)
-    writer.line(f"if {local}.dtype is not {dtype} and {local}.dtype != {dtype}: return None")
+    writer.line(f"if {local}.dtype is not {dtype} and {local}.dtype != {dtype}: {writer.missed}")
     if not isinstance(tree.type, Array):
-        writer.line(f"if {local}.ndim: return None")
+        writer.line(f"if {local}.ndim: {writer.missed}")
         return
     dims = tree.type.dims
     shape, flags = writer.local(), writer.local()
@@ -122,18 +139,19 @@ def _match_array(writer: _Writer, tree: Tree, local: str) -> None:
         if isinstance(dim, Sym):
             place, less = writer.lengths.setdefault(dim.name, (f"{shape}[{axis}]", dim.minus))
             if place != f"{shape}[{axis}]":
-                tests.append(f"{shape}[{axis}] != {place} + {less - dim.minus}")
-    writer.line(f"if {' or '.join(tests)}: return None")
+                offset = f" + {less - dim.minus}" if less != dim.minus else ""
+                tests.append(f"{shape}[{axis}] != {place}{offset}")
+    writer.line(f"if {' or '.join(tests)}: {writer.missed}")
     writer.line(f"{flags} = {local}.flags")
     wrong = {
         "C": f"not {flags}.c_contiguous",
         "F": f"{flags}.c_contiguous or not {flags}.f_contiguous",
         "A": f"{flags}.c_contiguous or {flags}.f_contiguous",
     }[tree.type.layout]
-    writer.line(f"if {wrong}: return None")
+    writer.line(f"if {wrong}: {writer.missed}")
 
 
-def _entry_form(writer: _Writer, tree: Tree, local: str) -> str:
+def _entry_form(writer: Writer, tree: Tree, local: str) -> str:
     """The expression by which an array is passed on: native byte order, 0-d arrays as scalars."""
     text = local
     if tree.cls is not np.ndarray:
@@ -144,26 +162,26 @@ def _entry_form(writer: _Writer, tree: Tree, local: str) -> str:
 
 
 def _match_container(
-    writer: _Writer, tree: Tree, kind: Struct, local: str, leaves: list[str]
+    writer: Writer, tree: Tree, kind: Struct, local: str, leaves: list[str]
 ) -> None:
     parts = local
     if isinstance(tree.value, Custom):
         parts = writer.local()
         split, key = writer.constant(_custom_children), writer.constant(static_key(tree.value))
         writer.line(f"{parts} = {split}({local}, {key}, {len(kind.keys)})")
-        writer.line(f"if {parts} is None: return None")
+        writer.line(f"if {parts} is None: {writer.missed}")
     elif kind.kind in ("tuple", "list"):
-        writer.line(f"if len({local}) != {len(kind.keys)}: return None")
+        writer.line(f"if len({local}) != {len(kind.keys)}: {writer.missed}")
     elif kind.kind == "dict":
-        writer.line(f"if tuple({local}) != {writer.constant(kind.keys)}: return None")
+        writer.line(f"if tuple({local}) != {writer.constant(kind.keys)}: {writer.missed}")
     for position, (key, child) in enumerate(zip(kind.keys, tree.children, strict=True)):
         item = writer.local()
         writer.line(f"{item} = {_access(writer, tree, kind, parts, position, key)}")
-        writer.line(f"if type({item}) is not {writer.constant(child.cls)}: return None")
+        writer.line(f"if type({item}) is not {writer.constant(child.cls)}: {writer.missed}")
         _match(writer, child, item, leaves)
 
 
-def _access(writer: _Writer, tree: Tree, kind: Struct, parts: str, position: int, key: Any) -> str:
+def _access(writer: Writer, tree: Tree, kind: Struct, parts: str, position: int, key: Any) -> str:
     if kind.kind == "dict":
         literal = repr(key) if isinstance(key, str) else writer.constant(key)
         return f"{parts}[{literal}]"
@@ -191,33 +209,49 @@ class Result:
     static: bool = False
 
 
-def finisher(
-    results: Sequence[Result], count: int, arrays: Sequence[int], bare: bool, fresh: frozenset[int] = frozenset()
-) -> Finish:
-    """Generate `finish(flat, leaves)`: the structured results of one call of an emitted entry.
+def only(texts: list[str]) -> str:
+    """Write the only result as it is, instead of a tuple of results."""
+    return texts[0]
 
-    Args:
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What is returned for the flat values of one call of an emitted entry.
+
+    Attributes:
         results: the results, in order.
         count: how many flat values the entry returns; 1 is returned bare, without a tuple.
-        arrays: which of the entry's arguments are arrays, with which no result may share memory.
-        bare: return the only result as it is instead of a tuple of results.
+        form: puts the texts of the results together; a tuple unless it is given.
         fresh: which flat values surely own their memory.
     """
-    writer = _Writer("def finish(flat, leaves):")
-    flat = ["flat"] if count == 1 else [f"r{i}" for i in range(count)]
-    if count > 1:
-        writer.line(f"{', '.join(flat)}, = flat")
-    used = {index: leaf for result in results for leaf, index in result.where.items()}
-    _convert(writer, flat, used, arrays, fresh)
-    texts = [_build(writer, result.tree, flat, result) for result in results]
-    writer.line(
-        f"return {texts[0]}" if bare else f"return ({', '.join(texts)}{',' * (len(texts) == 1)})"
-    )
+
+    results: Sequence[Result]
+    count: int
+    form: Form = in_tuple
+    fresh: frozenset[int] = frozenset()
+
+    def write(self, writer: Writer, arrays: Sequence[str]) -> None:
+        """Write how `flat` becomes what is returned; no result may share memory with the arguments in `arrays`."""
+        flat = ["flat"] if self.count == 1 else [f"r{i}" for i in range(self.count)]
+        if self.count > 1:
+            writer.line(f"{', '.join(flat)}, = flat")
+        used = {index: leaf for result in self.results for leaf, index in result.where.items()}
+        _convert(writer, flat, used, arrays, self.fresh)
+        writer.line(f"return {self.form([_build(writer, result.tree, flat, result) for result in self.results])}")
+
+
+def finisher(outcome: Outcome, arrays: Sequence[int]) -> Finish:
+    """Generate `finish(flat, leaves)`: the structured results of one call of an emitted entry.
+
+    `arrays` says which of the entry's arguments are arrays, with which no result may share memory.
+    """
+    writer = Writer("def finish(flat, leaves):")
+    outcome.write(writer, [f"leaves[{i}]" for i in arrays])
     return writer.build("finish")
 
 
 def _convert(
-    writer: _Writer, flat: list[str], used: dict[int, Tree], arrays: Sequence[int], fresh: frozenset[int]
+    writer: Writer, flat: list[str], used: dict[int, Tree], arrays: Sequence[str], fresh: frozenset[int]
 ) -> None:
     """Give every leaf its class and dtype, then memory of its own."""
     own = [index for index in sorted(used) if issubclass(used[index].cls, np.ndarray)]
@@ -243,17 +277,14 @@ def _convert(
         return
     share = writer.constant(_may_share)
     for position, index in enumerate(shaped):
-        others = [f"leaves[{i}]" for i in arrays] + [flat[i] for i in shaped[:position]]
+        others = [*arrays, *(flat[i] for i in shaped[:position])]
         tests = " or ".join(f"{share}({flat[index]}, {other})" for other in others)
         if tests:
             writer.line(f"if {tests}: {flat[index]} = {flat[index]}.copy()")
 
 
-def _detach_many(writer: _Writer, names: list[str], arrays: Sequence[int]) -> None:
-    inputs = ", ".join(f"leaves[{i}]" for i in arrays)
-    writer.line(
-        f"{', '.join(names)}, = {writer.constant(detach)}([{', '.join(names)}], [{inputs}])"
-    )
+def _detach_many(writer: Writer, names: list[str], arrays: Sequence[str]) -> None:
+    writer.line(f"{', '.join(names)}, = {writer.constant(detach)}([{', '.join(names)}], [{', '.join(arrays)}])")
 
 
 def detach(
@@ -290,7 +321,7 @@ def _copy_items(items: Any) -> list[Any]:
     return [item.copy() if isinstance(item, np.ndarray) else item for item in items]
 
 
-def _build(writer: _Writer, tree: Tree, flat: list[str], result: Result) -> str:
+def _build(writer: Writer, tree: Tree, flat: list[str], result: Result) -> str:
     """The expression that puts a structure together from the flat values."""
     if not isinstance(tree.type, Struct):
         if tree in result.where:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from s2sad.api.flatten import Finish, Match, Result, finisher, matcher
+from s2sad.api.flatten import Finish, Match, Outcome, Result, finisher, matcher, only
 from s2sad.api.guards import Guard, both, guard
 from s2sad.api.known import lowered
 from s2sad.api.notes import called
@@ -92,7 +92,7 @@ class Forward:
         arrays = [*made.arrays]
         first = len(made.leaves) + len(made.captured.items)
         arrays += [first + i for i, leaf in enumerate(wrt) if isinstance(leaf.type, Array)]
-        return Pushed(made, finisher(results, len(outputs) + len(dots), arrays, False, made.fresh))
+        return Pushed(made, finisher(Outcome(results, len(outputs) + len(dots), fresh=made.fresh), arrays))
 
     def _specialise_only(self, wrt: tuple[Tree, ...]) -> Pushed:
         made = entry(self.request, "tangent", self.trees, wrt)
@@ -101,7 +101,7 @@ class Forward:
         dots = {leaf: i for i, leaf in enumerate(moving)}
         first = len(made.leaves) + len(made.captured.items)
         arrays = [*made.arrays, *(first + i for i, leaf in enumerate(wrt) if isinstance(leaf.type, Array))]
-        return Pushed(made, finisher([Result(made.output, dots)], len(moving), arrays, True, made.fresh))
+        return Pushed(made, finisher(Outcome([Result(made.output, dots)], len(moving), only, made.fresh), arrays))
 
     def shapes(self, values: tuple[Any, ...]) -> dict[Tree, tuple[int, ...]]:
         """Return the shapes of the primals' leaves."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import operator
 import types
 from collections.abc import Callable, Iterator
@@ -15,6 +16,7 @@ from s2sad.api.structure import static_key
 
 Guard = Callable[[], bool]
 
+_READS = frozenset({"LOAD_GLOBAL", "LOAD_NAME"})
 _FUNCTIONS = 200  # as many functions are followed; what lies beyond is taken as constant
 _LIBRARIES = frozenset({"numpy", "numba", "scipy", "math", "cmath", "s2sad", "builtins"})
 
@@ -104,7 +106,8 @@ def _globals(function: types.FunctionType) -> set[str]:
 
 
 def _code_names(code: types.CodeType) -> set[str]:
-    found = set(code.co_names)
+    """Return the global names that code reads: not those of attributes, which `co_names` lists too."""
+    found = {instruction.argval for instruction in dis.get_instructions(code) if instruction.opname in _READS}
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             found |= _code_names(constant)

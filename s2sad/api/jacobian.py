@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import Any, ParamSpec
 
 from s2sad.api.dressed import dressed
-from s2sad.api.flatten import Finish, Result, finisher, matcher
-from s2sad.api.guards import both, guard
+from s2sad.api.flatten import Outcome, Result, in_tuple, only
+from s2sad.api.guards import guard
 from s2sad.api.lengths import clearest
 from s2sad.api.options import Options
-from s2sad.api.plan import Entry, Plan, Request, differentiated, entry, select, split_aux
+from s2sad.api.plan import Entry, Plan, Request, differentiated, entry, planned, select, split_aux
 from s2sad.api.signature import Argnums
 from s2sad.api.specialise import Store
 from s2sad.api.structure import Tree, child_values
@@ -53,28 +53,27 @@ def jacobian_store(
     request = Request(swept, target, options)
 
     def build(trees: tuple[Tree, ...], values: tuple[Any, ...]) -> Plan:
-        def planned(known: tuple[Tree, ...]) -> Plan:
+        def made_for(known: tuple[Tree, ...]) -> Plan:
             chosen = select(known, store.binder.places(argnums, values))
             differentiated(chosen, options, zeros=False)
             unchanged = guard(swept.fun)
             made = entry(request, "primal", known, ())
-            finish = _finish(made, chosen, isinstance(argnums, tuple), options)
-            return Plan(matcher(known), made, finish, both(unchanged, made.captured.guard), known)
+            return planned(made, known, unchanged, _outcome(made, chosen, isinstance(argnums, tuple), options))
 
-        return clearest(planned, lambda plan: plan.entry.derivative.text, trees, values)
+        return clearest(made_for, lambda plan: plan.entry.derivative.text, trees, values)
 
     store: Store[Plan] = Store(plain(fun, options), build)
     return store
 
 
-def _finish(made: Entry, chosen: tuple[Tree, ...], many: bool, options: Options) -> Finish:
+def _outcome(made: Entry, chosen: tuple[Tree, ...], many: bool, options: Options) -> Outcome:
     """Shape the blocks as the transform promises: the output's structure outside, the arguments' inside."""
     main, aux = split_aux(made.output, options)
     flat = {leaf: at for at, leaf in enumerate(made.output.leaves())}
     where: dict[Tree, int] = {}
     results = [Result(_like(main, chosen, many, flat, where), where)]
     results += [Result(aux, flat, True)] if aux is not None else []
-    return finisher(results, len(flat), made.arrays, bare=aux is None)
+    return Outcome(results, len(flat), only if aux is None else in_tuple)
 
 
 def _like(node: Tree, chosen: tuple[Tree, ...], many: bool, flat: dict[Tree, int], where: dict[Tree, int]) -> Tree:

@@ -12,7 +12,7 @@ from s2sad.api.axes import Axes, frozen
 from s2sad.api.closures import derived_once
 from s2sad.api.dressed import dressed
 from s2sad.api.empty import typed
-from s2sad.api.flatten import Finish, Match, Result, detach, finisher, matcher
+from s2sad.api.flatten import Finish, Match, Outcome, Result, detach, finisher, in_tuple, matcher, only
 from s2sad.api.mapped import mapped, mapped_leaves
 from s2sad.api.nested import context
 from s2sad.api.options import Options
@@ -100,7 +100,7 @@ class MapProgram:
         results = [
             Result(dressed(own, part, flat, where), where) for own, part in zip(self.outputs, parts, strict=True)
         ]
-        return loaded, finisher(results, len(flat), loaded.arrays, bare=self.bare), batches
+        return loaded, finisher(Outcome(results, len(flat), only if self.bare else in_tuple), loaded.arrays), batches
 
     def _program(self, count: int, axes: tuple[Axes, ...], out_axes: Axes) -> Callable[..., Any]:
         """Return the loop over residuals and batches; what needs no cotangent is done once before it."""

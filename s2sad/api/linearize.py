@@ -13,7 +13,7 @@ from s2sad.analysis.dependence import dependent_results
 from s2sad.analysis.facts import Facts
 from s2sad.api.axes import Axes
 from s2sad.api.empty import typed
-from s2sad.api.flatten import Finish, Match, Result, finisher, matcher
+from s2sad.api.flatten import Finish, Match, Outcome, Result, finisher, matcher, only
 from s2sad.api.forward import Forward, forward_store
 from s2sad.api.guards import Guard, both, guard
 from s2sad.api.linear_map import MapProgram, owned, values_of
@@ -139,7 +139,7 @@ def linearization_of(fun: Callable[..., Any], options: Options, target: str) -> 
         where = {leaf: at for at, leaf in enumerate(made.output.leaves())}
         count = len(where) + (getattr(made.derivative, "residual_count", 0) if wrt else 0)
         results = [Result(main, where, True)] + ([Result(aux, where, True)] if aux is not None else [])
-        finish = finisher(results, count, made.arrays, bare=False)
+        finish = finisher(Outcome(results, count), made.arrays)
         push = _push(request, trees, wrt, main) if wrt and inexact_leaves(main) else None
         program = _program(request, trees, wrt, main) if push is not None else None
         unchanged = both(unchanged, made.captured.guard)
@@ -151,7 +151,7 @@ def linearization_of(fun: Callable[..., Any], options: Options, target: str) -> 
 def _push(request: Request, trees: tuple[Tree, ...], wrt: tuple[Tree, ...], main: Tree) -> tuple[Entry, Finish]:
     made = entry(request, "push", trees, wrt)
     dots = {leaf: at for at, leaf in enumerate(inexact_leaves(main))}
-    return made, finisher([Result(main, dots)], len(dots), (), bare=True)
+    return made, finisher(Outcome([Result(main, dots)], len(dots), only), ())
 
 
 def _program(request: Request, trees: tuple[Tree, ...], wrt: tuple[Tree, ...], main: Tree) -> MapProgram:

@@ -20,11 +20,11 @@ def called(made: Entry, leaves: Sequence[Any]) -> Any:
     try:
         return made.call(*leaves)
     except Exception as error:
-        _note_place(made, error)
+        note_place(made, error)
         raise
 
 
-def _note_place(made: Entry, error: Exception) -> None:
+def note_place(made: Entry, error: Exception) -> None:
     """Add a note to an exception that a derivative raised, unless it says already where."""
     if isinstance(error, S2SADError) or any(_MARK in note for note in getattr(error, "__notes__", ())):
         return

@@ -11,8 +11,9 @@ import numpy as np
 
 from s2sad.api.captured import NOTHING, Captures, captures
 from s2sad.api.closures import derived_once
+from s2sad.api.direct import Direct, direct
 from s2sad.api.finite import checked
-from s2sad.api.flatten import Finish, Match, Result, finisher, matcher
+from s2sad.api.flatten import Finish, Match, Outcome, Result, finisher, in_tuple, matcher, only
 from s2sad.api.guards import Guard, both, guard
 from s2sad.api.intermediates import recorded
 from s2sad.api.notes import called
@@ -255,8 +256,10 @@ class Plan:
     entry: Entry
     finish: Finish
     guard: Guard | None
-    trees: tuple[Tree, ...] = ()
+    trees: tuple[Tree, ...]
     """The structures that it was made for."""
+    direct: Direct | None = None
+    """All steps of a call in one, where that is possible."""
 
     def run(self, leaves: tuple[Any, ...]) -> Any:
         """Return the structured results for the leaves of one call."""
@@ -276,17 +279,28 @@ def plan_of(request: Request, kind: str, trees: tuple[Tree, ...], chosen: Sequen
         require_scalar(made.output, request.fun, request.options)
     else:
         made = entry(request, mode, trees, wrt)
-    finish = _finish_primal(made) if kind == "primal" else _finish_grad(made, kind, chosen, single, options)
-    return Plan(matcher(trees), made, finish, both(unchanged, made.captured.guard), trees)
+    outcome = _primal_outcome(made) if kind == "primal" else _grad_outcome(made, kind, chosen, single, options)
+    plan = planned(made, trees, unchanged, outcome)
+    leaves = [leaf for tree in chosen for leaf in tree.leaves()]
+    if kind != "primal" and any(leaf not in made.wrt for leaf in leaves):
+        plan.finish, plan.direct = _with_zeros(plan.finish, made, kind, chosen, single, options), None
+    return plan
 
 
-def _finish_primal(made: Entry) -> Finish:
+def planned(made: Entry, trees: tuple[Tree, ...], unchanged: Guard | None, outcome: Outcome) -> Plan:
+    """Return the plan of an entry whose flat values become `outcome`."""
+    unchanged = both(unchanged, made.captured.guard)
+    finish = finisher(outcome, made.arrays)
+    return Plan(matcher(trees), made, finish, unchanged, trees, direct(trees, made, unchanged, outcome))
+
+
+def _primal_outcome(made: Entry) -> Outcome:
     leaves = list(made.output.leaves())
     where = {leaf: i for i, leaf in enumerate(leaves)}
-    return finisher([Result(made.output, where, True)], len(leaves), made.arrays, True, made.fresh)
+    return Outcome([Result(made.output, where, True)], len(leaves), only, made.fresh)
 
 
-def _finish_grad(made: Entry, kind: str, chosen: Sequence[Tree], single: bool, options: Options) -> Finish:
+def _grad_outcome(made: Entry, kind: str, chosen: Sequence[Tree], single: bool, options: Options) -> Outcome:
     """Shape (value, aux, bars) or (aux, bars) as the transform promises."""
     outputs = list(made.output.leaves())
     flat_outputs = outputs if kind == "value_and_grad" or options.aux or not made.wrt else []
@@ -296,24 +310,34 @@ def _finish_grad(made: Entry, kind: str, chosen: Sequence[Tree], single: bool, o
     results = [Result(tree, bars) for tree in chosen]
     if flat_outputs:
         results.append(Result(made.output, where, True))
-    shaped = finisher(results, count, made.arrays, False, made.fresh)
-    integers = any(leaf not in bars for tree in chosen for leaf in tree.leaves())
-    if single and len(results) == 1 and not integers:
-        return finisher(results, count, made.arrays, True, made.fresh)
 
-    def finish(flat: Any, leaves: tuple[Any, ...]) -> Any:
-        parts = shaped(flat, leaves)
-        grads: Any = parts[: len(chosen)]
-        if integers:
-            grads = tuple(
-                zeros_for_integers(tree, part, made, leaves) for tree, part in zip(chosen, grads, strict=True)
-            )
-        grads = grads[0] if single else grads
+    def form(texts: list[str]) -> str:
+        grads = texts[0] if single else in_tuple(texts[: len(chosen)])
         if kind == "value_and_grad":
-            return parts[-1], grads
-        return (grads, parts[-1][1]) if options.aux else grads
+            return in_tuple([texts[-1], grads])
+        return in_tuple([grads, f"{texts[-1]}[1]"]) if options.aux else grads
 
-    return finish
+    return Outcome(results, count, form, made.fresh)
+
+
+def _with_zeros(
+    finish: Finish, made: Entry, kind: str, chosen: Sequence[Tree], single: bool, options: Options
+) -> Finish:
+    """Put the zeros of integer leaves into what `finish` returns."""
+    at = 1 if kind == "value_and_grad" else 0
+    packed = kind == "value_and_grad" or options.aux
+
+    def finished(flat: Any, leaves: tuple[Any, ...]) -> Any:
+        parts = finish(flat, leaves)
+        grads = parts[at] if packed else parts
+        pairs = zip(chosen, (grads,) if single else grads, strict=True)
+        filled = tuple([zeros_for_integers(tree, part, made, leaves) for tree, part in pairs])
+        grads = filled[0] if single else filled
+        if not packed:
+            return grads
+        return (parts[0], grads) if at else (grads, parts[1])
+
+    return finished
 
 
 def zeros_for_integers(tree: Tree, part: Any, made: Entry, leaves: tuple[Any, ...]) -> Any:

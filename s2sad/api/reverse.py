@@ -10,7 +10,7 @@ import numpy as np
 
 from s2sad.api.axes import Axes
 from s2sad.api.empty import typed
-from s2sad.api.flatten import Finish, Match, Result, finisher, matcher
+from s2sad.api.flatten import Finish, Match, Outcome, Result, finisher, matcher
 from s2sad.api.guards import Guard, both, guard
 from s2sad.api.lengths import clearest
 from s2sad.api.linear_map import MapProgram, copied_residual, owned
@@ -125,7 +125,7 @@ def reverse_store(request: Request) -> Store[Reverse]:
         where = {leaf: i for i, leaf in enumerate(outputs)}
         count = len(outputs) + (getattr(made.derivative, "residual_count", 0) if wrt else 0)
         results = [Result(main, where, True)] + ([Result(aux, where, True)] if aux is not None else [])
-        finish = finisher(results, count, made.arrays, False, made.fresh)
+        finish = finisher(Outcome(results, count, fresh=made.fresh), made.arrays)
         unchanged = both(unchanged, made.captured.guard)
         back = _backward(request, trees, wrt) if wrt else None
         program = _program(request, trees, wrt, main) if wrt else None
@@ -146,7 +146,7 @@ def _backward(request: Request, trees: tuple[Tree, ...], wrt: tuple[Tree, ...]) 
     made = entry(request, "bwd", trees, wrt)
     bars = {leaf: i for i, leaf in enumerate(wrt)}
     results = [Result(tree, bars) for tree in trees]
-    return made, finisher(results, len(bars), (), False, made.fresh)
+    return made, finisher(Outcome(results, len(bars), fresh=made.fresh), ())
 
 
 def _program(request: Request, trees: tuple[Tree, ...], wrt: tuple[Tree, ...], main: Tree) -> MapProgram:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, Generic, Protocol, TypeVar
 
 from s2sad.api.custom import rules_key
+from s2sad.api.direct import Direct, missed
 from s2sad.api.flatten import Match
 from s2sad.api.guards import Guard
 from s2sad.api.known import constant, with_constants
@@ -32,10 +33,11 @@ class Store(Generic[S]):
 
     Attributes:
         binder: the signature of the function.
+        direct: takes calls like the last that was described, in one step; MISSED for any other.
         last: the structures of the last call that was described.
     """
 
-    __slots__ = ("_build", "_constants", "_known", "_latest", "_recent", "binder", "last")
+    __slots__ = ("_build", "_constants", "_known", "_latest", "_recent", "binder", "direct", "last")
 
     def __init__(self, fun: Callable[..., Any], build: Callable[[tuple[Tree, ...], tuple[Any, ...]], S]) -> None:
         """Keep specialisations of `fun` that `build(trees, values)` makes."""
@@ -45,6 +47,7 @@ class Store(Generic[S]):
         self._recent: dict[tuple[Any, ...], tuple[S, ...]] = {}
         self._latest: tuple[Any, S] | None = None  # tried before anything is looked up
         self._known: dict[Any, tuple[tuple[tuple[Tree, ...], S], ...]] = {}
+        self.direct: Direct = missed
         self.last: tuple[Tree, ...] | None = None
 
     def find(self, values: tuple[Any, ...]) -> tuple[S, tuple[Any, ...]]:
@@ -80,6 +83,8 @@ class Store(Generic[S]):
             latest = [p for p in self._recent.get(classes, ()) if p is not plan]
             self._recent[classes] = (plan, *latest[: _RECENT - 1])
             self._latest = rules, plan
+            whole = len(values) == self.binder.arity  # nothing to be bound: arguments are values
+            self.direct = (getattr(plan, "direct", None) if whole else None) or missed
             self.last = getattr(plan, "trees", None) or trees
         leaves = plan.match(values)
         if leaves is None:
@@ -113,3 +118,4 @@ class Store(Generic[S]):
             self._known.clear()
             self._recent.clear()
             self._latest = None
+            self.direct = missed

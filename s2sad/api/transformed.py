@@ -8,6 +8,7 @@ from collections.abc import Callable, Hashable
 from typing import Any, Generic, ParamSpec, TypeVar
 
 from s2sad.api import pickling
+from s2sad.api.direct import MISSED
 from s2sad.api.lengths import clearest
 from s2sad.api.options import Options
 from s2sad.api.plan import Plan, Request, plan_of, select
@@ -111,6 +112,10 @@ class Transformed(Generic[P, R]):
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Return the derivative at these arguments, deriving and compiling it at the first call."""
+        if not kwargs:
+            result = self.store.direct(args)
+            if result is not MISSED:
+                return result
         values = args
         if kwargs or len(args) != self._arity:
             values = self.store.binder.bind(args, kwargs)

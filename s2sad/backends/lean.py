@@ -6,7 +6,8 @@
 - The index of an axis of length 1 in an expression of arrays: Numba branches at each axis of each
   array, and LLVM writes the loop anew for each way through these branches: 7 seconds for a product of
   two arrays of five axes. Ours is a mask, as fast to run.
-- The allocation of arrays, not to compile faster but to run faster: `memory.py`.
+- The allocation of arrays and the class of those handed back, not to compile faster but to run faster:
+  `memory.py`, `boxing.py`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
-from s2sad.backends import memory
+from s2sad.backends import boxing, memory
 
 _extending: Any = importlib.import_module("numba.core.extending")
 _types: Any = importlib.import_module("numba.core.types")
@@ -94,4 +95,5 @@ _LEAN = [
     (_arrays, "raise_with_shape_context", _unequal),
     (_sums, "check_axis_bounds", _unbounded),
     (_elementwise._ArrayIndexingHelper, "update_indices", _masked_indices),
+    *boxing.REPLACED,
 ]
