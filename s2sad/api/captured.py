@@ -39,12 +39,12 @@ def captures(items: Iterable[Any]) -> Captures:
     if not found:
         return NOTHING
 
-    expected = [(item.read, *_described(item.var.type)) for item in found]
+    expected = [(item.read, _Expected(item.var.type)) for item in found]
 
     def unchanged() -> bool:
         try:
-            for read, dtype, ones, layout in expected:
-                if not _fits(read(), dtype, ones, layout):
+            for read, kind in expected:
+                if not kind.fits(read()):
                     return False
             return True
         except (KeyError, IndexError, AttributeError, TypeError):  # no longer there at all
@@ -53,11 +53,24 @@ def captures(items: Iterable[Any]) -> Captures:
     return Captures(found, unchanged)
 
 
-def _described(kind: Array) -> tuple[np.dtype[Any], tuple[bool, ...], str]:
-    return np.dtype(kind.dtype), tuple(dim == 1 for dim in kind.dims), kind.layout
+class _Expected:
+    """An array type that was compiled for, and the last array seen that has it."""
 
+    __slots__ = ("_dtype", "_layout", "_ones", "_seen")
 
-def _fits(value: Any, dtype: np.dtype[Any], ones: tuple[bool, ...], layout: str) -> bool:
-    if not isinstance(value, np.ndarray) or value.dtype != dtype:
-        return False
-    return tuple([n == 1 for n in value.shape]) == ones and layout_of(value) == layout
+    def __init__(self, kind: Array) -> None:
+        self._dtype, self._layout = np.dtype(kind.dtype), kind.layout
+        self._ones = tuple(dim == 1 for dim in kind.dims)
+        self._seen: Any = None  # one pair, which threads read and write as a whole
+
+    def fits(self, value: Any) -> bool:
+        """Say whether a value has the type; one laid out as the last was is not looked at further."""
+        if not isinstance(value, np.ndarray) or value.dtype != self._dtype:
+            return False
+        laid_out = value.shape, value.strides
+        if laid_out == self._seen:
+            return True
+        if tuple([n == 1 for n in value.shape]) != self._ones or layout_of(value) != self._layout:
+            return False
+        self._seen = laid_out
+        return True

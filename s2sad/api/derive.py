@@ -47,6 +47,7 @@ class Derivative:
         derived: the program that was printed.
         written: the array arguments that the function writes into; no other may overlap them.
         fresh: which flat values surely own their memory.
+        consumed: the positions of the arguments that a call may write into.
     """
 
     module: Module
@@ -57,6 +58,7 @@ class Derivative:
     derived: Derived | None = None
     written: tuple[str, ...] = ()
     fresh: frozenset[int] = frozenset()
+    consumed: frozenset[int] = frozenset()
 
 
 def derive(
@@ -81,6 +83,7 @@ def derive(
     names = Names(_aliases(fun))
     looped = _looped(derived, target, options)
     facts = Facts(looped)
+    consumed = facts.writes(derived.entry)
     functions = {name: legalised(fn, target, facts) for name, fn in looped.items()}
     hints = {name: _hints(fn, before.get(name)) for name, fn in functions.items()}
     functions, hints = _each_once(functions, hints, derived.entry)
@@ -119,7 +122,7 @@ def derive(
     )
     return Derivative(
         module, text, derived.instance.result, derived.residuals, tuple(derived.instance.captured), derived,
-        _written(derived), unshared(derived.functions[derived.entry], derived.functions),
+        _written(derived), unshared(derived.functions[derived.entry], derived.functions), consumed,
     )  # fmt: skip
 
 

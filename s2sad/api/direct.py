@@ -22,35 +22,69 @@ if TYPE_CHECKING:
 MISSED = object()
 """Returned for a call that is not like the one that the function was generated for."""
 
-Direct = Callable[[tuple[Any, ...]], Any]
+Direct = Callable[[Any], Any]
 
 
-def missed(values: tuple[Any, ...]) -> Any:
+def missed(call: Any) -> Any:
     """Take no call at all: nothing has been specialised yet."""
     return MISSED
 
 
-def direct(trees: Sequence[Tree], made: Entry, unchanged: Guard | None, outcome: Outcome) -> Direct:
-    """Generate `direct(values)`: the derivative for bound values of this structure, under the rules now in force."""
-    writer = Writer("def direct(values):", "MISSED", MISSED=MISSED, changes=CHANGES, rules_key=rules_key)
+def direct(
+    trees: Sequence[Tree],
+    made: Entry,
+    unchanged: Guard | None,
+    outcome: Outcome,
+    batches: Sequence[tuple[int, int]] = (),
+) -> Direct:
+    """Generate `direct(values)`: the derivative for bound values of this structure, under the rules now in force.
+
+    `batches` says of which leaves and axes the lengths must be one, and not 0.
+    """
+    writer = begun("values")
+    leaves = named(writer, write_match(writer, trees))
+    write_lengths(writer, leaves, batches)
+    arrays = write_call(writer, made, leaves, [], unchanged)
+    results = outcome.write(writer, [arrays[i] for i in made.arrays])
+    writer.line(f"return {outcome.form(results)}")
+    return writer.build("direct")
+
+
+def begun(parameter: str) -> Writer:
+    """Begin a function that takes calls under the rules now in force."""
+    writer = Writer(f"def direct({parameter}):", "MISSED", MISSED=MISSED, changes=CHANGES, rules_key=rules_key)
     writer.line(f"if changes[0] and rules_key() != {writer.constant(rules_key())}: {writer.missed}")
-    leaves = _named(writer, write_match(writer, trees))
+    return writer
+
+
+def write_lengths(writer: Writer, leaves: Sequence[str], batches: Sequence[tuple[int, int]]) -> None:
+    """Write the check that batches are of one length, and not of none."""
+    lengths = [f"{leaves[at]}.shape[{axis}]" for at, axis in batches]
+    for other in lengths[1:]:
+        writer.line(f"if {other} != {lengths[0]}: {writer.missed}")
+    if lengths:
+        writer.line(f"if not {lengths[0]}: {writer.missed}")
+
+
+def write_call(
+    writer: Writer, made: Entry, leaves: Sequence[str], rest: Sequence[str], unchanged: Guard | None
+) -> list[str]:
+    """Write the call of a derivative with leaves, captured arrays and `rest`; return the texts of all arguments."""
     if unchanged is not None:
         writer.line(f"if not {writer.constant(unchanged)}(): {writer.missed}")
     captured = [f"outer[{i}]" for i in range(len(made.captured.items))]
     if captured:
         writer.line(f"outer = {writer.constant(made.captured.read)}()")
+    given = [*leaves, *captured, *rest]
     writer.line("try:")
-    writer.line(f"    flat = {writer.constant(made.call)}({', '.join([*leaves, *['*outer'][: len(captured)]])})")
+    writer.line(f"    flat = {writer.constant(made.call)}({', '.join(given)})")
     writer.line("except Exception as error:")
     writer.line(f"    {writer.constant(note_place)}({writer.constant(made)}, error)")
     writer.line("    raise")
-    given = [*leaves, *captured]
-    outcome.write(writer, [given[i] for i in made.arrays])
-    return writer.build("direct")
+    return given
 
 
-def _named(writer: Writer, texts: list[str]) -> list[str]:
+def named(writer: Writer, texts: Sequence[str]) -> list[str]:
     """Give a name to every leaf that has none."""
     names: list[str] = []
     for text in texts:

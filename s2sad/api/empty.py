@@ -12,6 +12,7 @@ from s2sad.ir.types import Array, ListOf, Scalar, Type
 
 if TYPE_CHECKING:
     from s2sad.api.plan import Entry
+    from s2sad.ir.nodes import Param
 
 
 def typed(made: Entry, values: Sequence[Any]) -> Sequence[Any]:
@@ -21,11 +22,16 @@ def typed(made: Entry, values: Sequence[Any]) -> Sequence[Any]:
     """
     if made.loaded.target != "cpu" or [] not in [value for value in values if isinstance(value, list)]:
         return values
-    derived = made.derivative.derived
-    params = derived.functions[derived.entry].params
+    params = takes(made)
     return [
         _empty(params[i].type) if isinstance(value, list) and not value else value for i, value in enumerate(values)
     ]
+
+
+def takes(made: Entry) -> Sequence[Param]:
+    """Return the parameters of a loaded derivative."""
+    derived = made.derivative.derived
+    return derived.functions[derived.entry].params
 
 
 def _empty(kind: Type) -> Any:

@@ -21,9 +21,10 @@ from s2sad.ir.types import Array, ListOf, Static, Struct, Sym
 Match = Callable[[tuple[Any, ...]], tuple[Any, ...] | None]
 Finish = Callable[[Any, tuple[Any, ...]], Any]
 
-_may_share = np.may_share_memory
+may_share = getattr(np.may_share_memory, "_implementation", np.may_share_memory)
+"""Compares addresses; without NumPy's question to the arguments' classes, which takes longer than the answer."""
 _FEW = 32  # pairs whose addresses are compared one by one
-_PAIRS = 300  # beyond as many pairs, addresses are sorted instead
+PAIRS = 300  # beyond as many pairs, addresses are sorted instead
 
 
 Form = Callable[[list[str]], str]
@@ -79,14 +80,17 @@ def matcher(trees: Sequence[Tree]) -> Match:
     return writer.build("match")
 
 
-def write_match(writer: Writer, trees: Sequence[Tree]) -> list[str]:
-    """Write the checks of `values`, and return the expressions of their leaves."""
+def write_match(writer: Writer, trees: Sequence[Tree | None], values: str = "values") -> list[str]:
+    """Write the checks of a tuple of values, and return the expressions of their leaves; None matches None."""
     leaves: list[str] = []
-    writer.line(f"if len(values) != {len(trees)}: {writer.missed}")
+    writer.line(f"if len({values}) != {len(trees)}: {writer.missed}")
     locals_ = [writer.local() for _ in trees]
     if locals_:
-        writer.line(f"{', '.join(locals_)}, = values")
+        writer.line(f"{', '.join(locals_)}, = {values}")
     for tree, local in zip(trees, locals_, strict=True):
+        if tree is None:
+            writer.line(f"if {local} is not None: {writer.missed}")
+            continue
         writer.line(f"if type({local}) is not {writer.constant(tree.cls)}: {writer.missed}")
         _match(writer, tree, local, leaves)
     return leaves
@@ -230,14 +234,21 @@ class Outcome:
     form: Form = in_tuple
     fresh: frozenset[int] = frozenset()
 
-    def write(self, writer: Writer, arrays: Sequence[str]) -> None:
-        """Write how `flat` becomes what is returned; no result may share memory with the arguments in `arrays`."""
-        flat = ["flat"] if self.count == 1 else [f"r{i}" for i in range(self.count)]
+    @property
+    def flat(self) -> list[str]:
+        """The names of the flat values."""
+        return ["flat"] if self.count == 1 else [f"r{i}" for i in range(self.count)]
+
+    def write(self, writer: Writer, arrays: Sequence[str]) -> list[str]:
+        """Write how `flat` becomes the results, and return their texts.
+
+        No result may share memory with the arguments in `arrays`.
+        """
         if self.count > 1:
-            writer.line(f"{', '.join(flat)}, = flat")
+            writer.line(f"{', '.join(self.flat)}, = flat")
         used = {index: leaf for result in self.results for leaf, index in result.where.items()}
-        _convert(writer, flat, used, arrays, self.fresh)
-        writer.line(f"return {self.form([_build(writer, result.tree, flat, result) for result in self.results])}")
+        _convert(writer, self.flat, used, arrays, self.fresh)
+        return [_build(writer, result.tree, self.flat, result) for result in self.results]
 
 
 def finisher(outcome: Outcome, arrays: Sequence[int]) -> Finish:
@@ -246,7 +257,8 @@ def finisher(outcome: Outcome, arrays: Sequence[int]) -> Finish:
     `arrays` says which of the entry's arguments are arrays, with which no result may share memory.
     """
     writer = Writer("def finish(flat, leaves):")
-    outcome.write(writer, [f"leaves[{i}]" for i in arrays])
+    results = outcome.write(writer, [f"leaves[{i}]" for i in arrays])
+    writer.line(f"return {outcome.form(results)}")
     return writer.build("finish")
 
 
@@ -272,10 +284,10 @@ def _convert(
                 f"{name} = {writer.constant(np.array)}({name}, {writer.constant(tree.value)})"
             )
     shaped = [index for index in own if isinstance(used[index].type, Array) and index not in fresh]
-    if len(shaped) * (len(shaped) + len(arrays)) > _PAIRS:
+    if len(shaped) * (len(shaped) + len(arrays)) > PAIRS:
         _detach_many(writer, [flat[i] for i in shaped], arrays)
         return
-    share = writer.constant(_may_share)
+    share = writer.constant(may_share)
     for position, index in enumerate(shaped):
         others = [*arrays, *(flat[i] for i in shaped[:position])]
         tests = " or ".join(f"{share}({flat[index]}, {other})" for other in others)
@@ -309,10 +321,10 @@ def detach(
 
 def _meets(result: Any, inputs: Sequence[Any], earlier: list[Any]) -> bool:
     for other in inputs:
-        if _may_share(result, other):
+        if may_share(result, other):
             return True
     for other in earlier:  # loops, not any(): this is asked at every call of a pullback
-        if _may_share(result, other):
+        if may_share(result, other):
             return True
     return False
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
-from s2sad.api.flatten import Finish, Match, Outcome, Result, finisher, matcher, only
+from s2sad.api.applied import moves_whole
+from s2sad.api.direct import Direct, begun, missed, named, write_call
+from s2sad.api.flatten import Finish, Match, Outcome, Result, finisher, matcher, only, write_match
 from s2sad.api.guards import Guard, both, guard
 from s2sad.api.known import lowered
 from s2sad.api.notes import called
@@ -15,7 +16,7 @@ from s2sad.api.plan import Entry, Request, entry, split_aux
 from s2sad.api.specialise import Store
 from s2sad.api.structure import Tree, inexact_leaves
 from s2sad.api.tangents import flatten_like, shape_of, zero_like
-from s2sad.ir.types import Array, Static
+from s2sad.ir.types import Array
 
 
 @dataclass(slots=True)
@@ -23,7 +24,16 @@ class Pushed:
     """A loaded `jvp` entry for one choice of differentiated leaves."""
 
     entry: Entry
+    outcome: Outcome
+    arrays: Sequence[int]
     finish: Finish
+
+    @classmethod
+    def of(cls, made: Entry, outcome: Outcome, wrt: tuple[Tree, ...]) -> Pushed:
+        """Return what shapes the results of an entry; `wrt` are the leaves that have tangents."""
+        first = len(made.leaves) + len(made.captured.items)
+        arrays = [*made.arrays, *(first + i for i, leaf in enumerate(wrt) if isinstance(leaf.type, Array))]
+        return cls(made, outcome, arrays, finisher(outcome, arrays))
 
 
 @dataclass(slots=True)
@@ -37,32 +47,36 @@ class Forward:
     leaves: tuple[Tree, ...]
     only: bool = False
     """The output is left out: only its tangent is computed."""
-    whole: bool = False
-    """Every leaf is inexact, so that all may carry a tangent."""
     pushed: dict[tuple[Tree, ...], Pushed] = field(default_factory=dict[tuple[Tree, ...], Pushed])
-
-    def quick(self, values: tuple[Any, ...], given: tuple[Any, ...]) -> tuple[Any, ...] | None:
-        """Return the leaves of tangents that are there for every leaf and surely fit; None where that is not so."""
-        if not self.whole:
-            return None
-        dots = self.match(given)
-        if dots is None:
-            return None
-        for dot, value in zip(dots, values, strict=True):
-            if isinstance(dot, np.ndarray) and dot.shape != value.shape:
-                return None
-        return dots
+    direct: Direct = missed
+    directs: dict[tuple[bool, ...], Direct] = field(default_factory=dict[tuple[bool, ...], Direct])
+    """By which parameters have tangents: all steps of a call in one."""
 
     def along(self, values: tuple[Any, ...], given: tuple[Any, ...]) -> Any:
         """Push one tangent per parameter; raises ArgumentError where they do not fit the primals."""
-        dots = self.quick(values, given)
-        if dots is None:
-            return self.push(values, self.tangents(values, given))
-        if self.leaves not in self.pushed:
-            self.pushed[self.leaves] = self._specialise(self.leaves)
-        pushed = self.pushed[self.leaves]
-        flat = (*values, *pushed.entry.captured.read(), *dots)
-        return pushed.finish(called(pushed.entry, flat), flat)
+        return self.push(values, self.tangents(values, given))
+
+    def direct_for(self, given: tuple[Any, ...]) -> Direct:
+        """Return what takes `(values, given)` of this structure, after a call of `along`, in one step."""
+        moving = tuple(tangent is not None for tangent in given)
+        if moving not in self.directs:
+            self.directs[moving] = self._direct(moving)
+        return self.directs[moving]
+
+    def _direct(self, moving: tuple[bool, ...]) -> Direct:
+        along = [tree if moves else None for tree, moves in zip(self.trees, moving, strict=True)]
+        wrt = tuple(leaf for tree in along if tree is not None for leaf in tree.leaves())
+        pushed = self.pushed.get(wrt)
+        if pushed is None or not all(moves_whole(tree) for tree in along if tree is not None):
+            return missed
+        writer = begun("call")
+        writer.line("values, given = call")
+        leaves = named(writer, write_match(writer, self.trees))
+        dots = named(writer, write_match(writer, along, "given"))
+        texts = write_call(writer, pushed.entry, leaves, dots, self.guard)
+        results = pushed.outcome.write(writer, [texts[i] for i in pushed.arrays])
+        writer.line(f"return {pushed.outcome.form(results)}")
+        return writer.build("direct")
 
     def push(self, values: tuple[Any, ...], dots: dict[Tree, Any]) -> tuple[Any, ...]:
         """Return (output, tangent of the differentiated output[, aux]), `only` the tangent; None in `dots` is zero."""
@@ -89,19 +103,14 @@ class Forward:
         dots = {leaf: len(outputs) + i for i, leaf in enumerate(moving)}
         results = [Result(main, where, True), Result(main, dots)]
         results += [Result(aux, where, True)] if aux is not None else []
-        arrays = [*made.arrays]
-        first = len(made.leaves) + len(made.captured.items)
-        arrays += [first + i for i, leaf in enumerate(wrt) if isinstance(leaf.type, Array)]
-        return Pushed(made, finisher(Outcome(results, len(outputs) + len(dots), fresh=made.fresh), arrays))
+        return Pushed.of(made, Outcome(results, len(outputs) + len(dots), fresh=made.fresh), wrt)
 
     def _specialise_only(self, wrt: tuple[Tree, ...]) -> Pushed:
         made = entry(self.request, "tangent", self.trees, wrt)
         self.guard = both(self.guard, made.captured.guard)
         moving = inexact_leaves(made.output)
         dots = {leaf: i for i, leaf in enumerate(moving)}
-        first = len(made.leaves) + len(made.captured.items)
-        arrays = [*made.arrays, *(first + i for i, leaf in enumerate(wrt) if isinstance(leaf.type, Array))]
-        return Pushed(made, finisher(Outcome([Result(made.output, dots)], len(moving), only, made.fresh), arrays))
+        return Pushed.of(made, Outcome([Result(made.output, dots)], len(moving), only, made.fresh), wrt)
 
     def shapes(self, values: tuple[Any, ...]) -> dict[Tree, tuple[int, ...]]:
         """Return the shapes of the primals' leaves."""
@@ -121,9 +130,6 @@ def forward_store(request: Request, only: bool = False) -> Store[Forward]:
     def build(trees: tuple[Tree, ...], values: tuple[Any, ...]) -> Forward:
         lowered(request.fun, trees)
         leaves = tuple(leaf for tree in trees for leaf in tree.leaves())
-        nodes = [node for tree in trees for node in tree.nodes()]
-        whole = bool(leaves) and not any(isinstance(node.type, Static) for node in nodes)
-        whole = whole and leaves == tuple(leaf for tree in trees for leaf in inexact_leaves(tree))
-        return Forward(request, trees, matcher(trees), guard(request.fun), leaves, only, whole)
+        return Forward(request, trees, matcher(trees), guard(request.fun), leaves, only)
 
     return Store(request.fun, build)

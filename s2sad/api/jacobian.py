@@ -16,7 +16,7 @@ from s2sad.api.signature import Argnums
 from s2sad.api.specialise import Store
 from s2sad.api.structure import Tree, child_values
 from s2sad.api.swept import Boundary, Swept
-from s2sad.api.transformed import Transformed, plain, remembered, target_of
+from s2sad.api.transformed import Transformed, plain, remembered, transformed
 from s2sad.errors import Span
 from s2sad.frontend.lowerer import Context, Instance
 from s2sad.ir.types import Type
@@ -125,8 +125,7 @@ def jacfwd(
         >>> s2sad.jacfwd(double)(np.ones(2)).tolist()
         [[2.0, 0.0], [0.0, 2.0]]
     """
-    options = Options(aux=has_aux, holomorphic=holomorphic)
-    return Jacobian(fun, "jacfwd", argnums, options, target_of(fun, target))
+    return transformed(Jacobian, fun, "jacfwd", argnums, has_aux, holomorphic, False, target)
 
 
 def jacrev(
@@ -151,8 +150,7 @@ def jacrev(
         >>> s2sad.jacrev(double)(np.ones(2)).tolist()
         [[2.0, 0.0], [0.0, 2.0]]
     """
-    options = Options(aux=has_aux, holomorphic=holomorphic)
-    return Jacobian(fun, "jacrev", argnums, options, target_of(fun, target))
+    return transformed(Jacobian, fun, "jacrev", argnums, has_aux, holomorphic, False, target)
 
 
 jacobian = jacrev
@@ -179,8 +177,7 @@ def hessian(
         >>> s2sad.hessian(total)(np.ones(2)).tolist()
         [[2.0, 0.0], [0.0, 2.0]]
     """
-    options = Options(aux=has_aux, holomorphic=holomorphic)
-    return Jacobian(fun, "hessian", argnums, options, target_of(fun, target))
+    return transformed(Jacobian, fun, "hessian", argnums, has_aux, holomorphic, False, target)
 
 
 def leaf_values(tree: Tree, value: Any) -> dict[Tree, Any]:

@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from s2sad.api.applied import mapped_once
 from s2sad.api.axes import Axes, frozen
 from s2sad.api.closures import derived_once
+from s2sad.api.direct import MISSED, Direct
 from s2sad.api.dressed import dressed
 from s2sad.api.empty import typed
-from s2sad.api.flatten import Finish, Match, Outcome, Result, detach, finisher, in_tuple, matcher, only
+from s2sad.api.flatten import Finish, Outcome, Result, detach, finisher, in_tuple, only
 from s2sad.api.mapped import mapped, mapped_leaves
 from s2sad.api.nested import context
 from s2sad.api.options import Options
@@ -24,8 +26,34 @@ from s2sad.errors import ArgumentError
 from s2sad.ir.types import Array, ListOf, Scalar, Static, Struct, Type, is_inexact
 from s2sad.transform.linear import NotSplitError
 
-_Loop = tuple[Entry, Finish, list[tuple[int, int]]]
-"""A loop, what shapes its results, and which leaves hold batches along which axis."""
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """The loop of one half over batches.
+
+    Attributes:
+        entry: the loop, loaded.
+        outcome: what becomes of its flat values.
+        finish: the same, generated.
+        batches: which leaves hold batches, and along which axis.
+        count: how many residuals come before the leaves.
+    """
+
+    entry: Entry
+    outcome: Outcome
+    finish: Finish
+    batches: list[tuple[int, int]]
+    count: int
+
+    def run(self, word: str, residuals: tuple[Any, ...], leaves: tuple[Any, ...]) -> Any:
+        """Map over batches of one length; raises ArgumentError where the lengths differ."""
+        first, along = self.batches[0]
+        count = leaves[first].shape[along]
+        if any(leaves[at].shape[axis] != count for at, axis in self.batches[1:]):
+            listed = ", ".join(f"{leaves[at].shape[axis]} along axis {axis}" for at, axis in self.batches)
+            raise ArgumentError(f"vmap needs batches of one length: the {word}s have {listed}")
+        given = (*residuals, *leaves)
+        return self.finish(self.entry.call(*typed(self.entry, given)), given)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +75,17 @@ class MapProgram:
     bare: bool
     request: Request
     word: str
-    known: dict[Any, _Loop] = field(default_factory=dict[Any, Any])
-    latest: list[tuple[tuple[Axes, Axes], Match, _Loop]] = field(default_factory=list[Any])
+    known: dict[Any, Loop] = field(default_factory=dict[Any, Loop])
+    latest: list[tuple[Axes, Axes, Direct]] = field(default_factory=list[tuple[Axes, Axes, Direct]])
     """The loop of the last run, tried before anything is described, if there is one."""
 
     def run(self, residuals: tuple[Any, ...], args: tuple[Any, ...], in_axes: Axes, out_axes: Axes) -> Any:
         """Map over batches of tangents or cotangents; raises ArgumentError where they do not fit."""
-        for asked, match, made_for in self.latest:
-            if asked == (in_axes, out_axes) and (leaves := match(args)) is not None:
-                return _mapped(made_for, self.word, residuals, leaves)
+        for asked_in, asked_out, direct in self.latest:
+            if asked_in == in_axes and asked_out == out_axes:
+                result = direct((residuals, args))
+                if result is not MISSED:
+                    return result
         if len(args) != len(self.inputs):
             raise ArgumentError(f"{len(self.inputs)} {self.word}s are needed, {len(args)} were given")
         axes = in_axes if isinstance(in_axes, tuple) else (in_axes,) * len(args)
@@ -67,9 +97,10 @@ class MapProgram:
             if key not in self.known:
                 self.known[key] = self._made_once(trees, axes, out_axes, key)
             made_for = self.known[key]
-            self.latest[:] = [((in_axes, out_axes), matcher(trees), made_for)]
+            quick = mapped_once(made_for.entry, made_for.outcome, trees, made_for.count, made_for.batches)
+            self.latest[:] = [(in_axes, out_axes, quick)]
         leaves = tuple(v for tree, arg in zip(trees, args, strict=True) for v in values_of(tree, arg))
-        return _mapped(made_for, self.word, residuals, leaves)
+        return made_for.run(self.word, residuals, leaves)
 
     def _made_once(self, trees: tuple[Tree, ...], axes: tuple[Axes, ...], out_axes: Axes, key: Any) -> Any:
         """Return the loop, made for another function of the same code if possible."""
@@ -78,13 +109,11 @@ class MapProgram:
 
         def make() -> tuple[Any, Any]:
             made = self._make(trees, axes, out_axes)
-            return made[0].derivative, made
+            return made.entry.derivative, made
 
         return derived_once(half.fun, asked, make)[1]
 
-    def _make(
-        self, trees: tuple[Tree, ...], axes: tuple[Axes, ...], out_axes: Axes
-    ) -> tuple[Entry, Finish, list[tuple[int, int]]]:
+    def _make(self, trees: tuple[Tree, ...], axes: tuple[Axes, ...], out_axes: Axes) -> Loop:
         fn, made = self.half.derived(context())
         count = made.residuals
         kinds = [p.type for p in fn.params]
@@ -100,7 +129,8 @@ class MapProgram:
         results = [
             Result(dressed(own, part, flat, where), where) for own, part in zip(self.outputs, parts, strict=True)
         ]
-        return loaded, finisher(Outcome(results, len(flat), only if self.bare else in_tuple), loaded.arrays), batches
+        outcome = Outcome(results, len(flat), only if self.bare else in_tuple, loaded.fresh)
+        return Loop(loaded, outcome, finisher(outcome, loaded.arrays), batches, count)
 
     def _program(self, count: int, axes: tuple[Axes, ...], out_axes: Axes) -> Callable[..., Any]:
         """Return the loop over residuals and batches; what needs no cotangent is done once before it."""
@@ -145,17 +175,6 @@ class MapProgram:
         if not batches:
             raise ArgumentError("vmap maps over nothing: every in_axes is None")
         return batches
-
-
-def _mapped(made_for: _Loop, word: str, residuals: tuple[Any, ...], leaves: tuple[Any, ...]) -> Any:
-    made, finish, batches = made_for
-    first, along = batches[0]
-    count = leaves[first].shape[along]
-    if any(leaves[at].shape[axis] != count for at, axis in batches[1:]):
-        listed = ", ".join(f"{leaves[at].shape[axis]} along axis {axis}" for at, axis in batches)
-        raise ArgumentError(f"vmap needs batches of one length: the {word}s have {listed}")
-    given = (*residuals, *leaves)
-    return finish(made.call(*typed(made, given)), given)
 
 
 def _axes(count: int, axes: tuple[Axes, ...]) -> tuple[Axes, ...]:

@@ -11,7 +11,9 @@ import numpy as np
 
 from s2sad.analysis.dependence import dependent_results
 from s2sad.analysis.facts import Facts
+from s2sad.api.applied import LoadedHalf, loaded_half
 from s2sad.api.axes import Axes
+from s2sad.api.direct import MISSED, Direct, missed
 from s2sad.api.empty import typed
 from s2sad.api.flatten import Finish, Match, Outcome, Result, finisher, matcher, only
 from s2sad.api.forward import Forward, forward_store
@@ -47,8 +49,9 @@ class Linearization:
     guard: Guard | None
     forward: Entry
     shape_outputs: Finish
-    push: tuple[Entry, Finish] | None
+    push: LoadedHalf | None
     program: MapProgram | None
+    direct: Direct = missed
 
     def run(self, leaves: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         """Run the primal once; return (output[, aux]), and the residuals with memory of their own."""
@@ -70,7 +73,7 @@ class Linearized:
         self._special, self._residuals = special, residuals
         self._count, self._variadic = count, variadic
         every = [leaf for tree in special.trees for leaf in tree.leaves()]
-        self._shapes = {leaf: shape_of(value) for leaf, value in zip(every, leaves, strict=True)}
+        self._leaves, self._lengths = every, tuple([shape_of(value) for value in leaves])
 
     def __call__(self, *tangents: Any) -> Any:
         """Return the output's tangent; None is a zero tangent.
@@ -82,17 +85,22 @@ class Linearized:
         if len(tangents) != self._count:
             raise ArgumentError(f"{self._count} tangents are needed, {len(tangents)} were given")
         given = per_parameter(self._variadic, len(special.trees), tangents)
+        if special.push is not None:
+            result = special.push.direct((self._residuals, self._lengths, given))
+            if result is not MISSED:
+                return result
+        shapes = dict(zip(self._leaves, self._lengths, strict=True))
         dots: dict[Tree, Any] = {}
         for at, (tree, tangent) in enumerate(zip(special.trees, given, strict=True)):
-            dots |= flatten_like(tree, tangent, "tangent", f"tangents[{at}]", self._shapes)
+            dots |= flatten_like(tree, tangent, "tangent", f"tangents[{at}]", shapes)
         if special.push is None:
             return unflatten(split_aux(special.forward.output, special.request.options)[0], {}, static=False)
-        made, finish = special.push
+        made = special.push.entry
         pushed = [
-            dots[leaf] if dots[leaf] is not None else zero_like(leaf, np.empty(self._shapes[leaf]))
+            dots[leaf] if dots[leaf] is not None else zero_like(leaf, np.empty(shapes[leaf]))
             for leaf in special.wrt
         ]
-        return finish(made.call(*typed(made, (*self._residuals, *pushed))), ())
+        return special.push.finish(made.call(*typed(made, (*self._residuals, *pushed))), ())
 
     def __repr__(self) -> str:
         """Name the function, and what is mapped to what."""
@@ -140,7 +148,8 @@ def linearization_of(fun: Callable[..., Any], options: Options, target: str) -> 
         count = len(where) + (getattr(made.derivative, "residual_count", 0) if wrt else 0)
         results = [Result(main, where, True)] + ([Result(aux, where, True)] if aux is not None else [])
         finish = finisher(Outcome(results, count), made.arrays)
-        push = _push(request, trees, wrt, main) if wrt and inexact_leaves(main) else None
+        kept = count - len(where)
+        push = _push(request, trees, wrt, main, kept) if wrt and inexact_leaves(main) else None
         program = _program(request, trees, wrt, main) if push is not None else None
         unchanged = both(unchanged, made.captured.guard)
         return Linearization(request, trees, wrt, matcher(trees), unchanged, made, finish, push, program)
@@ -148,10 +157,13 @@ def linearization_of(fun: Callable[..., Any], options: Options, target: str) -> 
     return Store(request.fun, build)
 
 
-def _push(request: Request, trees: tuple[Tree, ...], wrt: tuple[Tree, ...], main: Tree) -> tuple[Entry, Finish]:
+def _push(
+    request: Request, trees: tuple[Tree, ...], wrt: tuple[Tree, ...], main: Tree, count: int
+) -> LoadedHalf:
     made = entry(request, "push", trees, wrt)
     dots = {leaf: at for at, leaf in enumerate(inexact_leaves(main))}
-    return made, finisher(Outcome([Result(main, dots)], len(dots), only), ())
+    outcome = Outcome([Result(main, dots)], len(dots), only, made.fresh)
+    return loaded_half(made, outcome, trees, count, range(len([leaf for tree in trees for leaf in tree.leaves()])))
 
 
 def _program(request: Request, trees: tuple[Tree, ...], wrt: tuple[Tree, ...], main: Tree) -> MapProgram:

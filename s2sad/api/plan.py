@@ -11,7 +11,7 @@ import numpy as np
 
 from s2sad.api.captured import NOTHING, Captures, captures
 from s2sad.api.closures import derived_once
-from s2sad.api.direct import Direct, direct
+from s2sad.api.direct import Direct, direct, missed
 from s2sad.api.finite import checked
 from s2sad.api.flatten import Finish, Match, Outcome, Result, finisher, in_tuple, matcher, only
 from s2sad.api.guards import Guard, both, guard
@@ -255,10 +255,11 @@ class Plan:
     match: Match
     entry: Entry
     finish: Finish
+    outcome: Outcome
     guard: Guard | None
     trees: tuple[Tree, ...]
     """The structures that it was made for."""
-    direct: Direct | None = None
+    direct: Direct
     """All steps of a call in one, where that is possible."""
 
     def run(self, leaves: tuple[Any, ...]) -> Any:
@@ -283,7 +284,7 @@ def plan_of(request: Request, kind: str, trees: tuple[Tree, ...], chosen: Sequen
     plan = planned(made, trees, unchanged, outcome)
     leaves = [leaf for tree in chosen for leaf in tree.leaves()]
     if kind != "primal" and any(leaf not in made.wrt for leaf in leaves):
-        plan.finish, plan.direct = _with_zeros(plan.finish, made, kind, chosen, single, options), None
+        plan.finish, plan.direct = _with_zeros(plan.finish, made, kind, chosen, single, options), missed
     return plan
 
 
@@ -291,7 +292,7 @@ def planned(made: Entry, trees: tuple[Tree, ...], unchanged: Guard | None, outco
     """Return the plan of an entry whose flat values become `outcome`."""
     unchanged = both(unchanged, made.captured.guard)
     finish = finisher(outcome, made.arrays)
-    return Plan(matcher(trees), made, finish, unchanged, trees, direct(trees, made, unchanged, outcome))
+    return Plan(matcher(trees), made, finish, outcome, unchanged, trees, direct(trees, made, unchanged, outcome))
 
 
 def _primal_outcome(made: Entry) -> Outcome:

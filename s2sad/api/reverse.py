@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from s2sad.api.applied import LoadedHalf, loaded_half, write_owned
 from s2sad.api.axes import Axes
+from s2sad.api.direct import MISSED, Direct, begun, missed, named, write_call
 from s2sad.api.empty import typed
-from s2sad.api.flatten import Finish, Match, Outcome, Result, finisher, matcher
+from s2sad.api.flatten import Finish, Match, Outcome, Result, finisher, in_tuple, matcher, write_match
 from s2sad.api.guards import Guard, both, guard
 from s2sad.api.lengths import clearest
 from s2sad.api.linear_map import MapProgram, copied_residual, owned
@@ -22,6 +24,7 @@ from s2sad.api.specialise import Store
 from s2sad.api.structure import Tree, inexact_leaves, kind_text, unflatten
 from s2sad.api.tangents import flatten_like, shape_of, zero_like
 from s2sad.errors import ArgumentError
+from s2sad.ir.types import Array
 
 
 @dataclass(slots=True)
@@ -44,8 +47,10 @@ class Reverse:
     count: int
     main: Tree
     shape_outputs: Finish
-    backward: tuple[Entry, Finish] | None
+    backward: LoadedHalf | None
     program: MapProgram | None = None
+    direct: Direct = missed
+    """Takes the arguments of `vjp`, and returns what it returns."""
 
     def run(self, leaves: tuple[Any, ...]) -> tuple[tuple[Any, ...], Pullback]:
         """Run the primal once; return (output[, aux]) and the pullback with its own residuals."""
@@ -55,11 +60,11 @@ class Reverse:
         shaped = self.shape_outputs(flat, leaves)
         own = len(self.outputs)
         residuals = owned(values[own:], leaves + values[:own])
-        shapes = {leaf: shape_of(v) for leaf, v in zip(self.outputs, values, strict=False)}
-        return shaped, Pullback(self, residuals, self.main, shapes)
+        shapes = tuple([shape_of(value) for value in values[:own]])
+        return shaped, Pullback(self, residuals, shapes)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Pullback:
     """The linear map from cotangents of the output to cotangents of the arguments.
 
@@ -69,8 +74,8 @@ class Pullback:
 
     reverse: Reverse
     residuals: tuple[Any, ...]
-    output: Tree
-    shapes: dict[Tree, tuple[int, ...]]
+    shapes: tuple[tuple[int, ...], ...]
+    """Of each leaf of the output."""
 
     def __call__(self, out_bar: Any) -> tuple[Any, ...]:
         """Return one cotangent per argument for a cotangent of the output's structure.
@@ -80,12 +85,18 @@ class Pullback:
         Raises:
             ArgumentError: `out_bar` differs from the output in structure, shape or dtype.
         """
-        return self.pull(flatten_like(self.output, out_bar, "cotangent", "out_bar", self.shapes))
+        half = self.reverse.backward
+        if half is not None:
+            bars = half.direct((self.residuals, self.shapes, (out_bar,)))
+            if bars is not MISSED:
+                return bars
+        shapes = dict(zip(self.reverse.outputs, self.shapes, strict=True))
+        return self._pull(flatten_like(self.reverse.main, out_bar, "cotangent", "out_bar", shapes), shapes)
 
     def __repr__(self) -> str:
         """Name the function, and what is mapped to what."""
         given = ", ".join(kind_text(tree) for tree in self.reverse.trees)
-        return f"<pullback of {label(self.reverse.request.fun)}: {kind_text(self.output)} to ({given})>"
+        return f"<pullback of {label(self.reverse.request.fun)}: {kind_text(self.reverse.main)} to ({given})>"
 
     def __reduce__(self) -> Any:
         """Refuse to be pickled; raises PicklingError."""
@@ -97,17 +108,17 @@ class Pullback:
             raise ArgumentError("vmap of a pullback of a function of no differentiable arguments")
         return self.reverse.program.run(self.residuals, args, in_axes, out_axes)
 
-    def pull(self, bars: dict[Tree, Any]) -> tuple[Any, ...]:
+    def _pull(self, bars: dict[Tree, Any], shapes: dict[Tree, tuple[int, ...]]) -> tuple[Any, ...]:
         """Return one cotangent per argument for checked cotangents by leaf."""
         if self.reverse.backward is None:
             return tuple(unflatten(tree, {}, static=False) for tree in self.reverse.trees)
-        made, finish = self.reverse.backward
+        made = self.reverse.backward.entry
         given = [
-            bars[leaf] if bars.get(leaf) is not None else zero_like(leaf, np.empty(self.shapes[leaf]))
-            for leaf in inexact_leaves(self.output)
+            bars[leaf] if bars.get(leaf) is not None else zero_like(leaf, np.empty(shapes[leaf]))
+            for leaf in inexact_leaves(self.reverse.main)
         ]
         consumed = [copied_residual(value) for value in self.residuals]  # the adjoint may use them up
-        return finish(called(made, typed(made, (*consumed, *given))), ())
+        return self.reverse.backward.finish(called(made, typed(made, (*consumed, *given))), ())
 
 
 def reverse_store(request: Request) -> Store[Reverse]:
@@ -125,28 +136,53 @@ def reverse_store(request: Request) -> Store[Reverse]:
         where = {leaf: i for i, leaf in enumerate(outputs)}
         count = len(outputs) + (getattr(made.derivative, "residual_count", 0) if wrt else 0)
         results = [Result(main, where, True)] + ([Result(aux, where, True)] if aux is not None else [])
-        finish = finisher(Outcome(results, count, fresh=made.fresh), made.arrays)
+        outcome = Outcome(results, count, fresh=made.fresh)
+        finish = finisher(outcome, made.arrays)
         unchanged = both(unchanged, made.captured.guard)
-        back = _backward(request, trees, wrt) if wrt else None
+        back = _backward(request, trees, wrt, main, outputs, count) if wrt else None
         program = _program(request, trees, wrt, main) if wrt else None
-        return Reverse(
+        reverse = Reverse(
             request, trees, wrt, matcher(trees), unchanged, made, outputs, count, main, finish, back, program
         )
+        reverse.direct = _direct(reverse, outcome)
+        return reverse
 
     return Store(request.fun, build)
 
 
+def _direct(reverse: Reverse, outcome: Outcome) -> Direct:
+    """Generate `direct(primals)`: the output, the pullback and what `has_aux` sets aside."""
+    made, writer = reverse.forward, begun("primals")
+    leaves = named(writer, write_match(writer, reverse.trees, "primals"))
+    given = write_call(writer, made, leaves, [], reverse.guard)
+    arrays = [given[i] for i in made.arrays]
+    out, *aux = outcome.write(writer, arrays)
+    own = len(reverse.outputs)
+    write_owned(writer, outcome.flat, range(own, outcome.count), arrays, made)
+    shapes = [
+        f"{name}.shape" if isinstance(leaf.type, Array) else "()"
+        for name, leaf in zip(outcome.flat, reverse.outputs, strict=False)
+    ]
+    parts = ", ".join([writer.constant(reverse), in_tuple(outcome.flat[own:]), in_tuple(shapes)])
+    writer.line(f"return {in_tuple([out, f'{writer.constant(Pullback)}({parts})', *aux])}")
+    return writer.build("direct")
+
+
 def _text(made: Reverse) -> str:
-    parts = [made.forward, *([made.backward[0]] if made.backward is not None else [])]
+    parts = [made.forward, *([made.backward.entry] if made.backward is not None else [])]
     return "\n".join(part.derivative.text for part in parts)
 
 
-def _backward(request: Request, trees: tuple[Tree, ...], wrt: tuple[Tree, ...]) -> tuple[Entry, Finish]:
+def _backward(
+    request: Request, trees: tuple[Tree, ...], wrt: tuple[Tree, ...], main: Tree, outputs: tuple[Tree, ...], count: int
+) -> LoadedHalf:
     """Derive and load `bwd` with `fwd`: what the function reads and the rules are the same then."""
     made = entry(request, "bwd", trees, wrt)
     bars = {leaf: i for i, leaf in enumerate(wrt)}
     results = [Result(tree, bars) for tree in trees]
-    return made, finisher(Outcome(results, len(bars), fresh=made.fresh), ())
+    outcome = Outcome(results, len(bars), fresh=made.fresh)
+    places = [outputs.index(leaf) for leaf in main.leaves()]
+    return loaded_half(made, outcome, [main], count - len(outputs), places)
 
 
 def _program(request: Request, trees: tuple[Tree, ...], wrt: tuple[Tree, ...], main: Tree) -> MapProgram:

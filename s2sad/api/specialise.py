@@ -23,6 +23,7 @@ class Specialisation(Protocol):
 
     match: Match
     guard: Guard | None
+    direct: Direct
 
 
 S = TypeVar("S", bound=Specialisation)
@@ -84,7 +85,7 @@ class Store(Generic[S]):
             self._recent[classes] = (plan, *latest[: _RECENT - 1])
             self._latest = rules, plan
             whole = len(values) == self.binder.arity  # nothing to be bound: arguments are values
-            self.direct = (getattr(plan, "direct", None) if whole else None) or missed
+            self.direct = plan.direct if whole else missed
             self.last = getattr(plan, "trees", None) or trees
         leaves = plan.match(values)
         if leaves is None:

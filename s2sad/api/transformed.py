@@ -162,6 +162,22 @@ class Transformed(Generic[P, R]):
         return rebuilt, (type(self), pickling.portable(self.fun), *self._identity()[1:])
 
 
+@remembered
+def transformed(
+    cls: type[Any],
+    fun: Any,
+    kind: str,
+    argnums: Argnums,
+    aux: bool,
+    holomorphic: bool,
+    allow_int: bool,
+    target: str | None,
+) -> Any:
+    """Return the transform of a function, the same one each time: `grad(f)(x)` in a loop makes it once."""
+    options = Options(aux=aux, holomorphic=holomorphic, allow_int=allow_int)
+    return cls(fun, kind, argnums, options, target_of(fun, target))
+
+
 def rebuilt(cls: type[Any], fun: Any, kind: str, argnums: Argnums, options: Options, target: str) -> Any:
     """Rebuild a pickled transform."""
     return cls(pickling.restored(fun), kind, argnums, options, target)

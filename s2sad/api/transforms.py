@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
+from s2sad.api.direct import MISSED
 from s2sad.api.forward import Forward, forward_store
 from s2sad.api.options import Options
 from s2sad.api.plan import Request
@@ -15,7 +17,7 @@ from s2sad.api.reverse import Pullback, Reverse, reverse_store
 from s2sad.api.signature import Argnums, label
 from s2sad.api.specialise import Store
 from s2sad.api.structure import Tree, describe, unflatten
-from s2sad.api.transformed import Transformed, plain, remembered, target_of
+from s2sad.api.transformed import Transformed, plain, remembered, target_of, transformed
 from s2sad.errors import ArgumentError
 
 P = ParamSpec("P")
@@ -56,8 +58,7 @@ def grad(
         >>> s2sad.grad(square)(3.0)
         6.0
     """
-    options = Options(aux=has_aux, holomorphic=holomorphic, allow_int=allow_int)
-    return Transformed(fun, "grad", argnums, options, target_of(fun, target))
+    return transformed(Transformed, fun, "grad", argnums, has_aux, holomorphic, allow_int, target)
 
 
 def value_and_grad(
@@ -81,8 +82,7 @@ def value_and_grad(
         >>> s2sad.value_and_grad(square)(3.0)
         (9.0, 6.0)
     """
-    options = Options(aux=has_aux, holomorphic=holomorphic, allow_int=allow_int)
-    return Transformed(fun, "value_and_grad", argnums, options, target_of(fun, target))
+    return transformed(Transformed, fun, "value_and_grad", argnums, has_aux, holomorphic, allow_int, target)
 
 
 @remembered
@@ -138,19 +138,26 @@ def jvp(
             )
     if len(primals) != len(tangents):
         raise ArgumentError(f"jvp was given {len(primals)} primals but {len(tangents)} tangents")
-    options = options or Options(aux=has_aux)
+    options = options or (_AUX if has_aux else _PLAIN)
     store = forward_of(fun, options, target_of(fun, target))
-    values, given_tangents = _bind_both(store, tuple(primals), tuple(tangents))
-    special, leaves = store.find(values)
-    return special.along(leaves, given_tangents)
-
-
-def _bind_both(
-    store: Store[Forward], primals: tuple[Any, ...], tangents: tuple[Any, ...]
-) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """Arrange primals and tangents by parameter: `*args` in a tuple, defaults without tangent."""
+    primals, tangents = tuple(primals), tuple(tangents)
+    result = store.direct((primals, tangents))
+    if result is not MISSED:
+        return result
     values = store.binder.bind(primals, {})
-    return values, per_parameter(store.binder.variadic, len(values), tangents)
+    return _along(store, values, per_parameter(store.binder.variadic, len(values), tangents))
+
+
+_PLAIN, _AUX = Options(), Options(aux=True)
+
+
+def _along(store: Store[Forward], values: tuple[Any, ...], given: tuple[Any, ...]) -> Any:
+    """Push one tangent per parameter, and remember how: the next call may be like this one."""
+    special, leaves = store.find(values)
+    result = special.along(leaves, given)
+    if len(values) == store.binder.arity:
+        store.direct = special.direct_for(given)
+    return result
 
 
 def per_parameter(variadic: int, count: int, tangents: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -196,8 +203,11 @@ def vjp(
         >>> pullback(1.0)
         (5.0, 3.0)
     """
-    options = options or Options(aux=has_aux)
+    options = options or (_AUX if has_aux else _PLAIN)
     store = reverse_of(fun, options, target_of(fun, target))
+    result = store.direct(primals)
+    if result is not MISSED:
+        return result
     values = store.binder.bind(primals, {})
     special, leaves = store.find(values)
     shaped, pullback = special.run(leaves)
@@ -274,11 +284,16 @@ def hvp(
     """
     target = target_of(fun, target)
     chosen = tuple(argnums) if isinstance(argnums, list) else argnums
-    gradient, store = _gradient_and_tangent(fun, chosen, options, target)
+    curve = _curvature(fun, chosen, options, target)
+    store = curve.store
     if not isinstance(primals, tuple | list):
         raise ArgumentError(f"hvp takes its primals as a tuple or a list, not a {type(primals).__name__}")
+    if type(tangents) is tuple and len(tangents) == curve.count:
+        result = store.direct((tuple(primals), tuple([None if i is None else tangents[i] for i in curve.spread])))
+        if result is not MISSED:
+            return result
     values = store.binder.bind(tuple(primals), {})
-    places = store.binder.places(gradient.argnums, values)
+    places = store.binder.places(curve.gradient.argnums, values)
     if not isinstance(tangents, tuple | list) or len(tangents) != len(places):
         raise ArgumentError(
             f"hvp of `{label(fun)}` needs {len(places)} tangents in a tuple, one per "
@@ -291,17 +306,34 @@ def hvp(
         else:
             items = given[place.parameter] or (None,) * len(values[place.parameter])
             given[place.parameter] = (*items[: place.item], tangent, *items[place.item + 1 :])
-    special, leaves = store.find(values)
-    return special.along(leaves, tuple(given))
+    if len(values) == store.binder.arity:
+        at = {place.parameter: i for i, place in enumerate(places)}
+        curve.spread, curve.count = [at.get(i) for i in range(len(values))], len(places)
+    return _along(store, values, tuple(given))
+
+
+@dataclass(slots=True)
+class _Curvature:
+    """What `hvp` runs on.
+
+    Attributes:
+        gradient: the gradient of the function.
+        store: the specialisations of its tangent without the gradient.
+        count: how many arguments are differentiated; -1 while that is not known.
+        spread: by parameter which tangent is its own, or None.
+    """
+
+    gradient: Transformed[..., Any]
+    store: Store[Forward]
+    count: int = -1
+    spread: list[int | None] = field(default_factory=list[int | None])
 
 
 @remembered
-def _gradient_and_tangent(
-    fun: Callable[..., Any], argnums: Argnums, options: Options | None, target: str
-) -> tuple[Transformed[..., Any], Store[Forward]]:
-    """Return the gradient of `fun`, and the specialisations of its tangent without the gradient; made once."""
+def _curvature(fun: Callable[..., Any], argnums: Argnums, options: Options | None, target: str) -> _Curvature:
+    """Return what belongs to a function, made once."""
     gradient: Transformed[..., Any] = Transformed(fun, "grad", argnums, options, target)
-    return gradient, forward_store(Request(gradient, target, options or Options()), only=True)
+    return _Curvature(gradient, forward_store(Request(gradient, target, options or Options()), only=True))
 
 
 def stop_gradient(x: T) -> T:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, ParamSpec, cast
 
 from s2sad.api.axes import Axes, frozen
+from s2sad.api.direct import MISSED, Direct, direct, missed
 from s2sad.api.flatten import Match
 from s2sad.api.guards import Guard
 from s2sad.api.mapped import mapped, mapped_leaves
@@ -65,6 +66,9 @@ def vmap(
     return Batched(fun, in_axes, out_axes, target_of(fun, target), parallel)
 
 
+_NO_OPTIONS = Options()
+
+
 class Batched(Transformed[P, Any]):
     """A function mapped over batches: one compiled loop around its calls, or arithmetic of the whole batch.
 
@@ -84,19 +88,24 @@ class Batched(Transformed[P, Any]):
         self.in_axes = tuple(in_axes) if isinstance(in_axes, list) else in_axes
         self.out_axes = out_axes
         self.parallel = bool(parallel)
-        self.options, self.argnums = Options(), ()
+        self.options, self.argnums = _NO_OPTIONS, ()
         if hasattr(fun, "s2sad_mapped"):  # a linear map: it holds the residuals of one run
             return
         functools.update_wrapper(self, fun, updated=())
         inner = plain(fun)
         self.__signature__ = _signature(inner)
         self._binder = Binder(inner)
+        self._direct: Direct = missed
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Any:
         """Return the stacked results, deriving and compiling the loop at the first call."""
         own: Any = getattr(self.fun, "s2sad_mapped", None)
         if own is not None:
             return own(args, self.in_axes, self.out_axes)
+        if not kwargs:
+            result = self._direct(args)
+            if result is not MISSED:
+                return result
         values = self._binder.bind(args, kwargs)
         axes = self._axes(len(args), kwargs, values)
         store = store_of(mapped(self._binder.fun, axes, self.out_axes), self.target, self.parallel)
@@ -104,6 +113,8 @@ class Batched(Transformed[P, Any]):
         plan.check(leaves)
         if self.parallel and self.target == "cpu":
             return shared(plan.plan, leaves, [batch[:2] for batch in plan.batches], self.out_axes)
+        if not kwargs and len(args) == self._binder.arity:
+            self._direct = plan.direct
         return plan.plan.run(leaves)
 
     def _axes(self, count: int, kwargs: Mapping[str, Any], values: tuple[Any, ...]) -> tuple[Axes, ...]:
@@ -201,6 +212,7 @@ class MappedPlan:
     plan: Plan
     name: str
     batches: tuple[tuple[int, int, str], ...]
+    direct: Direct = missed
 
     def check(self, leaves: tuple[Any, ...]) -> None:
         """Compare the lengths of the batches; raises ArgumentError naming arguments and axes."""
@@ -235,7 +247,8 @@ def store_of(what: Any, target: str, nogil: bool = False) -> Store[MappedPlan]:
                 why="Every in_axes is None, or its arguments hold no numbers or arrays.",
             )
         plan = plan_of(request, "primal", trees, (), True)
-        return MappedPlan(plan.match, plan.guard, plan, name, batches)
+        quick = direct(trees, plan.entry, plan.guard, plan.outcome, [batch[:2] for batch in batches])
+        return MappedPlan(plan.match, plan.guard, plan, name, batches, quick)
 
     store: Store[MappedPlan] = Store(what.fun, build)
     return store

@@ -15,6 +15,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from s2sad.backends import store, vector_math
 from s2sad.errors import CacheError
 
@@ -48,7 +50,7 @@ class MachineCode:
             try:
                 found, data = pickle.loads(body)
                 if found == key:
-                    return _compiler.CompileResult._rebuild(target_context, *data)
+                    return _with_own_dtypes(_compiler.CompileResult._rebuild(target_context, *data))
             except Exception:
                 pass
         path.unlink(missing_ok=True)
@@ -85,6 +87,15 @@ class MachineCode:
     def _path(self, key: str) -> Path:
         short = hashlib.sha256(key.encode()).hexdigest()[:16]
         return store.directory() / f"{self._name}.{short}{store.MACHINE_SUFFIX}"
+
+
+def _with_own_dtypes(compiled: Any) -> Any:
+    """Replace the dtypes that unpickling has copied by NumPy's own, which comparisons by identity know."""
+    constants = compiled.environment.consts
+    for at, constant in enumerate(constants):
+        if isinstance(constant, np.dtype) and np.dtype(constant.char) == constant:
+            constants[at] = np.dtype(constant.char)
+    return compiled
 
 
 @functools.cache
