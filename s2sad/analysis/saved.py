@@ -523,13 +523,13 @@ class SavedValues:
         read = need.place
         if not (isinstance(read, Index) and isinstance(place, Index) and isinstance(place.base, Var)):
             return False
-        if place.base.name in self.aliases:
+        if place.base.name in self.aliases or not isinstance(read.base, Var):
             return False
         for a, b in zip(read.index, place.index, strict=False):
+            if any(not isinstance(item, Slice) and not isinstance(item.type, Scalar) for item in (a, b)):
+                return False  # an array of indices, a new axis
             if self._apart_on_axis(a, b, need.crossed, stmt):
                 return True
-            if isinstance(a, Slice) or isinstance(b, Slice) or isinstance(a.type, Array) or isinstance(b.type, Array):
-                return False
         return False
 
     def _apart_on_axis(self, read: Any, write: Any, crossed: frozenset[int], stmt: Stmt) -> bool:
@@ -630,12 +630,23 @@ def is_pure(expr: Expr) -> bool:
 
 def _without_index(needs: Needs, index: str) -> Needs:
     """Forget which elements were read by a loop's index: past the loop, its name may count another loop."""
-    return {
-        name: frozenset(
-            Need(None, n.crossed) if n.place is not None and index in reads(n.place) else n for n in places
-        )
-        for name, places in needs.items()
-    }
+    return {name: frozenset(_whole_along(n, index) for n in places) for name, places in needs.items()}
+
+
+def _whole_along(need: Need, index: str) -> Need:
+    """Return the place that a loop has read as a whole: all of the axes that it has counted along."""
+    place = need.place
+    if place is None or index not in reads(place):
+        return need
+    if not (isinstance(place, Index) and isinstance(place.base, Var)):
+        return Need(None, need.crossed)
+    items = tuple(_EVERY if index in reads(item) else item for item in place.index)
+    if all(isinstance(item, Slice) for item in items):
+        return Need(None, need.crossed)
+    return Need(Index(place.base, items, place.type), need.crossed)
+
+
+_EVERY = Slice(None, None, None)
 
 
 def _union(a: Needs, b: Needs) -> Needs:

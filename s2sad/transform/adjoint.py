@@ -52,6 +52,7 @@ from s2sad.transform.algebra import zero, zero_list
 from s2sad.transform.cotangents import Cotangents
 from s2sad.transform.dead import escaping
 from s2sad.transform.decisions import Decisions
+from s2sad.transform.expanded import expanded
 from s2sad.transform.stepping import reversed_range
 from s2sad.transform.stored import stored_results
 from s2sad.transform.structure import values_of
@@ -90,14 +91,21 @@ def sweeps(
     """
     saved: frozenset[Span] = frozenset()
     reversed_: frozenset[Span] = frozenset()
+    original = fn
     while True:
+        work = _Adjoint(
+            fn, wrt, facts, callee_adjoint, own_bars, active_results, seed, split, wants_values, device, saved,
+            reversed_,
+        )  # fmt: skip
         try:
-            return _Adjoint(
-                fn, wrt, facts, callee_adjoint, own_bars, active_results, seed, split, wants_values, device, saved,
-                reversed_,
-            ).run()  # fmt: skip
+            made = work.run()
         except _ControlNeeded as found:
             saved, reversed_ = saved | found.saved, reversed_ | found.reversed_
+            continue
+        wide = expanded(fn, work.overwritten(), facts) if fn is original and not device else None
+        if wide is None:
+            return made
+        fn = wide
 
 
 class _ControlNeeded(Exception):
@@ -154,6 +162,11 @@ class _Adjoint(Statements):
             self.plan, self.slots, self.reading, self.layout,
         )  # fmt: skip
         return Sweeps(self.fn, tuple(forward), tuple(reverse), values, self.seeds, bars, decisions)
+
+    def overwritten(self) -> set[str]:
+        """Return the arrays of which single items are saved before they are overwritten."""
+        places = [place for saved in self.plan.overwrites.values() for place in saved]
+        return {p.base.name for p in places if isinstance(p, Index) and isinstance(p.base, Var)}
 
     def _check_additions(self) -> None:
         """What threads add together cannot be brought back: each would have seen another older value."""

@@ -189,10 +189,10 @@ def _copies(
             continue
         if known and not isinstance(stmt, Swap):
             stmt = map_exprs(stmt, lambda e, k=known: substitute(e, k))  # type: ignore[misc]
+        if isinstance(stmt, Assign) and isinstance(stmt.value, Var) and stmt.value.name == stmt.target.name:
+            continue
         known = _without(known, set(bound(stmt)))
         if isinstance(stmt, Assign) and isinstance(stmt.value, Var) and stmt.target.name not in keep:
-            if stmt.value.name == stmt.target.name:
-                continue
             if isinstance(stmt.target.type, Scalar) or isinstance(stmt.target.type, Array | ListOf):
                 known = {**known, stmt.target.name: Var(stmt.value.name, stmt.target.type)}
         elif isinstance(stmt, Assign) and isinstance(stmt.value, Const) and stmt.target.name not in keep:

@@ -60,7 +60,7 @@ def _only_adds(loop: For, ahead: For, apart: Apart, after: frozenset[str]) -> bo
             case Store(Index(Var(name)) as place, "", _) if own.setdefault(name, place) == place:
                 pass
             case Assign(target, value) if isinstance(target.type, Scalar):
-                if _is_sum(target, value):
+                if is_sum(target, value):
                     added.add(target.name)
                 else:
                     local.add(target.name)
@@ -107,7 +107,8 @@ def _moves_a_list(expr: object) -> bool:
     return any(isinstance(p, Apply) and p.fn is ops.pop for p in subexpressions(expr))  # type: ignore[arg-type]
 
 
-def _is_sum(target: Var, value: object) -> bool:
+def is_sum(target: Var, value: object) -> bool:
+    """Say whether `target = value` adds to a name something that does not read it."""
     return (
         isinstance(value, Apply) and value.fn in (operator.add, operator.sub) and isinstance(value.args[0], Var)
         and value.args[0].name == target.name and target.name not in reads(value.args[1])
@@ -119,7 +120,7 @@ def _read_exprs(stmt: Stmt) -> tuple[object, ...]:
         case Store(place, _, value):
             index = place.index if isinstance(place, Index) else ()
             return (*index, value)  # type: ignore[misc]
-        case Assign(target, value) if isinstance(target.type, Scalar) and _is_sum(target, value):
+        case Assign(target, value) if isinstance(target.type, Scalar) and is_sum(target, value):
             assert isinstance(value, Apply)
             return (value.args[1],)
         case _:

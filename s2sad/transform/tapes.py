@@ -75,7 +75,7 @@ class Tapes:
         extents: list[Expr] = []
         positions: list[Expr] = []
         for loop in loops:
-            found = self._extent(loop, outer)
+            found = self.extent(loop, outer)
             if found is None:
                 return None
             extents.append(found[0])
@@ -100,8 +100,8 @@ class Tapes:
         cell = Index(tape, tuple(positions), _cell_type(place.type))
         return Slot((create,), outer, (Store(cell, "", place),), (_put_back(place, cell, rebinds),))
 
-    def _extent(self, loop: For, outer: For) -> tuple[Expr, Expr] | None:
-        """Return the length of the tape's axis for a loop and the position in it."""
+    def extent(self, loop: For, outer: For) -> tuple[Expr, Expr] | None:
+        """Return the length of an axis with a place for each turn of a loop, told before `outer`, and the position."""
         begin, stop = self._before(loop.start, outer), self._before(loop.stop, outer)
         if begin is None or stop is None or not isinstance(loop.step, Const):
             return None

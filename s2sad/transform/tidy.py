@@ -9,11 +9,13 @@ from s2sad.ir import verify
 from s2sad.ir.nodes import Function
 from s2sad.transform.dead import without_dead_code
 from s2sad.transform.filled import filled
+from s2sad.transform.fused import fused
 from s2sad.transform.handed import handed
 from s2sad.transform.last_stores import without_last_stores
 from s2sad.transform.lighter import lighter
 from s2sad.transform.nest import merged, nested, without_copies
 from s2sad.transform.order import forward_order
+from s2sad.transform.repeats import without_repeats
 from s2sad.transform.returns import without_last_copies
 from s2sad.transform.scalars import scalarised
 from s2sad.transform.shared import shared
@@ -56,8 +58,11 @@ def tidy(
                 fn = _checked(apply(fn), facts)
         if fn == before:
             break
+    if "fused" not in DISABLED and (one := fused(fn, facts, keep)) != fn:
+        return tidy(_checked(one, facts), facts, keep, outputs, silent)
     if "sunk" not in DISABLED and (moved := sunk(fn)) != fn:
         fn = _checked(without_dead_code(_checked(moved, facts), facts, outputs, silent), facts)
+    fn = _checked(without_repeats(fn, facts), facts) if "repeats" not in DISABLED else fn
     fn = _checked(shared(fn, facts, keep), facts) if "shared" not in DISABLED else fn
     fn = _checked(forward_order(fn, facts), facts) if "order" not in DISABLED else fn
     fn = _checked(filled(fn, facts), facts) if "filled" not in DISABLED else fn

@@ -1,0 +1,287 @@
+"""What one turn of a loop keeps for itself needs no place for each turn: an axis less, or a plain name.
+
+    z_tape = np.empty(n)                          for i in range(n):
+    for i in range(n):                                ...
+        ...                                           z_kept = z
+        z_tape[i] = z               becomes           ...
+        ...                                           z = z_kept
+        z = z_tape[i]
+
+The passes that come after take such names away where they say nothing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from s2sad.analysis.loops import filled_by, popped_from
+from s2sad.frontend.values import pack
+from s2sad.ir.nodes import Append, Apply, Assign, Const, Expr, For, Function, Index, Pack, Slice, Stmt, Store, Var
+from s2sad.ir.types import Array, ListOf, Scalar
+from s2sad.ir.walk import (
+    bound,
+    exprs_of,
+    is_const,
+    map_blocks,
+    map_children,
+    map_exprs,
+    names_in,
+    reads,
+    statements,
+    subexpressions,
+)
+from s2sad.transform.naming import Namer
+from s2sad.transform.stepping import forwards
+
+
+def contracted(fn: Function, loop: For, tapes: frozenset[str]) -> Function:
+    """Return `fn` with as little kept as one turn of `loop` needs; `tapes` are used by its turns each for itself."""
+    namer = Namer(names_in(fn.body) | {p.name for p in fn.params})
+    everywhere, inside = _uses(fn.body), _uses(loop.body)
+    for name in sorted(tapes):
+        made = [s for s in statements(fn.body) if isinstance(s, Assign) and s.target.name == name]
+        if len(made) != 1 or everywhere[name] != inside[name]:
+            continue
+        new = _as_name(loop, name, made[0], namer)
+        if new is not None:
+            fn = replace(fn, body=_put(fn.body, {id(loop): new, id(made[0]): None}))
+            loop = new
+    return _Narrow(fn, loop).made()
+
+
+_EVERY = Slice(None, None, None)
+
+
+class _Narrow:
+    """Takes the axis that a loop counts along from the arrays that its turns use each for itself."""
+
+    def __init__(self, fn: Function, loop: For) -> None:
+        self.fn, self.loop = fn, loop
+        self.every = list(statements(fn.body))
+        self.inside = {id(s) for s in statements(loop.body)}
+        self.creations: dict[str, Assign] = {}
+        bindings = Counter(name for s in self.every for name in bound(s))
+        for stmt in self.every:
+            if isinstance(stmt, Assign) and bindings[stmt.target.name] == 1 and _is_creation(stmt):
+                self.creations[stmt.target.name] = stmt
+        for param in fn.params:
+            self.creations.pop(param.name, None)
+
+    def made(self) -> Function:
+        """Return the function with fewer axes, as many arrays at once as hang together."""
+        axes = {name: axis for name in self.creations if (axis := self._axis(name)) is not None}
+        while axes:
+            lost = [name for name in axes if not self._holds(name, axes)]
+            if lost:
+                axes = {name: axis for name, axis in axes.items() if name not in lost}
+                continue
+            made, loop = self._without(axes)
+            unset = [name for name in axes if self._needs_zeros(name, axes) and not _ends_at_zero(loop.body, name)]
+            if not unset:
+                return made
+            axes = {name: axis for name, axis in axes.items() if name not in unset}
+        return self.fn
+
+    def _axis(self, name: str) -> int | None:
+        kind = self.creations[name].target.type
+        assert isinstance(kind, Array)
+        if len(kind.dims) < 2 or id(self.creations[name]) in self.inside:
+            return None
+        parts = [p for s in statements(self.loop.body) for e in exprs_of(s) for p in subexpressions(e)]
+        places = [p for p in parts if isinstance(p, Index) and isinstance(p.base, Var) and p.base.name == name]
+        uses = sum(isinstance(p, Var) and p.name == name for p in parts)
+        if uses != len(places) or any(len(place.index) != len(kind.dims) for place in places):
+            return None
+        return common_axis(places, self.loop)
+
+    def _holds(self, name: str, axes: dict[str, int]) -> bool:
+        """Say whether all that is done with the array elsewhere is to make others of its shape, narrowed too."""
+        creation = self.creations[name]
+        like = _like(creation)
+        if like is not None and axes.get(like) != axes[name]:
+            return False
+        for stmt in self.every:
+            if id(stmt) in self.inside or stmt is creation or name not in {n for e in exprs_of(stmt) for n in reads(e)}:
+                continue
+            target = stmt.target.name if isinstance(stmt, Assign) else ""
+            narrowed = self.creations.get(target)
+            if narrowed is None or narrowed is not stmt or _like(narrowed) != name:
+                return False
+            if axes.get(target) != axes[name]:
+                return False
+        return True
+
+    def _needs_zeros(self, name: str, axes: dict[str, int]) -> bool:
+        value = self.creations[name].value
+        return isinstance(value, Apply) and value.fn in (np.zeros, np.zeros_like)
+
+    def _without(self, axes: dict[str, int]) -> tuple[Function, For]:
+        kinds = {name: _less(self.creations[name].target.type, axis) for name, axis in axes.items()}
+        created = {id(self.creations[name]): name for name in axes}
+
+        def read(expr: Any) -> Any:
+            if isinstance(expr, Index) and isinstance(expr.base, Var) and expr.base.name in axes:
+                axis = axes[expr.base.name]
+                index = tuple(read(item) for item in expr.index[:axis] + expr.index[axis + 1 :])
+                var = Var(expr.base.name, kinds[expr.base.name])
+                return var if all(item == _EVERY for item in index) else Index(var, index, expr.type)
+            return map_children(expr, read)
+
+        def each(stmt: Stmt) -> Stmt:
+            name = created.get(id(stmt))
+            if name is not None:
+                assert isinstance(stmt, Assign)
+                return _narrow_creation(stmt, axes[name], kinds)
+            place = read(stmt.place) if isinstance(stmt, Store) else None
+            if isinstance(stmt, Store) and isinstance(place, Var) and not isinstance(stmt.place, Var):
+                return replace(stmt, place=Index(place, (_EVERY,), place.type), value=read(stmt.value))
+            return map_blocks(map_exprs(stmt, read), lambda body: tuple(each(s) for s in body))
+
+        loop = each(self.loop)
+        assert isinstance(loop, For)
+        at = {id(self.loop): loop}
+
+        def whole(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+            return tuple(at.get(id(s)) or (each(s) if id(s) in created else map_blocks(s, whole)) for s in body)
+
+        return replace(self.fn, body=whole(self.fn.body)), loop
+
+
+def _is_creation(stmt: Assign) -> bool:
+    value, kind = stmt.value, stmt.target.type
+    if not isinstance(value, Apply) or not isinstance(kind, Array) or len(value.args) != 1:
+        return False
+    if value.fn in (np.empty, np.zeros):
+        return isinstance(value.args[0], Pack) and len(value.args[0].items) == len(kind.dims)
+    return value.fn in (np.empty_like, np.zeros_like) and isinstance(value.args[0], Var)
+
+
+def _like(stmt: Assign) -> str | None:
+    """Return the array that another is made in the shape of."""
+    value = stmt.value.args[0] if isinstance(stmt.value, Apply) else None
+    return value.name if isinstance(value, Var) else None
+
+
+def _less(kind: Any, axis: int) -> Array:
+    return Array(kind.dtype, kind.dims[:axis] + kind.dims[axis + 1 :], "C")
+
+
+def _narrow_creation(stmt: Assign, axis: int, kinds: dict[str, Array]) -> Assign:
+    value, kind = stmt.value, kinds[stmt.target.name]
+    assert isinstance(value, Apply)
+    like = _like(stmt)
+    if like is not None:
+        size: Expr = Var(like, kinds[like])
+    else:
+        (given,) = value.args
+        assert isinstance(given, Pack)
+        items = given.items[:axis] + given.items[axis + 1 :]
+        size = items[0] if len(items) == 1 else pack("tuple", list(items))
+    return replace(stmt, target=Var(stmt.target.name, kind), value=Apply(value.fn, (size,), kind, value.static))
+
+
+def _ends_at_zero(body: tuple[Stmt, ...], name: str) -> bool:
+    """Say whether a block leaves zero in every item of an array that it has found so."""
+    last = next((s for s in reversed(body) if _meets(s, name)), None)
+    return isinstance(last, For) and name in filled_by(_forwards(last)) and _stores_zero_last(last.body, name)
+
+
+def _forwards(loop: For) -> For:
+    """Return a loop with all loops inside counting up, where the order is not asked for."""
+
+    def each(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        return tuple(_forwards(s) if isinstance(s, For) else map_blocks(s, each) for s in body)
+
+    ahead = forwards(loop) or loop
+    return replace(ahead, body=each(ahead.body))
+
+
+def _stores_zero_last(body: tuple[Stmt, ...], name: str) -> bool:
+    last = next((s for s in reversed(body) if _meets(s, name)), None)
+    if isinstance(last, For):
+        return _stores_zero_last(last.body, name)
+    return isinstance(last, Store) and not last.op and is_const(last.value, 0)
+
+
+def _meets(stmt: Stmt, name: str) -> bool:
+    return any(name in reads(e) for s in statements((stmt,)) for e in exprs_of(s))
+
+
+def _uses(body: tuple[Stmt, ...]) -> Counter[str]:
+    parts = (p for stmt in statements(body) for e in exprs_of(stmt) for p in subexpressions(e))
+    return Counter(part.name for part in parts if isinstance(part, Var))
+
+
+def _put(body: tuple[Stmt, ...], new: dict[int, Stmt | None]) -> tuple[Stmt, ...]:
+    out: list[Stmt] = []
+    for stmt in body:
+        put = new.get(id(stmt), stmt)
+        if put is not None:
+            out.append(put if id(stmt) in new else map_blocks(put, lambda inner: _put(inner, new)))
+    return tuple(out)
+
+
+def _as_name(loop: For, name: str, made: Assign, namer: Namer) -> For | None:
+    """Return the loop with a name for what is kept once in a turn, in the turn's own block."""
+    kind = made.target.type
+    item = kind.item if isinstance(kind, ListOf) else Scalar(kind.dtype) if isinstance(kind, Array) else None
+    if item is None or (isinstance(kind, Array) and len(kind.dims) != 1):
+        return None
+    kept = [stmt for stmt in statements(loop.body) if _keeps(stmt, name)]
+    taken = [stmt for stmt in statements(loop.body) if isinstance(kind, ListOf) and _takes(stmt, name)]
+    if len(kept) != 1 or kept[0] not in loop.body or len(taken) > 1 or any(t not in loop.body for t in taken):
+        return None
+    (stmt,) = kept
+    assert isinstance(stmt, Append | Store)
+    if isinstance(kind, Array) and getattr(stmt.value.type, "dtype", None) != kind.dtype:
+        return None  # a store converts
+    var = Var(namer.fresh(f"{name.removesuffix('_tape')}_kept"), stmt.value.type if isinstance(kind, ListOf) else item)
+
+    def each(inner: Stmt) -> Stmt:
+        if inner is stmt:
+            return Assign(var, stmt.value, stmt.span)
+        if isinstance(inner, Assign) and _takes(inner, name):
+            return replace(inner, value=var)
+        return map_blocks(map_exprs(inner, read), lambda body: tuple(each(s) for s in body))
+
+    def read(expr: Any) -> Any:
+        return var if isinstance(expr, Index) and expr.base == made.target else map_children(expr, read)
+
+    return replace(loop, body=tuple(each(inner) for inner in loop.body))
+
+
+def _keeps(stmt: Stmt, name: str) -> bool:
+    if isinstance(stmt, Append):
+        return stmt.list.name == name
+    place = stmt.place if isinstance(stmt, Store) else None
+    return isinstance(place, Index) and isinstance(place.base, Var) and place.base.name == name
+
+
+def _takes(stmt: Stmt, name: str) -> bool:
+    items = popped_from(stmt)
+    return items is not None and items.name == name
+
+
+def common_axis(places: list[Index], loop: For) -> int | None:
+    """Return the axis along which all places have one index that is another for every turn of the loop."""
+    rank = min((len(place.index) for place in places), default=0)
+    for axis in range(rank):
+        items = {place.index[axis] for place in places}
+        if len(items) == 1 and _counts(items.pop(), loop):
+            return axis
+    return None
+
+
+def _counts(item: Any, loop: For) -> bool:
+    """Say whether an index is the loop's counter, or the counter less a constant or the loop's own start."""
+    import operator
+
+    if item == loop.var:
+        return True
+    if not (isinstance(item, Apply) and item.fn in (operator.sub, operator.add) and item.args[0] == loop.var):
+        return False
+    return isinstance(item.args[1], Const) or (item.fn is operator.sub and item.args[1] == loop.start)

@@ -1,0 +1,407 @@
+"""A loop whose turns only add up, and the loop of its adjoint, are one loop: nothing is kept from turn to turn.
+
+    z_tape = np.empty(n)
+    for i in range(n):                            for i in range(n):
+        z = w * x[i]                                  z = w * x[i]
+        z_tape[i] = z            becomes              p_bar = 2.0 * (z - y[i]) * total_bar
+    for i in range(n):                                w_bar += x[i] * p_bar
+        z = z_tape[i]
+        p_bar = 2.0 * (z - y[i]) * total_bar
+        w_bar += x[i] * p_bar
+
+Needs: the turns of the second loop commute (it only adds into what it does not read, and sets whatever else it
+uses before it reads it); no turn of the first needs what an earlier turn of the second has changed; and the
+second needs of the first only what the same turn has kept. The log-likelihoods of independent data are such
+loops, and Monte Carlo paths, and residuals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from s2sad.analysis.facts import Facts, written_by
+from s2sad.analysis.liveness import Liveness
+from s2sad.analysis.loops import popped_from
+from s2sad.analysis.sharing import Groups
+from s2sad.ir.nodes import (
+    Append,
+    Apply,
+    Assert,
+    Assign,
+    Break,
+    Const,
+    Continue,
+    Effect,
+    Expr,
+    For,
+    Function,
+    Index,
+    Raise,
+    Return,
+    Slice,
+    Stmt,
+    Store,
+    Swap,
+    Var,
+    While,
+)
+from s2sad.ir.shapes import SHAPES
+from s2sad.ir.types import ListOf, Scalar
+from s2sad.ir.walk import (
+    bound,
+    children,
+    exprs_of,
+    map_blocks,
+    names_in,
+    reads,
+    root_of,
+    statements,
+    subexpressions,
+    targets,
+)
+from s2sad.transform.contracted import common_axis, contracted
+from s2sad.transform.inlined import Names
+from s2sad.transform.naming import Namer
+from s2sad.transform.order import is_sum
+from s2sad.transform.stepping import forwards
+
+
+def fused(fn: Function, facts: Facts, keep: frozenset[str]) -> Function:
+    """Return `fn` with every such pair of loops as one; names in `keep` are the user's."""
+    while (made := _once(fn, facts, keep)) is not None:
+        fn = made
+    return fn
+
+
+def _once(fn: Function, facts: Facts, keep: frozenset[str]) -> Function | None:
+    work = _Work(fn, facts, keep)
+
+    def each(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        if work.done is not None:
+            return body
+        return work.block(tuple(map_blocks(stmt, each) for stmt in body))
+
+    made = replace(fn, body=each(fn.body))
+    return contracted(made, *work.done) if work.done is not None else None
+
+
+@dataclass(slots=True)
+class _Turns:
+    """What the turns of a loop do with names.
+
+    Attributes:
+        local: names that a turn sets before it reads them, and nobody after the loop.
+        carried: names that a turn may read as an earlier one, or the code before the loop, left them.
+        written: the groups of memory that are written into or whose names are bound.
+        used: those and the groups that are read.
+    """
+
+    local: set[str]
+    carried: set[str]
+    written: set[str]
+    used: set[str]
+
+
+class _Work:
+    def __init__(self, fn: Function, facts: Facts, keep: frozenset[str]) -> None:
+        self.fn, self.facts, self.keep = fn, facts, keep
+        self.groups = Groups(fn, facts)
+        self.members: dict[str, set[str]] = {}
+        for name in names_in(fn.body) | {p.name for p in fn.params}:
+            self.members.setdefault(self.groups.find(name), set()).add(name)
+        self.live = Liveness(fn.body)
+        self.namer = Namer(names_in(fn.body) | {p.name for p in fn.params})
+        self.done: tuple[For, frozenset[str]] | None = None
+        """The loop that was made, and the names of what the first loop kept for the second."""
+
+    def block(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        """Fuse the first pair of loops of a block that can be."""
+        loops = [at for at, stmt in enumerate(body) if isinstance(stmt, For)]
+        for first in loops:
+            for second in loops:
+                if first < second and (made := self._pair(body, first, second)) is not None:
+                    return made
+        return body
+
+    def _pair(self, body: tuple[Stmt, ...], first: int, second: int) -> tuple[Stmt, ...] | None:
+        one, other = body[first], body[second]
+        assert isinstance(one, For) and isinstance(other, For)
+        ahead = _alike(one, other)
+        if ahead is None:
+            return None
+        own = self._own(one, other)
+        tapes = own - self.keep
+        if not tapes and not any(self._is_used_only_in(name, one, other) for name in own):
+            return None
+        early, late = self._parted(body[first + 1 : second], one)
+        if any(self._conflict(stmt, other) for stmt in late):
+            return None
+        ahead = self._together(one, other, ahead, own)
+        if ahead is None:
+            return None
+        made = replace(one, body=(*one.body, *_typed_as(one, ahead).body))
+        self.done = made, tapes
+        return (*body[:first], *early, made, *late, *body[second + 1 :])
+
+    # ---- what is kept ----
+
+    def _own(self, one: For, other: For) -> frozenset[str]:
+        """Return the arrays and lists of which a turn of the second loop takes just what that of the first put in."""
+        filled = {name for stmt in statements(one.body) for name in written_by(stmt, self.facts)}
+        read = {name for stmt in statements(other.body) for expr in exprs_of(stmt) for name in reads(expr)}
+        return frozenset(name for name in filled & read if self._is_own(name, one, other))
+
+    def _is_own(self, name: str, one: For, other: For) -> bool:
+        if any(isinstance(s, Append) and s.list.name == name for s in statements(one.body)):
+            return self._is_stack(name, one, other)
+        if name in {n for stmt in statements(other.body) for n in written_by(stmt, self.facts)}:
+            return False
+        return self._has_parts(name, one, one.body, other.body)
+
+    def _has_parts(self, name: str, loop: For, *bodies: tuple[Stmt, ...]) -> bool:
+        """Say whether every turn of the loop meets a part of the array that no other turn does."""
+        places = [_places(name, body) for body in bodies]
+        views = self.members.get(self.groups.find(name), {name}) - {name}
+        inside = [n for body in bodies for s in statements(body) for n in bound(s)]
+        everywhere = [n for s in statements(self.fn.body) for n in bound(s)]
+        if None in places or any(inside.count(v) != everywhere.count(v) or not inside.count(v) for v in views):
+            return False
+        return common_axis([place for found in places if found is not None for place in found], loop) is not None
+
+    def _is_used_only_in(self, name: str, one: For, other: For) -> bool:
+        """Say whether nothing but the two loops meets the items of an array of several axes."""
+        places = _places(name, one.body)
+        inside = len(_occurring(name, one.body)) + len(_occurring(name, other.body))
+        shapes = [
+            part for stmt in statements(self.fn.body) for expr in exprs_of(stmt) for part in subexpressions(expr)
+            if isinstance(part, Apply) and part.fn in SHAPES and isinstance(part.args[0], Var)
+            and part.args[0].name == name
+        ]  # fmt: skip
+        everywhere = len(_occurring(name, self.fn.body))
+        return bool(places) and len(places[0].index) > 1 and everywhere == inside + len(shapes)
+
+    def _is_stack(self, name: str, one: For, other: For) -> bool:
+        """Say whether a list is only appended to by the first loop, and only popped from by the second."""
+        uses = len(_occurring(name, one.body)) + len(_occurring(name, other.body))
+        made = [s for s in statements(self.fn.body) if isinstance(s, Assign) and s.target.name == name]
+        everywhere = len(_occurring(name, self.fn.body))
+        appends = [s for s in statements(one.body) if isinstance(s, Append) and s.list.name == name]
+        pops = [s for s in statements(other.body) if isinstance(s, Assign) and _popped(s) == name]
+        backwards = (one.start, one.stop, one.step) != (other.start, other.stop, other.step)
+        return backwards and len(made) == 1 and everywhere == uses == len(appends) + len(pops) and bool(pops)
+
+    # ---- what stands between ----
+
+    def _parted(self, between: Sequence[Stmt], one: For) -> tuple[list[Stmt], list[Stmt]]:
+        """Part the statements between the loops: those that may come before the first, and those that must follow."""
+        early: list[Stmt] = []
+        late: list[Stmt] = []
+        for stmt in between:
+            (late if any(self._conflict(stmt, held) for held in (one, *late)) else early).append(stmt)
+        return early, late
+
+    def _conflict(self, a: Stmt, b: Stmt) -> bool:
+        """Say whether the order of two statements matters; names that both set for themselves alone do not."""
+        reads_a, writes_a = self._touched((a,))
+        reads_b, writes_b = self._touched((b,))
+        shared = writes_a & (reads_b | writes_b) | reads_a & writes_b
+        own = self._for_itself(a) & self._for_itself(b)
+        return any(group.removesuffix(".shape") not in own for group in shared)
+
+    def _for_itself(self, stmt: Stmt) -> set[str]:
+        """Return the names that a statement sets before it reads them, and nobody after it."""
+        names = {n for s in statements((stmt,)) for n in bound(s)}
+        return names - _exposed(stmt) - self.live.after.get(id(stmt), frozenset())
+
+    def _touched(self, body: tuple[Stmt, ...]) -> tuple[set[str], set[str]]:
+        """Return the groups that are read, and those that are bound or written into.
+
+        Who asks for the shape of an array only reads its name, which is written where it is bound.
+        """
+        read: set[str] = set()
+        written: set[str] = set()
+        for stmt in statements(body):
+            for expr in exprs_of(stmt):
+                read |= self.groups.of(_read_content(expr)) | {f"{name}.shape" for name in reads(expr)}
+            written |= self.groups.of({*bound(stmt), *written_by(stmt, self.facts)})
+            written |= {f"{name}.shape" for name in bound(stmt)}
+            if isinstance(stmt, Store) and (root := root_of(stmt.place)) is not None:
+                written.add(self.groups.find(root.name))
+            if isinstance(stmt, Effect | Return | Break | Continue):
+                read.add("")
+                written.add("")
+        return read, written
+
+    # ---- whether they may be one ----
+
+    def _together(self, one: For, other: For, ahead: For, tapes: frozenset[str]) -> For | None:
+        """Return the second loop as it goes behind the first, names of its own where they would clash; or None."""
+        for stmt in (*statements(one.body), *statements(other.body)):
+            if isinstance(stmt, Break | Continue | Return | Effect | While | Swap):
+                return None
+        if any(isinstance(stmt, Raise | Assert) for stmt in statements(other.body)):
+            return None
+        after = self.live.after.get(id(other), frozenset())
+        first = self._turns(one, frozenset(), tapes)
+        second = self._turns(other, after, tapes)
+        if not self._commutes(other, second, tapes):
+            return None
+        clashing: set[str] = set()
+        for group in (first.written & second.used) | (second.written & first.used):
+            names = self.members.get(group, {group.removesuffix(".shape")})
+            if names <= tapes or names == {one.var.name}:
+                continue
+            mine = {n for n in names if n in first.local or n in second.local or n in tapes}
+            if mine != names or any(n in first.carried or n in second.carried for n in names - tapes):
+                clash = self._apart(names, first, second)
+                if clash is None:
+                    return None
+                clashing.add(clash)
+        if one.var.name in after or not self._same_range(one, other):
+            return None
+        new = {name: self.namer.fresh(name) for name in sorted(clashing)}
+        named = replace(ahead, body=tuple(Names(new).stmt(s) for s in ahead.body)) if new else ahead
+        return replace(named, var=one.var)
+
+    def _same_range(self, one: For, other: For) -> bool:
+        """Say whether nothing in the bodies changes what the ranges are made of, nor the counter."""
+        changed = {n for loop in (one, other) for s in statements(loop.body) for n in bound(s)}
+        lists = {n for loop in (one, other) for s in statements(loop.body) for n in written_by(s, self.facts)}
+        header = {p for e in exprs_of(one) for p in subexpressions(e) if isinstance(p, Var)}
+        if one.var.name in changed or any(var.name in changed for var in header):
+            return False
+        return not any(isinstance(var.type, ListOf) and var.name in lists for var in header)
+
+    def _apart(self, names: set[str], first: _Turns, second: _Turns) -> str | None:
+        """Return a number that the second loop can call otherwise: it sets it anew, the first carries its own."""
+        if len(names) != 1:
+            return None
+        (name,) = names
+        return name if name in second.local and name not in second.carried else None
+
+    def _turns(self, loop: For, after: frozenset[str], tapes: frozenset[str]) -> _Turns:
+        read, written = self._touched(loop.body)
+        names = {n for stmt in statements(loop.body) for n in bound(stmt)} | {loop.var.name}
+        carried = set(Liveness((loop,)).before_loop_body(loop)) - {loop.var.name}
+        local = {n for n in names if n not in carried and n not in after}
+        return _Turns(local, carried, written, read | written)
+
+    def _commutes(self, loop: For, turns: _Turns, tapes: frozenset[str]) -> bool:
+        """Say whether the turns of the second loop may run in any order."""
+        sums: set[str] = set()
+        for stmt in statements(loop.body):
+            for name in bound(stmt):
+                if name in turns.local:
+                    continue
+                if not (isinstance(stmt, Assign) and is_sum(stmt.target, stmt.value)):
+                    return False
+                sums.add(name)
+            for name in written_by(stmt, self.facts):
+                if name in tapes or self._is_local_memory(name, loop, turns):
+                    continue
+                if self._has_parts(name, loop, loop.body):
+                    continue
+                if not (isinstance(stmt, Store) and stmt.op in ("+", "-")):
+                    return False
+                sums.add(name)
+        groups = self.groups.of(sums)
+        for stmt in statements(loop.body):
+            for expr in _read_exprs(stmt):
+                if self.groups.of(reads(expr)) & groups:
+                    return False
+        return True
+
+    def _is_local_memory(self, name: str, loop: For, turns: _Turns) -> bool:
+        """Say whether an array is made anew in every turn, and is nobody else's."""
+        members = self.members.get(self.groups.find(name), {name})
+        made = [s for s in statements(loop.body) if isinstance(s, Assign) and s.target.name in members]
+        return members <= turns.local and bool(made) and not any(_popped(s) for s in made)
+
+
+def _read_content(expr: Expr | Slice) -> set[str]:
+    """Return the names of which more than the shape is read."""
+    if isinstance(expr, Apply) and expr.fn in SHAPES and isinstance(expr.args[0], Var):
+        return {name for arg in expr.args[1:] for name in _read_content(arg)}
+    if isinstance(expr, Var):
+        return {expr.name}
+    return {name for child in children(expr) for name in _read_content(child)}
+
+
+class _Types(Names):
+    """Gives numbers the types that they have elsewhere."""
+
+    def __init__(self, types: dict[str, Scalar]) -> None:
+        super().__init__({})
+        self.types = types
+
+    def name(self, var: Var) -> Var:
+        known = self.types.get(var.name)
+        same = known is not None and isinstance(var.type, Scalar) and var.type.dtype == known.dtype
+        return Var(var.name, known) if known is not None and same else var
+
+
+def _typed_as(one: For, other: For) -> For:
+    """Return the second loop with the first one's types of numbers, so that equal expressions are equal."""
+    types = {t.name: t.type for s in statements(one.body) for t in targets(s) if isinstance(t.type, Scalar)}
+    return replace(other, body=tuple(_Types(types).stmt(s) for s in other.body))
+
+
+def _exposed(stmt: Stmt) -> frozenset[str]:
+    """Return the names that a statement may read as they were before it."""
+    number = Scalar("int64")
+    probe = For(Var("_probe", number), Const(0, number), Const(1, number), Const(1, number), (stmt,))
+    return Liveness((probe,)).before_loop_body(probe)
+
+
+def _alike(one: For, other: For) -> For | None:
+    """Return the second loop running as the first does, if it goes over the same range; None if it does not."""
+    if one.var != other.var:
+        return None
+    for loop in (other, forwards(other)):
+        if loop is not None and (loop.start, loop.stop, loop.step) == (one.start, one.stop, one.step):
+            return loop
+    return None
+
+
+def _popped(stmt: Stmt) -> str | None:
+    items = popped_from(stmt)
+    return items.name if items is not None else None
+
+
+def _base(place: Expr) -> str | None:
+    return place.base.name if isinstance(place, Index) and isinstance(place.base, Var) else None
+
+
+def _occurring(name: str, body: tuple[Stmt, ...]) -> list[Expr]:
+    """List every use of a name, bindings aside."""
+    return [
+        part  # type: ignore[misc]
+        for stmt in statements(body)
+        for expr in exprs_of(stmt)
+        for part in subexpressions(expr)
+        if isinstance(part, Var) and part.name == name
+    ]
+
+
+def _places(name: str, body: tuple[Stmt, ...]) -> list[Index] | None:
+    """List the places `name[...]`; None where the name stands by itself or nowhere."""
+    found = [
+        part
+        for stmt in statements(body)
+        for expr in exprs_of(stmt)
+        for part in subexpressions(expr)
+        if isinstance(part, Index) and _base(part) == name
+    ]
+    return found if found and len(found) == len(_occurring(name, body)) else None
+
+
+def _read_exprs(stmt: Stmt) -> tuple[Expr | Slice, ...]:
+    match stmt:
+        case Store(place, op, value) if op in ("+", "-"):
+            return (*(place.index if isinstance(place, Index) else ()), value)
+        case Assign(target, value) if is_sum(target, value):
+            assert isinstance(value, Apply)
+            return (value.args[1],)
+        case _:
+            return exprs_of(stmt)

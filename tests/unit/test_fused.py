@@ -1,0 +1,307 @@
+"""A loop of independent turns and that of its adjoint are one: where they are, where they must not be, same numbers."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import s2sad
+from s2sad.transform import tidy
+from tests.differences import also_on, assert_derivatives
+
+X = np.array([0.3, 1.2, 0.7, 2.1, 0.9])
+
+
+def logistic(x):
+    total = 0.0
+    for i in range(x.size - 1):
+        z = 0.0
+        for j in range(2):
+            z += x[i + j] * (1.0 + j)
+        p = 1.0 / (1.0 + math.exp(-z))
+        total += (p - 0.5) ** 2
+    return total
+
+
+def work_array(x):
+    total = 0.0
+    e = np.empty(3)
+    for i in range(x.size):
+        for j in range(3):
+            e[j] = math.exp(x[i] * (j + 1))
+        norm = 0.0
+        for j in range(3):
+            norm += e[j] * e[j]
+        total += e[1] / norm
+    return total
+
+
+def work_matrix(x):
+    total = 0.0
+    m = x.size
+    e = np.empty((m, 2))
+    largest = np.empty(m)
+    for i in range(x.size):
+        for j in range(m):
+            for k in range(2):
+                e[j, k] = math.sin(x[i] * x[j] + k)
+        for j in range(m):
+            largest[j] = e[j, 0] * e[j, 1]
+        total += np.max(largest) + np.sum(e * e)
+    return total
+
+
+def filled_in_the_inner_turn(x):
+    total = 0.0
+    e = np.empty(2)
+    for i in range(x.size):
+        best = 0.0
+        for k in range(3):
+            for j in range(2):
+                e[j] = math.tanh(x[i] * k + j)
+            best += e[0] * e[1] * x[k]
+        total += best * best
+    return total
+
+
+def paths(x):
+    total = 0.0
+    for p in range(4):
+        s = x[0]
+        for t in range(x.size):
+            s = s + 0.1 * s * x[t] * math.sin(p + t)
+        total += max(s - 0.2, 0.0) ** 2
+    return total / 4.0
+
+
+def sign_that_alternates(x):
+    total = 0.0
+    sign = 1.0
+    for i in range(x.size):
+        z = math.sin(x[i]) * sign
+        total += z * z * z
+        sign = -sign
+    return total
+
+
+def own_part_of_an_array(x):
+    n = x.size
+    h = np.empty((n, 2))
+    total = 0.0
+    for i in range(n):
+        for j in range(2):
+            h[i, j] = math.exp(x[i] * j)
+        t = h[i, 0] + h[i, 1] * x[i]
+        total += t * t
+    return total
+
+
+FUSED = [
+    logistic, work_array, work_matrix, filled_in_the_inner_turn, paths, sign_that_alternates, own_part_of_an_array,
+]  # fmt: skip
+
+
+def logarithm_of_the_sum(x):
+    total = 0.0
+    for i in range(x.size):
+        z = math.sin(x[i]) * x[i]
+        total += z * z
+    return math.log(total)
+
+
+def carried(x):
+    total = s = 0.0
+    for i in range(x.size):
+        s = 0.5 * s + x[i] * x[i]
+        total += s * s
+    return total
+
+
+def reads_the_running_sum(x):
+    total = 0.1
+    for i in range(x.size):
+        z = math.sin(x[i])
+        total += z * z * total
+    return total
+
+
+def reads_what_the_turn_before_wrote(x):
+    y = np.zeros(x.size + 1)
+    total = 0.0
+    for i in range(x.size):
+        z = y[i] * y[i] + x[i]
+        y[i + 1] = math.sin(z) * z
+        total += y[i + 1] * z
+    return total
+
+
+def filled_on_some_paths(x):
+    e = np.zeros(2)
+    total = 0.0
+    for i in range(x.size):
+        if x[i] > 0.8:
+            for j in range(2):
+                e[j] = math.exp(x[i] * (j + 1))
+        z = e[0] + e[1] * e[1]
+        total += z * z * x[i]
+    return total
+
+
+def filled_in_part(x):
+    e = np.ones(3)
+    total = 0.0
+    for i in range(x.size):
+        for j in range(2):
+            e[j] = math.exp(x[i] * (j + 1)) * e[j + 1]
+        total += e[0] * e[1] * e[2]
+    return total
+
+
+def read_before_it_is_filled(x):
+    e = np.ones(2)
+    total = 0.0
+    for i in range(x.size):
+        z = e[0] * e[1]
+        for j in range(2):
+            e[j] = math.sin(x[i] * (j + 1))
+        total += z * e[0] * e[1]
+    return total
+
+
+def filled_from_what_it_held(x):
+    e = np.ones(2)
+    total = 0.0
+    for i in range(x.size):
+        for j in range(2):
+            e[j] = math.sin(x[i] * (j + 1)) * e[0]
+        total += e[0] * e[1] * e[1]
+    return total
+
+
+def used_after_the_loop(x):
+    e = np.empty(2)
+    total = 0.0
+    for i in range(x.size):
+        for j in range(2):
+            e[j] = math.sin(x[i] * (j + 1))
+        total += e[0] * e[1] * e[1]
+    return total * e[0] + e[1]
+
+
+def left_early(x):
+    total = 0.0
+    for i in range(x.size):
+        z = math.sin(x[i]) * x[i]
+        if z > 1.5:
+            break
+        total += z * z
+    return total
+
+
+def changes_what_the_range_is_made_of(x):
+    n = x.size
+    total = 0.0
+    for i in range(n):
+        z = math.sin(x[i]) * x[i]
+        total += z * z
+        n = 3
+    return total * n
+
+
+def name_used_again(x):
+    total = 0.0
+    z = 0.0
+    for i in range(x.size):
+        z = math.sin(x[i]) * x[i]
+        total += z * z
+    return total + z * z * z
+
+
+def scatters(x):
+    total = np.zeros(3)
+    for i in range(x.size):
+        z = math.sin(x[i]) * x[i]
+        total[i % 3] += z * z
+    return total[0] * total[1] + total[2]
+
+
+def two_loops_over_one_array(x):
+    y = np.empty(x.size)
+    for i in range(x.size):
+        z = math.exp(x[i])
+        y[i] = z * z
+    total = 0.0
+    for i in range(x.size):
+        total += y[i] * y[x.size - 1 - i]
+    return total
+
+
+OTHERS = [
+    logarithm_of_the_sum, carried, reads_the_running_sum, reads_what_the_turn_before_wrote, filled_on_some_paths,
+    filled_in_part, read_before_it_is_filled, filled_from_what_it_held, used_after_the_loop, left_early,
+    changes_what_the_range_is_made_of, name_used_again, scatters, two_loops_over_one_array,
+]  # fmt: skip
+
+
+def text(fun):
+    gradient = s2sad.grad(fun, target="python")
+    gradient(X)
+    return gradient.store.known()[0][1].entry.derivative.text
+
+
+@pytest.mark.parametrize("fun", FUSED)
+def test_nothing_is_kept_from_turn_to_turn(fun):
+    made = text(fun)
+    outer = [line for line in made.splitlines() if line.startswith("    for ")]
+    assert len(outer) == 1, made
+    assert "_tape = np.empty((x.size" not in made, made
+
+
+@pytest.mark.parametrize("fun", [logarithm_of_the_sum, carried, left_early])
+def test_what_hangs_together_stays_apart(fun):
+    assert text(fun).count("\n    for ") == 2
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+@pytest.mark.parametrize("fun", FUSED + OTHERS)
+def test_derivatives(fun, target):
+    assert_derivatives(fun, X, also_on(target, fun))
+
+
+@pytest.mark.parametrize("fun", FUSED + OTHERS)
+def test_same_numbers_as_apart(fun, monkeypatch):
+    one = s2sad.grad(fun, target="python")(X)
+    monkeypatch.setattr(tidy, "DISABLED", {"fused"})
+    copy = s2sad.grad(lambda x: fun(x), target="python")
+    np.testing.assert_allclose(one, copy(X), rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("fun", FUSED)
+def test_values_come_with_it(fun):
+    value, gradient = s2sad.value_and_grad(fun, target="python")(X)
+    np.testing.assert_allclose(value, fun(X), rtol=1e-14)
+    out, pullback = s2sad.vjp(fun, X, target="python")
+    np.testing.assert_allclose(out, value, rtol=1e-14)
+    np.testing.assert_allclose(pullback(1.0)[0], gradient, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("fun", FUSED)
+def test_no_turns_at_all(fun):
+    short = X[:0] if fun not in (filled_in_the_inner_turn, paths) else X[:3]
+    assert s2sad.grad(fun, target="python")(short).shape == short.shape
+
+
+@pytest.mark.parametrize("fun", [work_array, logistic, paths, filled_in_the_inner_turn])
+def test_again(fun):
+    forward = s2sad.jacfwd(s2sad.grad(fun), target="python")(X)
+    np.testing.assert_allclose(s2sad.jacrev(s2sad.grad(fun), target="python")(X), forward, rtol=1e-9, atol=1e-11)
+
+
+def test_value_and_gradient_compute_functions_once():
+    gradient = s2sad.value_and_grad(logistic, target="python")
+    gradient(X)
+    made = gradient.store.known()[0][1].entry.derivative.text
+    code = [line.partition("#")[0] for line in made.splitlines()]
+    assert sum("exp(-z)" in line for line in code) == 1, made
