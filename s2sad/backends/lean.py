@@ -17,13 +17,13 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
-from s2sad.backends import boxing, memory
+from s2sad.backends import blas, boxing, memory
 
 _extending: Any = importlib.import_module("numba.core.extending")
 _types: Any = importlib.import_module("numba.core.types")
 _lock: Any = importlib.import_module("numba.core.compiler_lock").global_compiler_lock
 _arrays: Any = importlib.import_module("numba.np.arrayobj")
-_sums: Any = importlib.import_module("numba.np.arraymath")
+_sums: Any = blas.array_functions()
 _elementwise: Any = importlib.import_module("numba.np.npyimpl")
 
 

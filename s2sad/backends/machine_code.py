@@ -3,6 +3,10 @@
 Numba's cache keeps an index that two processes can tear (one signature then runs another's code),
 unpickles damaged files, and trusts whatever `NUMBA_CACHE_DIR` says. Here one file holds one
 signature of one function, named by a hash of both, checked before it is unpickled.
+
+Machine code needs no types: `CPUContext.refresh`, which loads all that Numba can compile (0.3 s), is left
+to the first function that has to be compiled. What machine code needs is the addresses of what it calls.
+Their names are kept with it, and where one is unknown Numba is set up in full, as for a compilation.
 """
 
 from __future__ import annotations
@@ -11,7 +15,8 @@ import functools
 import hashlib
 import importlib
 import pickle
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +25,14 @@ import numpy as np
 from s2sad.backends import store, vector_math
 from s2sad.errors import CacheError
 
+_binding: Any = importlib.import_module("llvmlite.binding")
 _compiler: Any = importlib.import_module("numba.core.compiler")
+_config: Any = importlib.import_module("numba.core.config")
+_memory: Any = importlib.import_module("numba.core.runtime._nrt_python")
 _serialize: Any = importlib.import_module("numba.core.serialize")
+
+_LINEAR_ALGEBRA = re.compile(r"numba_(x|ez_)")
+"""Numba's names of BLAS and LAPACK, which are SciPy's, and must be of the width that Numba was built for."""
 
 
 class MachineCode:
@@ -38,7 +49,6 @@ class MachineCode:
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the compile result of `sig`, or None where there is none that is whole."""
-        target_context.refresh()
         key = self._key(sig, target_context.codegen())
         path = self._path(key)
         try:
@@ -48,8 +58,10 @@ class MachineCode:
         body = store.payload(content)
         if body is not None:
             try:
-                found, data = pickle.loads(body)
+                found, needed, data = pickle.loads(body)
                 if found == key:
+                    if not _are_known(needed):
+                        target_context.refresh()
                     return _with_own_dtypes(_compiler.CompileResult._rebuild(target_context, *data))
             except Exception:
                 pass
@@ -61,7 +73,7 @@ class MachineCode:
         if compiled.library.has_dynamic_globals or any(not one.can_cache for one in compiled.lifted):
             return
         key = self._key(sig, compiled.codegen)
-        body = _serialize.dumps((key, compiled._reduce()))
+        body = _serialize.dumps((key, _needed(compiled.library), compiled._reduce()))
         try:
             store.replace(self._path(key), store.with_checksum(body))
         except CacheError:
@@ -103,6 +115,34 @@ def _writer() -> str:
     """Describe what tells LLVM how to compile: this package's own text."""
     texts = [path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py"))]
     return hashlib.sha256(b"".join(texts)).hexdigest()[:16]
+
+
+def _needed(library: Any) -> tuple[str, ...]:
+    """Return the names that a compiled library takes from the process."""
+    module = library._final_module
+    return tuple(
+        one.name
+        for kind in (module.functions, module.global_variables)
+        for one in kind
+        if one.is_declaration and not one.name.startswith("llvm.")
+    )
+
+
+def _are_known(names: Iterable[str]) -> bool:
+    """Say whether the process has all these names already, but for Numba's memory, which is named here."""
+    if _config.NRT_STATS:
+        return False
+    if any(map(_LINEAR_ALGEBRA.match, names)):
+        importlib.import_module("numba.np.linalg").ensure_lapack()
+    _name_memory()
+    return all(map(_binding.address_of_symbol, names))
+
+
+@functools.cache
+def _name_memory() -> None:
+    """Name the functions of Numba's memory, as `numba.core.runtime.rtsys` does when it is set up."""
+    for name, address in _memory.c_helpers.items():
+        _binding.add_symbol(name if name.startswith("_") else f"NRT_{name}", address)
 
 
 def keep(dispatcher: Any, name: str, fingerprint: str) -> Callable[..., Any]:

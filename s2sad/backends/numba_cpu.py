@@ -16,7 +16,6 @@ from typing import Any, cast
 from s2sad.backends import memory, scipy_special, store
 from s2sad.backends.base import Loaded, Module
 from s2sad.backends.fingerprint import fingerprint, globals_used, is_library
-from s2sad.backends.lowering import Pipeline
 from s2sad.backends.machine_code import keep
 from s2sad.errors import CompileError, S2SADError, Span
 
@@ -141,8 +140,15 @@ def _dispatcher(
         ) from error
 
 
+def _pipeline(*args: Any, **options: Any) -> Any:
+    """Return the pipeline of one compilation: loaded with the first, as machine code on disk needs none."""
+    from s2sad.backends.lowering import Pipeline
+
+    return Pipeline(*args, **options)
+
+
 def _options(fastmath: Fastmath, error_model: str, parallel: bool) -> dict[str, Any]:
-    options: dict[str, Any] = {"error_model": error_model, "pipeline_class": Pipeline}
+    options: dict[str, Any] = {"error_model": error_model, "pipeline_class": _pipeline}
     if fastmath:
         options["fastmath"] = fastmath if isinstance(fastmath, bool) else set(fastmath)
     if parallel:
