@@ -57,6 +57,8 @@ def _called(node: ast.expr) -> str:
 
 
 NOWHERE = Span("<unknown>", 0, 0, 0, 0)
+UNEQUAL = "operands could not be broadcast together"
+"""What NumPy says, and derivatives too, where two lengths do not fit."""
 
 
 def frame(span: Span) -> str:

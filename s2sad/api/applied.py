@@ -67,7 +67,7 @@ def _once(made: Entry, outcome: Outcome, trees: Sequence[Tree], count: int, plac
         if isinstance(kind, Array):
             writer.line(f"if {name}.shape != shapes[{place}]: {writer.missed}")
     consumed = made.derivative.consumed
-    params = [param.type for param in takes(made)]
+    params = list(takes(made))
     if count:
         residuals = [f"k{i}" for i in range(count)]
         writer.line(f"{', '.join(residuals)}, = residuals")
@@ -100,15 +100,15 @@ def mapped_once(
 
 def _takes_lists(made: Entry) -> bool:
     """Say whether a half may take lists: an empty one is given its type at each call."""
-    return made.derivative.derived is None or any(isinstance(param.type, ListOf) for param in takes(made))
+    kinds = takes(made)
+    return not kinds or any(isinstance(kind, ListOf) for kind in kinds)
 
 
 def write_owned(writer: Writer, flat: list[str], kept: range, arrays: list[str], made: Entry) -> None:
     """Write that the residuals among the flat values of an entry share no memory with others; `kept` says which."""
-    from s2sad.api.linear_map import owned
+    from s2sad.api.residuals import owned
 
-    derived = made.derivative.derived
-    kinds: tuple[Any, ...] = (None,) * len(flat) if derived is None else derived.functions[derived.entry].results
+    kinds: tuple[Any, ...] = getattr(made.derivative, "gives", ()) or (None,) * len(flat)
     own = [name for name, kind in zip(flat, kinds, strict=True) if isinstance(kind, Array)]
     surely = {i for i in kept if isinstance(kinds[i], Scalar) or (isinstance(kinds[i], Array) and i in made.fresh)}
     doubtful = [i for i in kept if i not in surely]

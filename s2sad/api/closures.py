@@ -14,14 +14,16 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from s2sad.api.custom import rules_key
 from s2sad.api.guards import Guard, guard, outer_arrays
 from s2sad.api.structure import static_key
-from s2sad.frontend.lowerer import Captured
+
+if TYPE_CHECKING:
+    from s2sad.frontend.lowerer import Captured
 
 _KEPT = 256
 _NUMBERS = (bool, int, float, complex, str, bytes, type(None), np.generic)
@@ -63,7 +65,7 @@ def derived_once(
     if known is not None and (known.holds is None or known.holds()):
         derivative, rest = known.made
         items = tuple(
-            item if place is None else Captured(item.name, reads[place], item.var)
+            item if place is None else replace(item, read=reads[place])
             for item, place in zip(getattr(derivative, "captured", ()), known.places, strict=True)
         )
         return replace(derivative, captured=items) if items else derivative, rest

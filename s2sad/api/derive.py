@@ -5,14 +5,16 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from s2sad.analysis.bounds import lower_bounds
 from s2sad.analysis.facts import Facts
 from s2sad.analysis.small import compiled_into_callers
 from s2sad.analysis.sums import accumulators
+from s2sad.api.derivative import Derivative
 from s2sad.api.fresh import unshared
+from s2sad.api.known_lengths import lengths_in
 from s2sad.api.nested import context
 from s2sad.api.options import Options, nans_are_checked
 from s2sad.api.written import entered, is_defined
@@ -25,40 +27,12 @@ from s2sad.emit.printer import print_function
 from s2sad.emit.twins import renamed, twins, unlike_variables, unnumbered
 from s2sad.errors import Span, UnsupportedSyntaxError
 from s2sad.frontend.infer import InferenceError
-from s2sad.frontend.lowerer import Captured
 from s2sad.frontend.source import has_source, unwrap
 from s2sad.ir.nodes import Function
 from s2sad.ir.types import Array, Type
 from s2sad.ir.walk import names_in
 from s2sad.transform.called_once import Before, put_together
 from s2sad.transform.pipeline import Derived, derive_program
-
-
-@dataclass(frozen=True)
-class Derivative:
-    """A derivative as text, and what its entry needs beside its arguments.
-
-    Attributes:
-        module: what the backend loads.
-        text: the readable source.
-        result: the type of the function's output, structure included.
-        residual_count: for the forward sweep, how many residuals follow the outputs.
-        captured: the arrays read from outer scopes at each call, passed after all other arguments.
-        derived: the program that was printed.
-        written: the array arguments that the function writes into; no other may overlap them.
-        fresh: which flat values surely own their memory.
-        consumed: the positions of the arguments that a call may write into.
-    """
-
-    module: Module
-    text: str
-    result: Type
-    residual_count: int = 0
-    captured: tuple[Captured, ...] = ()
-    derived: Derived | None = None
-    written: tuple[str, ...] = ()
-    fresh: frozenset[int] = frozenset()
-    consumed: frozenset[int] = frozenset()
 
 
 def derive(
@@ -120,9 +94,11 @@ def derive(
         source_map=_source_map(text, parts, spans),
         hints=hints,
     )
+    main = derived.functions[derived.entry]
     return Derivative(
-        module, text, derived.instance.result, derived.residuals, tuple(derived.instance.captured), derived,
-        _written(derived), unshared(derived.functions[derived.entry], derived.functions), consumed,
+        module, text, derived.instance.result, derived.residuals, tuple(derived.instance.captured),
+        lambda: derived, _written(derived), unshared(main, derived.functions), consumed,
+        tuple(param.type for param in main.params), main.results, lengths_in(derived.sources.values()),
     )  # fmt: skip
 
 

@@ -12,7 +12,6 @@ from s2sad.ir.types import Array, ListOf, Scalar, Type
 
 if TYPE_CHECKING:
     from s2sad.api.plan import Entry
-    from s2sad.ir.nodes import Param
 
 
 def typed(made: Entry, values: Sequence[Any]) -> Sequence[Any]:
@@ -22,16 +21,15 @@ def typed(made: Entry, values: Sequence[Any]) -> Sequence[Any]:
     """
     if made.loaded.target != "cpu" or [] not in [value for value in values if isinstance(value, list)]:
         return values
-    params = takes(made)
+    kinds = takes(made)
     return [
-        _empty(params[i].type) if isinstance(value, list) and not value else value for i, value in enumerate(values)
+        _empty(kinds[i]) if isinstance(value, list) and not value else value for i, value in enumerate(values)
     ]
 
 
-def takes(made: Entry) -> Sequence[Param]:
-    """Return the parameters of a loaded derivative."""
-    derived = made.derivative.derived
-    return derived.functions[derived.entry].params
+def takes(made: Entry) -> Sequence[Type]:
+    """Return the types of the parameters of a loaded derivative; nothing where they are not known."""
+    return getattr(made.derivative, "takes", ())
 
 
 def _empty(kind: Type) -> Any:

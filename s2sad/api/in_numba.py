@@ -91,8 +91,7 @@ def _names(made: Entry) -> list[str]:
 
 
 def _count(made: Entry) -> int:
-    derived = made.derivative.derived
-    return len(derived.functions[derived.entry].results)
+    return len(made.derivative.gives)
 
 
 def _display(tree: Tree, parts: Any) -> str:
@@ -136,6 +135,8 @@ def _shaped(made: Entry, results: list[str], bare: bool) -> Any:
 
 def _overlap_checks(made: Entry) -> list[str]:
     """Write the checks that no array overlaps one that the function writes into."""
+    if not made.derivative.written:
+        return []
     main = made.derivative.derived.instance.function
     arrays = [i for i, leaf in enumerate(made.leaves) if isinstance(leaf.type, Array)]
     checks: list[str] = []

@@ -8,11 +8,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from s2sad.api.nested import context
 from s2sad.api.structure import Tree, static_key
-from s2sad.api.written import entered
 from s2sad.errors import MissingRuleError, S2SADError, Span, UnsupportedSyntaxError
-from s2sad.frontend.functions import instantiate
 from s2sad.ir.types import Scalar, Static
 
 S = TypeVar("S")
@@ -66,6 +63,10 @@ def _choices(trees: Trees) -> Iterator[frozenset[int]]:
 
 def lowered(fun: Callable[..., Any], trees: Trees) -> None:
     """Read `fun` for arguments of these structures, where numbers are among them; raises what the compiler says."""
+    from s2sad.api.nested import context
+    from s2sad.api.written import entered
+    from s2sad.frontend.functions import instantiate
+
     if any(isinstance(tree.type, Scalar) or _is_number(tree.type) for tree in trees):
         instantiate(context("python"), entered(fun), tuple(t.type for t in trees), Span("<call>", 0, 0, 0, 0))
 

@@ -15,11 +15,8 @@ import numpy as np
 
 from s2sad.api.flatten import matcher
 from s2sad.api.structure import Tree
-from s2sad.errors import S2SADError
-from s2sad.ir.nodes import Apply, Var
-from s2sad.ir.shapes import UNEQUAL
+from s2sad.errors import UNEQUAL, S2SADError
 from s2sad.ir.types import Array, Dim, Struct, Sym, Type
-from s2sad.ir.walk import exprs_of, statements, subexpressions
 from s2sad.runtime import sum_to_shape, unbroadcast
 
 Trees = tuple[Tree, ...]
@@ -27,8 +24,6 @@ S = TypeVar("S")
 
 _REACHES = (0, 8)
 """How far apart lengths may lie that are taken to belong together: not at all, then as far as borders are wide."""
-_FEW = 16
-"""The longest that an argument may be known to be: programs write such arrays out."""
 _DIAGONAL = f"{np.eye.__name__}("
 _SPREADING = tuple(f"{fn.__name__}(" for fn in (sum_to_shape, unbroadcast))
 
@@ -82,16 +77,7 @@ def related(trees: Trees, values: Sequence[Any], reach: int) -> Trees | None:
 def lengths_in(made: Any) -> frozenset[int]:
     """Return the small lengths that arrays of a program are known to have."""
     entry = made.forward if hasattr(made, "forward") else made.entry
-    derived = entry.derivative.derived
-    if derived is None:
-        return frozenset()
-    kinds = [
-        part.type
-        for fn in derived.sources.values() for stmt in statements(fn.body)
-        for expr in exprs_of(stmt) for part in subexpressions(expr) if isinstance(part, Apply | Var)
-    ]  # fmt: skip
-    dims = {dim for kind in kinds if isinstance(kind, Array) for dim in kind.dims}
-    return frozenset(dim for dim in dims if isinstance(dim, int) and 1 < dim <= _FEW)
+    return getattr(entry.derivative, "lengths", frozenset[int]())
 
 
 def counted(trees: Trees, values: Sequence[Any], lengths: frozenset[int]) -> Trees | None:

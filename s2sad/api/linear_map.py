@@ -14,7 +14,7 @@ from s2sad.api.closures import derived_once
 from s2sad.api.direct import MISSED, Direct
 from s2sad.api.dressed import dressed
 from s2sad.api.empty import typed
-from s2sad.api.flatten import Finish, Outcome, Result, detach, finisher, in_tuple, only
+from s2sad.api.flatten import Finish, Outcome, Result, finisher, in_tuple, only
 from s2sad.api.mapped import mapped, mapped_leaves
 from s2sad.api.nested import context
 from s2sad.api.options import Options
@@ -209,20 +209,3 @@ def _inexact(kind: Type) -> Type:
 def _residual_tree(kind: Type, at: int) -> Tree:
     cls: type = list if isinstance(kind, ListOf) else np.ndarray if isinstance(kind, Array) else object
     return Tree(kind, cls, f"residual_{at}", ())
-
-
-def owned(residuals: tuple[Any, ...], others: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Copy the residuals that share memory with something the caller can write to."""
-    arrays = [r for r in residuals if isinstance(r, np.ndarray)]
-    fresh = detach(arrays, [o for o in others if isinstance(o, np.ndarray)]) if arrays else []
-    if len(arrays) == len(residuals):
-        return tuple(fresh)
-    left = iter(fresh)
-    return tuple([next(left) if isinstance(r, np.ndarray) else copied_residual(r) for r in residuals])
-
-
-def copied_residual(value: Any) -> Any:
-    """Return a residual with memory of its own."""
-    if isinstance(value, np.ndarray):
-        return value.copy(order="K")
-    return [copied_residual(item) for item in value] if isinstance(value, list) else value

@@ -18,11 +18,12 @@ from s2sad.api.empty import typed
 from s2sad.api.flatten import Finish, Match, Outcome, Result, finisher, matcher, only
 from s2sad.api.forward import Forward, forward_store
 from s2sad.api.guards import Guard, both, guard
-from s2sad.api.linear_map import MapProgram, owned, values_of
+from s2sad.api.linear_map import MapProgram, values_of
 from s2sad.api.nested import context
 from s2sad.api.options import Options
 from s2sad.api.pieces import Half
 from s2sad.api.plan import Entry, Request, entry, split_aux
+from s2sad.api.residuals import owned
 from s2sad.api.signature import Binder, label
 from s2sad.api.specialise import Store
 from s2sad.api.structure import Tree, describe, inexact_leaves, kind_text, unflatten

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from s2sad.api import kept
 from s2sad.api.captured import NOTHING, Captures, captures
 from s2sad.api.closures import derived_once
 from s2sad.api.direct import Direct, direct, missed
@@ -96,7 +97,6 @@ def entry(request: Request, mode: str, trees: Sequence[Tree], wrt: Sequence[Tree
         S2SADError: whatever the compiler or the backend finds wrong, as it is.
     """
     from s2sad import backends
-    from s2sad.api import derive as pipeline
 
     leaves = tuple(leaf for tree in trees for leaf in tree.leaves())
     position = {leaf: i for i, leaf in enumerate(leaves)}
@@ -105,7 +105,7 @@ def entry(request: Request, mode: str, trees: Sequence[Tree], wrt: Sequence[Tree
 
 
     def derived() -> tuple[Any, Any]:
-        made = pipeline.derive(request.fun, mode, types, indices, request.target, request.options)
+        made = kept.derive(request.fun, mode, types, indices, request.target, request.options)
         if mode in ("grad", "value_and_grad"):
             require_scalar(tree_of(made.result, "output"), request.fun, request.options)
         return made, backends.load(made.module, request.target)
@@ -128,9 +128,11 @@ def entry(request: Request, mode: str, trees: Sequence[Tree], wrt: Sequence[Tree
 
 def kept_apart(call: Callable[..., Any], derivative: Any, leaves: Sequence[Tree]) -> Callable[..., Any]:
     """Check at each call that no array overlaps one that the function writes; raises AliasError."""
-    main = derivative.derived.instance.function if derivative.derived is not None else None
     arrays = [i for i, leaf in enumerate(leaves) if isinstance(leaf.type, Array)]
-    if main is None or not derivative.written or len(arrays) < 2:
+    if not derivative.written or len(arrays) < 2:
+        return call
+    main = derivative.derived.instance.function if derivative.derived is not None else None
+    if main is None:
         return call
     names = [p.name for p in main.params]
     written = [i for i in arrays if names[i] in derivative.written]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pickle import PicklingError
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,16 +15,18 @@ from s2sad.api.empty import typed
 from s2sad.api.flatten import Finish, Match, Outcome, Result, finisher, in_tuple, matcher, write_match
 from s2sad.api.guards import Guard, both, guard
 from s2sad.api.lengths import clearest
-from s2sad.api.linear_map import MapProgram, copied_residual, owned
 from s2sad.api.notes import called
-from s2sad.api.pieces import Half
 from s2sad.api.plan import Entry, Request, entry, split_aux
+from s2sad.api.residuals import copied_residual, owned
 from s2sad.api.signature import label
 from s2sad.api.specialise import Store
 from s2sad.api.structure import Tree, inexact_leaves, kind_text, unflatten
 from s2sad.api.tangents import flatten_like, shape_of, zero_like
 from s2sad.errors import ArgumentError
 from s2sad.ir.types import Array
+
+if TYPE_CHECKING:
+    from s2sad.api.linear_map import MapProgram
 
 
 @dataclass(slots=True)
@@ -187,6 +189,9 @@ def _backward(
 
 def _program(request: Request, trees: tuple[Tree, ...], wrt: tuple[Tree, ...], main: Tree) -> MapProgram:
     """Return what maps pullbacks over batches of cotangents."""
+    from s2sad.api.linear_map import MapProgram
+    from s2sad.api.pieces import Half
+
     leaves = [leaf for tree in trees for leaf in tree.leaves()]
     half = Half(
         request.fun, "bwd", tuple(tree.type for tree in trees), tuple(leaves.index(leaf) for leaf in wrt),

@@ -33,6 +33,7 @@ LOCK = threading.RLock()
 SOURCE_NAME = re.compile(r"\w+_[0-9a-f]{16}\.py")
 SEAL = re.compile(r"# s2sad: sha256 ([0-9a-f]{64})\n\Z")
 MACHINE_SUFFIX = ".machine"
+DERIVED_SUFFIX = ".derived"
 MACHINE_MAGIC = b"s2sad machine code 1\n"
 _fallback: dict[Path, Path] = {}
 
@@ -234,7 +235,8 @@ def clear() -> int:
     """Remove every file that s2sad put into the cache, and return how many there were."""
     path = directory()
     files = _files(path)
-    for file in (*files, *path.glob(".*.py.*"), *path.glob(f".*{MACHINE_SUFFIX}.*")):
+    unfinished = [one for suffix in (".py", MACHINE_SUFFIX, DERIVED_SUFFIX) for one in path.glob(f".*{suffix}.*")]
+    for file in (*files, *unfinished):
         file.unlink(missing_ok=True)
     return len(files)
 
@@ -248,13 +250,13 @@ def _files(path: Path) -> list[Path]:
     return sorted(
         file
         for file in path.iterdir()
-        if SOURCE_NAME.fullmatch(file.name) or file.suffix == MACHINE_SUFFIX
+        if SOURCE_NAME.fullmatch(file.name) or file.suffix in (MACHINE_SUFFIX, DERIVED_SUFFIX)
     )
 
 
 def _is_whole(file: Path) -> bool:
     content = file.read_bytes()
-    if file.suffix == MACHINE_SUFFIX:
+    if file.suffix != ".py":
         return payload(content) is not None
     seal = SEAL.search(content.decode("utf-8", errors="replace"))
     return seal is not None and sealed(content[: seal.start()].decode()) == content

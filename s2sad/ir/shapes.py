@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from s2sad.errors import Span
+from s2sad.errors import UNEQUAL, Span
 from s2sad.ir import ops
 from s2sad.ir.nodes import Const, Expr, If, Raise
 from s2sad.ir.types import Static
@@ -16,8 +16,6 @@ SHAPES: frozenset[Any] = frozenset({
     ops.dim, ops.size, ops.length, ops.shape, np.zeros_like, np.empty_like, np.ones_like, np.full_like,
     zero_arrays, zero_complexes, zero_scalars,
 })  # fmt: skip
-
-UNEQUAL = "operands could not be broadcast together"
 
 
 def refused_if(differ: Expr, span: Span) -> If:

@@ -64,7 +64,7 @@ def test_what_is_not_on_disk_is_compiled_after_what_is(cache):
 
 @pytest.mark.parametrize(
     ("names", "known"),
-    [((), True), (("NRT_MemInfo_alloc", "malloc"), True), (("malloc", "s2sad_no_such_function"), False)],
+    [((), True), (("NRT_MemInfo_alloc", "NRT_Free"), True), (("NRT_Free", "s2sad_no_such_function"), False)],
 )
 def test_unknown_names_ask_for_all_of_numba(names, known):
     machine_code = importlib.import_module("s2sad.backends.machine_code")

@@ -26,6 +26,7 @@ class Derivative:
     result: Any
     residual_count: int = 0
     derived: Any = None
+    written: tuple[str, ...] = ()
 
 
 class Numeric:
@@ -52,10 +53,10 @@ class Numeric:
 
 def install(monkeypatch) -> Numeric:
     from s2sad import backends
-    from s2sad.api import derive
+    from s2sad.api import kept
 
     numeric = Numeric()
-    monkeypatch.setattr(derive, "derive", numeric.derive)
+    monkeypatch.setattr(kept, "derive", numeric.derive)
     monkeypatch.setattr(backends, "load", load)
     return numeric
 
