@@ -6,6 +6,7 @@ list is emptied and filled again, so that every name sees it.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from s2sad.frontend import growing
@@ -15,7 +16,7 @@ from s2sad.frontend.expressions import append_all, as_expr, list_of
 from s2sad.frontend.indexing import lower_index
 from s2sad.frontend.iteration import emit_loop
 from s2sad.frontend.lowerer import Lowerer
-from s2sad.frontend.values import RowsV, StaticV, V, Value, leaves_of, literal
+from s2sad.frontend.values import RowsV, StaticV, StructV, V, Value, leaves_of, literal
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Assign, Effect, Expr, Slice, Var
 from s2sad.ir.types import Array, ListOf, Scalar, Type
@@ -76,6 +77,8 @@ def _retyped(value: Value, target: Var) -> Value:
             return V(target)
         case RowsV(kind, keys, items):
             return RowsV(kind, keys, tuple(_retyped(item, target) for item in items))
+        case StructV(_, _, items) if any(isinstance(e, Var) and e.name == target.name for e in leaves_of(value)):
+            return replace(value, items=tuple(_retyped(item, target) for item in items))
         case _:
             return value
 

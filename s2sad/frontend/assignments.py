@@ -23,7 +23,20 @@ from s2sad.frontend.knownlists import extend
 from s2sad.frontend.lowerer import Contribution, Lowerer
 from s2sad.frontend.operators import BINARY, BY_SYMBOL, SYMBOLS, apply, build
 from s2sad.frontend.order import does_more, settled
-from s2sad.frontend.values import BarV, Cell, RowsV, StaticV, StructV, V, Value, ZeroV, leaves_of, literal, of_slices
+from s2sad.frontend.values import (
+    BarV,
+    Cell,
+    IterV,
+    RowsV,
+    StaticV,
+    StructV,
+    V,
+    Value,
+    ZeroV,
+    leaves_of,
+    literal,
+    of_slices,
+)
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, CallStmt, Const, Expr, If, Raise, Slice, Store, Swap, Var
 from s2sad.ir.types import Array, ListOf, Scalar, Static, is_complex, rank
@@ -141,6 +154,8 @@ def _store_attribute(lw: Lowerer, target: Any, value: Value, node: Any) -> None:
         if _is_part(V(part)) and isinstance(part, Apply):
             _store_part(lw, part, [Slice(None, None, None)], array_of(lw, value, node), node, "")
             return
+    if isinstance(base, StructV) and records.set_by_property(lw, base, target.attr, value, node):
+        return
     if not (isinstance(base, StructV) and is_mutable(base) and (target.attr in base.keys or is_open(base))):
         lw.fail(target, "this cannot be assigned to in a differentiated function",
                 "Attributes belong to an object outside; return the new value instead.")  # fmt: skip
@@ -251,6 +266,9 @@ def _named_in_place(lw: Lowerer, names: list[Any], items: list[Value], node: Any
 
 
 def _items_of(lw: Lowerer, value: Value, count: int, target: Any, node: Any) -> list[Value]:
+    value = protocols.iterated(lw, value, node)
+    if isinstance(value, IterV):
+        value = _listed(lw, value, node)
     match value:
         case StructV(_, _, items):
             protocols.refuse_own_items(lw, value, node)
@@ -263,6 +281,15 @@ def _items_of(lw: Lowerer, value: Value, count: int, target: Any, node: Any) -> 
             return items_of_row(lw, base, count, node)
         case _:
             return lw.fail(node, "this value cannot be unpacked")
+
+
+def _listed(lw: Lowerer, items: IterV, node: Any) -> Value:
+    """Return a container of what an iterator gives."""
+    from s2sad.frontend.functional import lower_list
+    from s2sad.frontend.iteration import static_items
+
+    known = static_items(lw, items)
+    return lower_list(lw, items, node) if known is None else StructV("tuple", tuple(range(len(known))), tuple(known))
 
 
 def items_of_row(lw: Lowerer, row: V, count: int, node: Any) -> list[Value]:

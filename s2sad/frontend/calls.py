@@ -13,7 +13,7 @@ from typing import Any
 import gast
 import numpy as np
 
-from s2sad.errors import ArgumentError, MissingRuleError, UnsupportedSyntaxError
+from s2sad.errors import AliasError, ArgumentError, MissingRuleError, UnsupportedSyntaxError
 from s2sad.frontend import formatted, objects, protocols, records, rows
 from s2sad.frontend.arguments import (
     STATIC_NAMES,
@@ -25,7 +25,7 @@ from s2sad.frontend.arguments import (
     split_arguments,
 )
 from s2sad.frontend.computed import computed, repeatable
-from s2sad.frontend.containers import UNDECIDED, identified, writes_given
+from s2sad.frontend.containers import UNDECIDED, identified, is_lost_write, writes_given
 from s2sad.frontend.displays import array_of, displayed, gathered, joined, makes_array, rows_as_arrays
 from s2sad.frontend.effects import has_effects
 from s2sad.frontend.expansion import write_expansion
@@ -144,6 +144,8 @@ def call_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
     if getattr(fn, "__name__", "") == "prange" and (getattr(fn, "__module__", "") or "").startswith("numba"):
         fn = builtins.range  # Numba itself is imported by who compiles only
     special = SPECIAL.get(fn) if _hashable(fn) else None
+    if _hashable(fn) and fn in protocols.TAKES_ITEMS and not (fn in (min, max) and len(args) > 1):
+        args = [protocols.iterated(lw, arg, node) for arg in args]
     if _hashable(fn) and (said := protocols.called_with(lw, fn, args, node)) is not None:
         return said
     if special is not None:
@@ -341,7 +343,15 @@ def call_user(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value],
                 return inlined
     actual = tuple(type_of(value) for value in bound)
     kinds, back = canonical(actual, any(i.fun is fn and i.function is None for i in lw.ctx.instances.values()))
-    instance = instantiate(lw.ctx, fn, kinds, lw.span(node))
+    mark = lw.mark()
+    try:
+        instance = instantiate(lw.ctx, fn, kinds, lw.span(node))
+    except AliasError as error:  # a function that it calls writes into what it was given
+        lw.back_to(mark)
+        inlined = inline_call(lw, fn, args, kwargs, node) if is_lost_write(error) else None
+        if inlined is None:
+            raise
+        return inlined
     if instance.result is None:
         raise BottomReached
     if shares_memory(lw.ctx, instance, bound) or (lw.ctx.device and _needs_inlining(bound)):

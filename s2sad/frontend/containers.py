@@ -122,10 +122,13 @@ def may_be_written(lw: Lowerer, container: StructV, node: Any) -> Cell:
     if cell is None:  # a frozen dataclass has one only while it is made
         return lw.fail(node, f"items of a {kind} cannot be assigned here", "Build a new one.")
     if cell.refusal:
+        way_out = f"Write into a copy, as in `{_copied(kind)}`, and return it."
         if is_open(container):
-            lw.fail(node, f"this {kind} {cell.refusal}", "Return a new object instead, or use a dataclass.")
-        lw.fail(node, f"this {kind} {cell.refusal}", f"Write into a copy, as in `{_copied(kind)}`, and return it.",
-                UnsupportedSyntaxError if cell is OUTSIDE else AliasError)  # fmt: skip
+            way_out = "Make a new object in the function, and return it."
+            if cell is OF_THE_CALLER:
+                way_out = "Give this function one `return`, at its end, so that it can be written into its caller."
+        error = UnsupportedSyntaxError if cell is OUTSIDE else AliasError
+        lw.fail(node, f"this {kind} {cell.refusal}", way_out, error)
     return cell
 
 
@@ -228,6 +231,11 @@ def _written(part: Any) -> str | None:
 
 
 _CHANGING = ("append", "extend", "insert", "pop", "clear", "reverse", "sort", "update", "setdefault", "popitem")
+
+
+def is_lost_write(error: AliasError) -> bool:
+    """Say whether an error is about a write into a container of the caller's, which the caller would not see."""
+    return OF_THE_CALLER.refusal in error.what
 
 
 def returns_given(value: Value) -> bool:

@@ -10,6 +10,7 @@ from s2sad.frontend.expressions import lower_expr, lower_test
 from s2sad.frontend.joins import joined_env, same_env, widen_new
 from s2sad.frontend.lowerer import BottomReached, Lowerer
 from s2sad.frontend.optional import proven_by, surely_given
+from s2sad.frontend.protocols import iterated
 from s2sad.frontend.values import Scope, Value, const, literal
 from s2sad.ir.nodes import Assign, Break, Const, Continue, Expr, For, If, Var, While
 from s2sad.ir.types import Scalar
@@ -154,7 +155,7 @@ def lower_for(lw: Lowerer, node: Any) -> bool:
     """Lower a `for` loop over anything."""
     from s2sad.frontend.iteration import loop_over
 
-    return loop_over(lw, node, lower_expr(lw, node.iter))
+    return loop_over(lw, node, iterated(lw, lower_expr(lw, node.iter), node.iter))
 
 
 def run_counted(lw: Lowerer, node: Any, var: Var, bounds: tuple[Expr, Expr, Expr], enter: Any) -> bool:

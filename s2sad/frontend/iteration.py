@@ -104,6 +104,8 @@ def static_items(lw: Lowerer, iterable: Value) -> list[Value] | None:
         case StructV(_, _, items):
             protocols.refuse_own_items(lw, iterable, lw.statement)
             return list(items)
+        case IterV("iter", (part,)):
+            return static_items(lw, part)
         case IterV("reversed", (part,)):
             items = static_items(lw, part)
             return None if items is None else items[::-1]
@@ -385,6 +387,8 @@ def indexable(lw: Lowerer, iterable: Value, node: Any) -> tuple[Expr, Callable[[
             return _range_length(start, stop, step), lambda i: V(
                 build(_operator("add"), start, build(_operator("mul"), i, step))
             )
+        case IterV("iter", (part,)):
+            return indexable(lw, part, node)
         case IterV("enumerate", (part,), first):
             length, item = indexable(lw, part, node)
             offset = first
@@ -496,7 +500,7 @@ def _comprehension(lw: Lowerer, node: Any, name: str | None) -> Value:
     iterable: Value | None = None
     if len(node.generators) == 1:
         generator = node.generators[0]
-        iterable = lower_expr(lw, generator.iter)
+        iterable = protocols.iterated(lw, lower_expr(lw, generator.iter), generator.iter)
         items: list[Value] | None = static_items(lw, iterable)
         if items is None and (known := _known_range(iterable)) is not None and len(known) <= 8 and not generator.ifs:
             items = list[Value](const(i) for i in known)
@@ -544,7 +548,8 @@ def _nested(
         growing.append(lw, Var(target.name, ListOf(item.type)), item, node)
         return
     generator, rest = generators[0], generators[1:]
-    iterable = lower_expr(lw, generator.iter) if iterable is None else iterable
+    if iterable is None:
+        iterable = protocols.iterated(lw, lower_expr(lw, generator.iter), generator.iter)
     items = static_items(lw, iterable)
     if items is not None:
         turns = Turns(lw, list(items), iterable, generator.iter)

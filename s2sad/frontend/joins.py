@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from s2sad.frontend.containers import Meeting
@@ -88,12 +89,17 @@ def _join(meeting: Meeting, name: str, a: Value, b: Value, phi: str) -> Value:
                 _join(meeting, f"{name}_{key}", x, y, f"{phi}.{key}" if phi else "")
                 for key, x, y in zip(keys, items, parts, strict=True)
             )
-            return StructV(kind, keys, joined, meeting.cell(a, b))
+            return StructV(kind, keys, joined, meeting.cell(a, b), a.origin if a.origin == b.origin else 0)
         case StructV("dict", keys, _), StructV("dict", others, _) if set(keys) == set(others):
             return Poison(f"`{name}` has its keys in another order on another path; write them in one order on both")
         case StructV("dict", keys, _), StructV("dict", others, _) if keys != others:
             missing = next(key for key in (*keys, *others) if not (key in keys and key in others))
             return Poison(f"`{name}` has the key {missing!r} on one path only; give it one on both")
+        case StructV(type() as kind, keys, _), StructV(other, others, _) if kind is other:
+            missing = next((key for key in (*keys, *others) if not (key in keys and key in others)), None)
+            if missing is None:
+                return Poison(f"`{name}` gets its attributes in two orders on two paths; begin them in `__init__`")
+            return Poison(f"`{name}` has the attribute `{missing}` on one path only; begin it in `__init__`")
         case RowsV(kind, keys, items), RowsV(other, others, parts) if kind == other and keys == others:
             joined = tuple(
                 _join(meeting, f"{name}_{key}", x, y, f"{phi}.{key}" if phi else "")
@@ -144,7 +150,7 @@ def _forget(value: Value, phi: str) -> Value:
             return V(Var(name, forget(kind, phi)))
         case StructV(kind, keys, items):
             parts = tuple(_forget(i, f"{phi}.{k}") for k, i in zip(keys, items, strict=True))
-            return StructV(kind, keys, parts, value.cell)
+            return replace(value, items=parts)
         case RowsV(kind, keys, items):
             return RowsV(kind, keys, tuple(_forget(i, f"{phi}.{k}") for k, i in zip(keys, items, strict=True)))
         case _:

@@ -19,6 +19,8 @@ def known_list_method(
 ) -> Value:
     """Call a method of a list whose length is known."""
     now = list(current(lw, owner).items)
+    if name == "pop" and not now:
+        _build(lw, owner)
     known = [known_value(arg) for arg in args]
     gone: Value = StaticV(None)
     match name:
@@ -65,14 +67,19 @@ def extend(lw: Lowerer, owner: StructV, given: Value, node: Any) -> None:
     if items is None and isinstance(given, V) and isinstance(given.expr.type, Array):
         count = given.expr.type.dims[0]
         items = [lower_index(lw, given, [literal(k)], node) for k in range(count)] if isinstance(count, int) else None
-    if items is None and owner.origin and owner.origin not in lw.ctx.growing_displays:
-        lw.ctx.growing_displays.add(owner.origin)
-        raise KindFound
     if items is None:
+        _build(lw, owner)
         lw.fail(node, "a list is extended here by items whose number is not known",
                 "Begin it as a display in this function, as in `items = []`.")  # fmt: skip
     for item in items or ():
         write_item(lw, owner, len(current(lw, owner).keys), item, node)
+
+
+def _build(lw: Lowerer, owner: StructV) -> None:
+    """Lower the function again with this list as one that is built, if a display in it begins the list."""
+    if owner.origin and owner.origin not in lw.ctx.growing_displays:
+        lw.ctx.growing_displays.add(owner.origin)
+        raise KindFound
 
 
 def _in_order(lw: Lowerer, owner: StructV, kwargs: dict[str, Value], node: Any) -> list[Value]:

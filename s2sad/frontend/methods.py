@@ -17,7 +17,7 @@ from s2sad.frontend.expressions import append_all, as_expr, list_of, outside_val
 from s2sad.frontend.knownlists import known_list_method
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.operators import apply, build
-from s2sad.frontend.values import MethodV, RowsV, StaticV, StructV, V, Value, ZeroV, keys_of, literal
+from s2sad.frontend.values import MethodV, Poison, RowsV, StaticV, StructV, V, Value, ZeroV, keys_of, literal
 from s2sad.ir import ops
 from s2sad.ir.nodes import Append, Apply, Index, Slice, Store, Var
 from s2sad.ir.types import Array, ListOf, Scalar, is_complex
@@ -45,7 +45,7 @@ def attribute(lw: Lowerer, owner: Value, name: str, node: Any) -> Value:
             if name == "__class__" and isinstance(kind, type):
                 return StaticV(kind)
             if not isinstance(kind, str) and name in keys:
-                return items[keys.index(name)]
+                return _settled(lw, items[keys.index(name)], name, node)
             if not isinstance(kind, str):
                 found = inspect.getattr_static(kind, name, None)
                 if isinstance(found, property) and found.fget is not None:
@@ -63,6 +63,13 @@ def attribute(lw: Lowerer, owner: Value, name: str, node: Any) -> Value:
             return MethodV(owner, name)
         case _:
             return lw.fail(node, f"the attribute `{name}` is not supported here")
+
+
+def _settled(lw: Lowerer, held: Value, name: str, node: Any) -> Value:
+    """Return what an attribute holds; a located error if paths differ in what that is."""
+    if isinstance(held, Poison):
+        lw.fail(node, f"the attribute `{name}` has no single meaning here", held.reason + ".")
+    return held
 
 
 def _is_method(found: Any) -> bool:

@@ -6,11 +6,15 @@ import builtins
 import inspect
 import operator
 import types
+from dataclasses import replace
 from typing import Any
+
+import gast
 
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.operators import build
-from s2sad.frontend.values import StaticV, StructV, V, Value, literal
+from s2sad.frontend.source import source_of
+from s2sad.frontend.values import IterV, StaticV, StructV, V, Value, literal
 from s2sad.ir.nodes import Apply
 from s2sad.ir.types import Scalar
 
@@ -101,8 +105,55 @@ def refuse_hooks(lw: Lowerer, cls: type, node: Any) -> None:
                     "Name the attributes in `__init__`, and read them by their names.")  # fmt: skip
 
 
+def iterated(lw: Lowerer, value: Value, node: Any) -> Value:
+    """Return what a loop over a value goes over: of an object, what its class says that it gives.
+
+    A class without `__iter__` is asked for its items one after the other, until there are no more: that is the
+    attribute which its `__getitem__` hands on to.
+    """
+    from s2sad.frontend.inline import inline_call
+
+    if isinstance(value, IterV) and value.kind == "iter":
+        return iterated(lw, value.parts[0], node)
+    if isinstance(value, IterV):
+        return replace(value, parts=tuple(iterated(lw, part, node) for part in value.parts))
+    if not isinstance(value, StructV):
+        return value
+    if (method := own_method(value, "iter")) is not None:
+        given = inline_call(lw, method, [value], {}, node)
+        if given is None or given == value:
+            return value
+        return iterated(lw, given, node)
+    held = _handed_on(own_method(value, "getitem"))
+    items = value.items[value.keys.index(held)] if held in value.keys else value
+    return items if not isinstance(items, StructV) or items.kind in ("list", "tuple") else value
+
+
+TAKES_ITEMS = (
+    builtins.enumerate, builtins.zip, builtins.iter, builtins.sum, builtins.list, builtins.tuple, builtins.set,
+    builtins.sorted, builtins.any, builtins.all, builtins.max, builtins.min,
+)  # fmt: skip
+"""Functions of Python that go over the items of what they are given."""
+
+
+def _handed_on(method: types.FunctionType | None) -> str:
+    """Return the attribute whose items are the object's: `return self.items[k]`; "" if there is none."""
+    if method is None:
+        return ""
+    text = source_of(method).node
+    body = [s for s in text.body if not (isinstance(s, gast.Expr) and isinstance(s.value, gast.Constant))]
+    own, place = [*[a.id for a in text.args.args], "", ""][:2]
+    match body:
+        case [gast.Return(value=gast.Subscript(
+            value=gast.Attribute(value=gast.Name(id=base), attr=attr), slice=gast.Name(id=index)
+        ))] if (base, index) == (own, place):  # fmt: skip
+            return attr
+        case _:
+            return ""
+
+
 def refuse_own_items(lw: Lowerer, value: StructV, node: Any) -> None:
     """A located error where a class says itself what its objects give one after the other."""
     if own_method(value, "iter") is not None or own_method(value, "getitem") is not None:
         lw.fail(node, f"a loop over a `{value.kind.__name__}`, or its unpacking, asks the class for the items",
-                "Loop over the attribute that holds them.")  # fmt: skip
+                "Loop over the attribute that holds them, or let `__iter__` be `return iter(self.…)`.")  # fmt: skip

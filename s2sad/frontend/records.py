@@ -1,6 +1,7 @@
 """Objects of the user's classes that a function makes, and their operators.
 
-An object is taken apart into its attributes, as a dataclass is; `__init__` is written into the function.
+An object is taken apart into its attributes, as a dataclass is; `__init__` is written into the function, and so are
+the methods that change what it holds.
 """
 
 from __future__ import annotations
@@ -12,10 +13,14 @@ import types
 from dataclasses import replace
 from typing import Any
 
+import gast
+
+from s2sad.errors import SourceNotFoundError
 from s2sad.frontend import protocols
 from s2sad.frontend.containers import current, identified
 from s2sad.frontend.lowerer import Lowerer
-from s2sad.frontend.values import Cell, StructV, Value
+from s2sad.frontend.source import source_of
+from s2sad.frontend.values import Cell, StructV, Value, const
 
 _NAMES: dict[Any, str] = {
     operator.add: "add", operator.sub: "sub", operator.mul: "mul", operator.truediv: "truediv", operator.pow: "pow",
@@ -33,8 +38,13 @@ def is_plain_class(fn: Any) -> bool:
         and not any("__new__" in c.__dict__ for c in fn.__mro__[:-1])
         and all((c.__module__ or "").split(".")[0] not in ("numpy", "numba", "scipy", "builtins", "s2sad")
                 for c in fn.__mro__[:-1])
-        and isinstance(inspect.getattr_static(fn, "__init__", None), types.FunctionType)
+        and (isinstance(fn.__init__, types.FunctionType) or _is_bare(fn))  # type: ignore[misc]
     )  # fmt: skip
+
+
+def _is_bare(cls: type) -> bool:
+    """Say whether a class of the user's has nothing to begin its objects with."""
+    return cls.__init__ is object.__init__ and len(cls.__mro__) > 1  # type: ignore[misc]
 
 
 def construct(lw: Lowerer, cls: type, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
@@ -42,17 +52,40 @@ def construct(lw: Lowerer, cls: type, args: list[Value], kwargs: dict[str, Value
     from s2sad.frontend.inline import inline_call
 
     protocols.refuse_hooks(lw, cls, node)
-    made = identified(StructV(cls, (), ()))
+    begun = _begun(cls)
+    made = identified(StructV(cls, tuple(begun), tuple(begun.values())))
     assert isinstance(made, StructV)
+    if _is_bare(cls):
+        return made
     name = lw.fresh("made")
     lw.env[name] = made
     done = inline_call(lw, cls.__init__, [made, *args], kwargs, node)  # type: ignore[misc]
     if done is None:
         lw.fail(node, f"`{cls.__name__}.__init__` returns early, and cannot be written in here",
                 "Let it run to its end, or make the object outside and pass it in.")  # fmt: skip
-    result = replace(current(lw, made), cell=Cell("keeps the state that it was made with"))
+    result = replace(current(lw, made), cell=Cell())  # the names inside `__init__` are gone
     del lw.env[name]
     return result
+
+
+def _begun(cls: type) -> dict[str, Value]:
+    """Return the numbers of a class that its methods count on from, by `self.n += 1`: each object has its own."""
+    written = {name for base in cls.__mro__[:-1] for method in vars(base).values() for name in _written_by(method)}
+    held = {name: inspect.getattr_static(cls, name, None) for name in sorted(written)}
+    return {name: const(value) for name, value in held.items() if type(value) in (int, float, bool, complex)}
+
+
+def _written_by(method: Any) -> list[str]:
+    """Return the attributes that a method adds to, or binds, in its object."""
+    if not isinstance(method, types.FunctionType) or not method.__code__.co_argcount:
+        return []
+    own = method.__code__.co_varnames[0]
+    try:
+        text = source_of(method).node
+    except SourceNotFoundError:
+        return []
+    stored = [part for part in gast.walk(text) if isinstance(part, gast.Attribute) and isinstance(part.ctx, gast.Store)]
+    return [part.attr for part in stored if getattr(part.value, "id", "") == own]
 
 
 def operated(lw: Lowerer, fn: Any, left: Value, right: Value | None, node: Any) -> Value | None:
@@ -81,3 +114,17 @@ def called(lw: Lowerer, owner: StructV, args: list[Value], kwargs: dict[str, Val
 
     method = None if isinstance(owner.kind, str) else inspect.getattr_static(owner.kind, "__call__", None)
     return call_function(lw, method, [owner, *args], kwargs, node) if isinstance(method, types.FunctionType) else None
+
+
+def set_by_property(lw: Lowerer, owner: StructV, name: str, value: Value, node: Any) -> bool:
+    """`owner.name = value` where the class has a property of that name: what its setter does; False if it has none."""
+    from s2sad.frontend.calls import call_function
+
+    found = inspect.getattr_static(owner.kind, name, None) if isinstance(owner.kind, type) else None
+    if not isinstance(found, property):
+        return False
+    if found.fset is None:
+        lw.fail(node, f"the property `{name}` of `{owner.kind.__name__}` has no setter",
+                "Write the attribute that it is computed from.")  # fmt: skip
+    call_function(lw, found.fset, [owner, value], {}, node)
+    return True

@@ -600,7 +600,7 @@ SPECIAL: dict[Any, Any] = {
     np.ndindex: _ndindex,
     np.ndenumerate: _iterator("ndenumerate"),
     builtins.next: _unread("next", "For the first item that fits, write a loop that ends in `break`."),
-    builtins.iter: _unread("iter", "Loop over the thing itself, or over `x[1:]` for what follows the first item."),
+    builtins.iter: _iterator("iter"),
     np.vectorize: _vectorize,
     collections.deque: _unread("deque", "Use a list: `items = [*items[1:], new]` keeps the last ones."),
     collections.defaultdict: _unread("defaultdict", "Use an array, or a dict that has all its keys from the start."),

@@ -8,7 +8,6 @@ from collections import namedtuple
 import numpy as np
 import pytest
 
-import s2sad
 from tests.differences import assert_derivatives
 
 X = np.array([0.7, 1.3, -0.4, 2.1])
@@ -139,14 +138,6 @@ class Kernel:
         return self.height * np.exp(-((a - b) ** 2) / self.length**2) * self.scale
 
 
-class Mean:
-    def __init__(self):
-        self.total = 0.0
-
-    def add(self, v):
-        self.total += v * v
-
-
 class Vector:
     def __init__(self, x, y):
         self.x = x
@@ -252,15 +243,3 @@ PROGRAMS = [
 @pytest.mark.parametrize("fun", PROGRAMS)
 def test_value_gradient_and_tangent(fun, target):
     assert_derivatives(fun, X, target)
-
-
-@pytest.mark.parametrize("target", ["python", "cpu"])
-def test_an_object_keeps_its_state(target):
-    def counted(x):
-        mean = Mean()
-        for v in x:
-            mean.add(v)
-        return mean.total
-
-    with pytest.raises(s2sad.UnsupportedSyntaxError, match="this Mean keeps the state that it was made with"):
-        s2sad.grad(counted, target=target)(X)
