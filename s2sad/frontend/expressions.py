@@ -38,8 +38,9 @@ from s2sad.ir.nodes import Apply, Assign, Const, Expr, If, Var
 from s2sad.ir.types import Array, ListOf, Scalar, Static
 
 NO_GENERATORS = (
-    "A generator has no single result to differentiate.\n"
-    "Return a list or an array, or give the function a rule with @custom_vjp."
+    "A generator is written into what uses it up at once, `for v in steps(n):`, `list(steps(n))`, `sum(steps(n))`,\n"
+    "if it is called by its name, yields outside of `try`, and does not call itself.\n"
+    "Else append to a list, and return that."
 )
 _REFUSED = {
     "Yield": ("`yield` cannot be differentiated", NO_GENERATORS),

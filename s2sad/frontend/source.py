@@ -10,7 +10,7 @@ import linecache
 import textwrap
 import types
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import gast
@@ -33,14 +33,34 @@ class Source:
     kw_defaults: dict[str, Any] = field(default_factory=dict[str, Any])
     local_names: frozenset[str] = frozenset()
     """What the function itself binds: these names never mean a global, wherever they are bound."""
+    lines: dict[int, tuple[Source, int]] = field(default_factory=dict[int, Any])
+    """Whose line each line is, if the function is put together from several texts."""
 
     def span(self, node: Any) -> Span:
         """Return where `node` stands in the user's file."""
-        line = getattr(node, "lineno", 1) + self.first_line - 1
-        end = (getattr(node, "end_lineno", None) or getattr(node, "lineno", 1)) + self.first_line - 1
-        column = getattr(node, "col_offset", 0) + self.indent
-        end_column = (getattr(node, "end_col_offset", None) or 0) + self.indent
-        return Span(self.file, line, column, end, end_column, self.name)
+        home, first = self._place(getattr(node, "lineno", 1))
+        other, last = self._place(getattr(node, "end_lineno", None) or getattr(node, "lineno", 1))
+        column = getattr(node, "col_offset", 0) + home.indent
+        end_column = (getattr(node, "end_col_offset", None) or 0) + home.indent
+        line = first + home.first_line - 1
+        end = last + home.first_line - 1 if other is home else line
+        return Span(home.file, line, column, end, end_column, home.name)
+
+    def __deepcopy__(self, memo: Any) -> Source:
+        """A source is one object: copies of its nodes stand in the same text."""
+        return self
+
+    def _place(self, line: int) -> tuple[Source, int]:
+        """Return whose line a line is, and which."""
+        if line not in self.lines:
+            return self, line
+        home, own = self.lines[line]
+        return home._place(own)
+
+    def rewritten(self, node: Any, lines: dict[int, tuple[Source, int]], outer: dict[str, Any]) -> Source:
+        """Return a function with another text, the lines of which are those of others."""
+        closure = {**self.closure, **outer}
+        return replace(self, node=node, lines=lines, closure=closure, local_names=_bound_in(node))
 
     def resolve(self, name: str) -> Any:
         """Return the object that a free name means; raises KeyError."""
@@ -93,7 +113,13 @@ def source_of(fun: Callable[..., Any]) -> Source:
     if isinstance(plain, types.MethodType):
         plain = plain.__func__
     code = plain.__code__
-    return _source_of_code(plain, code)
+    from s2sad.frontend.generators import READING, written_out
+
+    READING.append(code)
+    try:
+        return written_out(_source_of_code(plain, code))
+    finally:
+        READING.pop()
 
 
 @functools.lru_cache(maxsize=512)

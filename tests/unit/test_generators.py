@@ -1,0 +1,280 @@
+"""Generators: their text goes into the loops that use them up."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import s2sad
+from tests.differences import assert_derivatives
+
+X = np.array([0.7, 1.3, 0.45, 1.9, 0.9])
+
+
+def times(count, dt=0.1):
+    """Yield each step with its time."""
+    t = 0.0
+    for i in range(count):
+        yield i, t
+        t += dt
+
+
+def places(count):
+    for i in range(count):
+        for j in range(i):
+            yield i, j
+
+
+def sums(items, most):
+    total = 0.0
+    for item in items:
+        total += item
+        if total > most:
+            return
+        yield total
+    yield -1.0
+
+
+def roots(a):
+    z = a
+    while True:
+        z = 0.5 * (z + a / z)
+        yield z
+
+
+def three(a, b):
+    yield a
+    a = a * b
+    yield a
+    if a > 0.5:
+        yield a + b
+
+
+def leapfrog(q, p, dt, count):
+    q, p = q.copy(), p.copy()
+    for _ in range(count):
+        p -= dt * q
+        q += dt * p
+        yield q, p
+
+
+def rows(a):
+    for i in range(a.shape[0]):
+        yield a[i]
+
+
+def tree(i, count):
+    if i < count:
+        yield i
+        yield from tree(2 * i + 1, count)
+        yield from tree(2 * i + 2, count)
+
+
+def tidied(items):
+    for item in items:
+        try:
+            yield item
+        finally:
+            pass
+
+
+def a_loop(x):
+    s = 0.0
+    t = 2.0
+    for i, u in times(5):
+        s += x[i] * math.cos(u) * t
+    return s + i
+
+
+def left_by_break(x):
+    s = 0.0
+    for i, j in places(5):
+        if x[i] + x[j] > 2.9:
+            break
+        s += x[i] * x[j]
+    return s
+
+
+def with_an_else(x):
+    s = 0.0
+    for i, j in places(4):
+        if x[i] * x[j] > 3.0:
+            break
+        s += x[i] * x[j]
+    else:
+        s *= x[4]
+    for i, j in places(4):
+        if x[i] * x[j] > 2.0:
+            break
+        s += x[j]
+    else:
+        s *= 100.0
+    return s
+
+
+def that_returns(x):
+    t = 0.0
+    for s in sums(x, 2.5):
+        t += s * s
+    for s in sums(x, 100.0):
+        if s > 3.0:
+            continue
+        t = 0.9 * t + s
+    return t
+
+
+def without_an_end(x):
+    before = 0.0
+    for z in roots(x[1]):
+        if abs(z - before) < 1e-13:
+            break
+        before = z
+    return z * x[0]
+
+
+def several_yields(x):
+    s = 0.0
+    for k, v in enumerate(three(x[0], x[1])):
+        if k == 1:
+            continue
+        s = 2.0 * s + v
+    return s
+
+
+def arrays_written_meanwhile(x):
+    s = 0.0
+    for q, p in leapfrog(x[:2], x[2:4], 0.1, 4):
+        s += np.sum(q * p)
+    a = np.outer(x, x)
+    for r in rows(a):
+        r *= 2.0
+        r[0] = 0.0
+    return s + np.sum(a)
+
+
+def what_it_reads_is_written_meanwhile(x):
+    y = x * 1.0
+
+    def lefts(u):
+        for i in range(1, len(u)):
+            yield i, u[i - 1]
+
+    for i, left in lefts(y):
+        y[i] += 0.5 * left
+    return np.sum(y**2)
+
+
+def names_bound_anew(x):
+    n = 3
+    y = 2.0 * x
+    s = 0.0
+    for i, j in places(n):
+        n = 10
+        s += x[i] * x[j]
+    for v in sums(y, 100.0):
+        y = 0.0 * x
+        s += v
+    return s * n + np.sum(y)
+
+
+def one_in_the_other(x):
+    s = 0.0
+    for i, j in places(3):
+        for k, m in places(3):
+            s += x[i] * x[j] * x[k] * x[m]
+    return s
+
+
+def gathered(x):
+    a = np.array(list(sums(x, 100.0)))
+    first, *_, last = three(x[0], x[1])
+    g = sums(x, 100.0)
+    for v in g:
+        first += v
+    total = sum(k * v for k, v in enumerate(sums(x, 9.0), 1) if v > 1.5)
+    return np.sum(a**2) + max(sums(x, 100.0)) * total + first * last
+
+
+def beside_others(x):
+    s = 0.0
+    for v, z in zip(x, roots(x[0])):
+        s += v * z
+    for (i, t), v in zip(times(9), x):
+        s += i * t * v
+    return s
+
+
+def from_others(x):
+    def both(u, v):
+        yield from u
+        yield from three(v[0], v[1])
+
+    return sum(k * v for k, v in enumerate(both(x, x[::-1])))
+
+
+def returns_from_within(x):
+    for s in sums(x, 100.0):
+        if s > 2.2:
+            return s * s
+    return 0.0
+
+
+PROGRAMS = [
+    a_loop, left_by_break, with_an_else, that_returns, without_an_end, several_yields, arrays_written_meanwhile,
+    what_it_reads_is_written_meanwhile, names_bound_anew, one_in_the_other, gathered, beside_others, from_others,
+    returns_from_within,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+@pytest.mark.parametrize("fun", PROGRAMS)
+def test_value_gradient_and_tangent(fun, target):
+    assert_derivatives(fun, X, target)
+
+
+def test_the_text_is_that_of_the_loop_and_each_line_knows_whose_it_is():
+    f = s2sad.differentiate(target="python")(a_loop)
+    f.grad(X)
+    text = f.source("grad")
+    assert "for i_2 in range(5):" in text
+    assert "t_2 += 0.1" in text
+
+
+def test_an_error_points_into_the_generator():
+    def given(items):
+        for item in items:
+            yield eval("item")
+
+    def asks(x):
+        s = 0.0
+        for v in given(x):
+            s += v
+        return s
+
+    with pytest.raises(s2sad.UnsupportedSyntaxError) as caught:
+        s2sad.grad(asks, target="python")(X)
+    assert 'yield eval("item")' in str(caught.value)
+
+
+def used_twice(x):
+    g = sums(x, 100.0)
+    return sum(g) + sum(g)
+
+
+def calls_itself(x):
+    s = 0.0
+    for i in tree(0, 5):
+        s += x[i]
+    return s
+
+
+def yields_in_try(x):
+    return sum(tidied(x))
+
+
+@pytest.mark.parametrize("fun", [used_twice, calls_itself, yields_in_try])
+def test_what_is_refused(fun):
+    with pytest.raises(s2sad.UnsupportedSyntaxError, match="is written into what uses it up at once"):
+        s2sad.grad(fun, target="python")(X)
