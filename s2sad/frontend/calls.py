@@ -14,7 +14,7 @@ import gast
 import numpy as np
 
 from s2sad.errors import AliasError, ArgumentError, MissingRuleError, UnsupportedSyntaxError
-from s2sad.frontend import formatted, objects, protocols, records, rows
+from s2sad.frontend import choices, formatted, objects, protocols, records, rows
 from s2sad.frontend.arguments import (
     STATIC_NAMES,
     UNKNOWN,
@@ -110,6 +110,8 @@ def call_value(lw: Lowerer, target: Value, args: list[Value], kwargs: dict[str, 
             return call_method(lw, target, args, kwargs, node)
         case StaticV(fn) if callable(fn):
             return call_function(lw, fn, args, kwargs, node)
+        case StructV(kind=choices.OneOf()):
+            return choices.call(lw, target, args, kwargs, node)
         case StructV(kind=Partial()):
             return call_partial(lw, target, args, kwargs, node)
         case StructV(kind=Derivation() | Linear()):

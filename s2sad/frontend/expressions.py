@@ -9,7 +9,7 @@ from typing import Any
 import gast
 import numpy as np
 
-from s2sad.frontend import formatted, growing, optional, protocols, records, rows, texts
+from s2sad.frontend import choices, formatted, growing, optional, protocols, records, rows, texts
 from s2sad.frontend.containers import OUTSIDE, identified
 from s2sad.frontend.displays import operands
 from s2sad.frontend.indexing import lower_index, lower_index_items, lower_slice, lower_subscript
@@ -471,9 +471,11 @@ def _if_exp(lw: Lowerer, node: Any) -> Value:
         lw.block = outer
     lw.proven = proven
     (then, a), (other, b) = sides
-    text = texts.chosen(lw, test, a, b, node)
-    if text is not None:
-        return text
+    one = texts.chosen(lw, test, a, b, node)
+    if one is None and not then and not other:
+        one = choices.chosen(lw, test, a, b, node)
+    if one is not None:
+        return one
     simple = not then and not other and isinstance(a, V) and isinstance(b, V)
     numbers = all(isinstance(x, V) and isinstance(x.expr.type, Scalar) for x in (a, b))
     if simple and numbers and isinstance(a, V) and isinstance(b, V):

@@ -21,13 +21,13 @@ def lower_map(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: An
     """`map(f, a, b)`: a list of the calls."""
     if kwargs or len(args) < 2:
         return lw.fail(node, "`map` takes a function and what it is applied to")
-    given, items = _named(lw, args), [lw.fresh("item") for _ in args[1:]]
+    given, items = bind_each(lw, args), [lw.fresh("item") for _ in args[1:]]
     if len(args) == 2:
-        return _expression(lw, f"[{given[0]}({items[0]}) for {items[0]} in {given[1]}]", node)
+        return expression(lw, f"[{given[0]}({items[0]}) for {items[0]} in {given[1]}]", node)
     together = lw.fresh("zip")
     lw.env[together] = StaticV(builtins.zip)
     names = ", ".join(items)
-    return _expression(lw, f"[{given[0]}({names}) for {names} in {together}({', '.join(given[1:])})]", node)
+    return expression(lw, f"[{given[0]}({names}) for {names} in {together}({', '.join(given[1:])})]", node)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,17 +74,17 @@ def _namedtuple(name: str, fields: Any) -> Any:
 
 def lower_list(lw: Lowerer, items: Value, node: Any) -> Value:
     """`list(zip(a, b))`: the items of an iterator."""
-    (given,), item = _named(lw, [items]), lw.fresh("item")
-    return _expression(lw, f"[{item} for {item} in {given}]", node)
+    (given,), item = bind_each(lw, [items]), lw.fresh("item")
+    return expression(lw, f"[{item} for {item} in {given}]", node)
 
 
 def lower_filter(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
     """`filter(f, a)`: a list of the items that pass; with None, of those that are true."""
     if kwargs or len(args) != 2:
         return lw.fail(node, "`filter` takes a function and what it chooses from")
-    given, item = _named(lw, args), lw.fresh("item")
+    given, item = bind_each(lw, args), lw.fresh("item")
     test = item if args[0] == StaticV(None) else f"{given[0]}({item})"
-    return _expression(lw, f"[{item} for {item} in {given[1]} if {test}]", node)
+    return expression(lw, f"[{item} for {item} in {given[1]} if {test}]", node)
 
 
 def lower_reduce(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
@@ -93,7 +93,7 @@ def lower_reduce(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node:
 
     if kwargs or len(args) not in (2, 3):
         return lw.fail(node, "`reduce` takes a function, what it folds, and a start")
-    given, item, total = _named(lw, args), lw.fresh("item"), lw.fresh("total")
+    given, item, total = bind_each(lw, args), lw.fresh("item"), lw.fresh("total")
     start, rest = (given[2], given[1]) if len(args) == 3 else (f"{given[1]}[0]", f"{given[1]}[1:]")
     text = f"{total} = {start}\nfor {item} in {rest}:\n    {total} = {given[0]}({total}, {item})\n"
     lower_block(lw, _placed(gast.parse(text).body, node))
@@ -176,10 +176,10 @@ def _sorted_by(lw: Lowerer, items: Value, key: Value, backwards: bool, node: Any
         if not isinstance(items, V):
             return lw.fail(node, "`sorted` of items that are not known is not supported",
                            "Take the order from np.argsort of an array of the keys.")  # fmt: skip
-    given, judge, array, argsort = _named(lw, [items, key, StaticV(np.array), StaticV(np.argsort)])
+    given, judge, array, argsort = bind_each(lw, [items, key, StaticV(np.array), StaticV(np.argsort)])
     item, sign = lw.fresh("item"), "-" if backwards else ""
     keys = f"{array}([{judge}({item}) for {item} in {given}])"
-    order = _expression(lw, f'{argsort}({sign}{keys}, kind="stable")', node)
+    order = expression(lw, f'{argsort}({sign}{keys}, kind="stable")', node)
     assert isinstance(order, V)
     order = V(lw.atom(order.expr, "order", lw.span(node)))
     if isinstance(items, RowsV):
@@ -196,7 +196,7 @@ def lower_extreme_by_key(lw: Lowerer, sign: str, args: list[Value], key: Value, 
     if key != StaticV(None) and _are_texts(items):
         return lw.fail(node, "which of several texts is chosen is known only when the function runs",
                        "Compare the values themselves, `max(d.values())`, or choose among numbers.")  # fmt: skip
-    given, judge = _named(lw, [items, key])
+    given, judge = bind_each(lw, [items, key])
     judge = "" if key == StaticV(None) else judge
     best, best_key, item, found = (lw.fresh(word) for word in ("best", "best_key", "item", "key"))
     text = (
@@ -218,9 +218,9 @@ def lower_extreme_or_default(lw: Lowerer, extreme: Any, items: Value, kwargs: di
     if known is not None:
         return call_function(lw, extreme, [items], rest, node) if known else kwargs["default"]
     items = items if isinstance(items, V | RowsV) else lower_list(lw, items, node)
-    given, choose, default, *judge = _named(lw, [items, StaticV(extreme), kwargs["default"], *rest.values()])
+    given, choose, default, *judge = bind_each(lw, [items, StaticV(extreme), kwargs["default"], *rest.values()])
     named = "".join(f", {name}={value}" for name, value in zip(rest, judge, strict=True))
-    return _expression(lw, f"{choose}({given}{named}) if len({given}) > 0 else {default}", node)
+    return expression(lw, f"{choose}({given}{named}) if len({given}) > 0 else {default}", node)
 
 
 def lower_product(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
@@ -239,10 +239,10 @@ def lower_product(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node
 
 def _nested_pairs(lw: Lowerer, args: list[Value], repeat: int, node: Any) -> Value:
     """Return the list of tuples that nested loops over the arguments give."""
-    given = _named(lw, args) * repeat
+    given = bind_each(lw, args) * repeat
     items = [lw.fresh("item") for _ in given]
     loops = " ".join(f"for {item} in {name}" for item, name in zip(items, given, strict=True))
-    return _expression(lw, f"[({', '.join(items)},) {loops}]", node)
+    return expression(lw, f"[({', '.join(items)},) {loops}]", node)
 
 
 def _is(expr: Any, number: int) -> bool:
@@ -278,12 +278,12 @@ def lower_combinations(lw: Lowerer, args: list[Value], kwargs: dict[str, Value],
     from s2sad.frontend.iteration import known_items
 
     if len(args) == 2 and known_items(lw, args[0]) is None and known_value(args[1]) == 2:
-        given, numbers, length = _named(lw, [args[0], StaticV(builtins.range), StaticV(builtins.len)])
+        given, numbers, length = bind_each(lw, [args[0], StaticV(builtins.range), StaticV(builtins.len)])
         i, j = lw.fresh("i"), lw.fresh("j")
         count = f"{length}({given})"
         pairs = f"({given}[{i}], {given}[{j}])"
         text = f"[{pairs} for {i} in {numbers}({count}) for {j} in {numbers}({i} + 1, {count})]"
-        return _expression(lw, text, node)
+        return expression(lw, text, node)
     return _combined(itertools.combinations)(lw, args, kwargs, node)
 
 
@@ -304,8 +304,8 @@ def lower_chain(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: 
 
 def lower_pairwise(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
     """`itertools.pairwise(items)`: each item with the next."""
-    given, together = _named(lw, [args[0], StaticV(builtins.zip)])
-    return _expression(lw, f"{together}({given}[:-1], {given}[1:])", node)
+    given, together = bind_each(lw, [args[0], StaticV(builtins.zip)])
+    return expression(lw, f"{together}({given}[:-1], {given}[1:])", node)
 
 
 def lower_accumulate(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
@@ -327,14 +327,15 @@ def lower_fromiter(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], nod
     return call_function(lw, np.asarray, [made], named, node)
 
 
-def _named(lw: Lowerer, args: list[Value]) -> list[str]:
+def bind_each(lw: Lowerer, args: list[Value]) -> list[str]:
     """Give each argument a name that nothing else has."""
     names = [lw.fresh("folded") for _ in args]
     lw.env.update(zip(names, args, strict=True))
     return names
 
 
-def _expression(lw: Lowerer, text: str, node: Any) -> Value:
+def expression(lw: Lowerer, text: str, node: Any) -> Value:
+    """Lower an expression that is written here, in the place of a call."""
     from s2sad.frontend.expressions import lower_expr
 
     return lower_expr(lw, _placed([gast.parse(text, mode="eval").body], node)[0])

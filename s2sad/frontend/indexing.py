@@ -8,7 +8,7 @@ from typing import Any, cast
 import gast
 import numpy as np
 
-from s2sad.frontend import growing, protocols, rows, texts
+from s2sad.frontend import choices, growing, protocols, rows, texts
 from s2sad.frontend.containers import is_mutable
 from s2sad.frontend.infer import broadcast_dims, fresh_dim
 from s2sad.frontend.lowerer import Lowerer
@@ -165,7 +165,8 @@ def _dynamic_item(lw: Lowerer, base: StructV, index: Expr, node: Any) -> Value:
         return lower_index(lw, V(name), [index], node)
     inside_loop = any(scope.loop is not None for scope in lw.loops)
     if not inside_loop or id(node) in lw.ctx.tables:
-        found = _table_item(lw, base, index, node)
+        found = choices.item_of(lw, base, index, node)
+        found = _table_item(lw, base, index, node) if found is None else found
         if found is not None:
             return found
     if inside_loop:

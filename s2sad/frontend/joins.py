@@ -117,6 +117,8 @@ def _join(meeting: Meeting, name: str, a: Value, b: Value, phi: str) -> Value:
             return a if same else Poison(f"`{name}` is {x!r} on one path and {y!r} on another")
         case FuncV(), FuncV() if a.node is b.node:
             return a
+        case FuncV(), FuncV():
+            return Poison(f"`{name}` is another function on another path; write `{name} = f if … else g`")
         case _:
             return a if a == b else Poison(f"`{name}` means different things on two paths")
 
