@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -156,7 +157,7 @@ def outside_value(lw: Lowerer, found: Any, name: str, node: Any, read: Callable[
     """
     from s2sad.frontend.captures import capture
 
-    if isinstance(found, bool):
+    if isinstance(found, bool | enum.Enum):
         return StaticV(found)
     if isinstance(found, int | float | complex | np.generic):
         return V(literal(found))

@@ -6,7 +6,7 @@ import builtins
 import collections
 import functools
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,8 @@ import gast
 import numpy as np
 
 from s2sad.frontend.lowerer import Lowerer
-from s2sad.frontend.values import IterV, RangeV, RowsV, StaticV, StructV, V, Value, const, keys_of
+from s2sad.frontend.values import IterV, RangeV, RowsV, StaticV, StructV, V, Value, const, keys_of, leaves_of
+from s2sad.ir.types import ListOf, Scalar
 
 
 def lower_map(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
@@ -96,7 +97,7 @@ def lower_reduce(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node:
     given, item, total = bind_each(lw, args), lw.fresh("item"), lw.fresh("total")
     start, rest = (given[2], given[1]) if len(args) == 3 else (f"{given[1]}[0]", f"{given[1]}[1:]")
     text = f"{total} = {start}\nfor {item} in {rest}:\n    {total} = {given[0]}({total}, {item})\n"
-    lower_block(lw, _placed(gast.parse(text).body, node))
+    lower_block(lw, placed(gast.parse(text).body, node))
     return lw.env[total]
 
 
@@ -112,6 +113,10 @@ def lower_sorted(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node:
     key = kwargs.get("key", StaticV(None))
     named = isinstance(args[0], StructV) and args[0].kind == "dict"
     items = keys_of(args[0]) if isinstance(args[0], StructV) and named else args[0]
+    if isinstance(items, IterV):
+        items = lower_list(lw, items, node)
+    if key == StaticV(None) and (width := _width(items)):
+        return _sorted_by_all(lw, items, width, backwards, node)
     if key != StaticV(None) or isinstance(items, RowsV):
         return _sorted_by(lw, items, key, backwards, node)
     if isinstance(items, StructV) and (named or _are_known(items)):
@@ -120,6 +125,38 @@ def lower_sorted(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node:
     if not backwards:
         return ordered
     return call_function(lw, np.flip, [ordered], {}, node)
+
+
+def _width(items: Value) -> int:
+    """Return how many numbers each of these tuples holds, if they are tuples of numbers; else 0."""
+    rows = items.items if isinstance(items, StructV) else (items,)
+    tuples = all(isinstance(row, StructV | RowsV) and row.kind == "tuple" for row in rows)
+    numbers = tuples and all(_is_number(item) for row in rows if isinstance(row, StructV | RowsV) for item in row.items)
+    widths = {len(leaves_of(row)) if numbers else 0 for row in rows}
+    known = isinstance(items, StructV) and _are_told_apart(rows)
+    return widths.pop() if len(widths) == 1 and not known else 0
+
+
+def _is_number(value: Value) -> bool:
+    kind = value.expr.type if isinstance(value, V) else None
+    return isinstance(kind.item if isinstance(kind, ListOf) else kind, Scalar)
+
+
+def _are_told_apart(rows: Sequence[Value]) -> bool:
+    """Say whether the first items of tuples are known, and tell their order."""
+    from s2sad.frontend.arguments import UNKNOWN, known_value
+
+    first = [known_value(row.items[0]) if isinstance(row, StructV) and row.items else UNKNOWN for row in rows]
+    return UNKNOWN not in first and len(set(first)) == len(first)
+
+
+def _sorted_by_all(lw: Lowerer, items: Value, width: int, backwards: bool, node: Any) -> Value:
+    """Tuples of numbers: by the last number first, so that the first decides, and equal ones stay as they are."""
+    given, order, item = *bind_each(lw, [items, StaticV(builtins.sorted)]), lw.fresh("item")
+    text = given
+    for place in range(width - 1, -1, -1):
+        text = f"{order}({text}, key=lambda {item}: {item}[{place}], reverse={backwards})"
+    return expression(lw, text, node)
 
 
 def _are_known(items: StructV) -> bool:
@@ -204,7 +241,7 @@ def lower_extreme_by_key(lw: Lowerer, sign: str, args: list[Value], key: Value, 
         f"for {item} in {given}[1:]:\n    {found} = {judge}({item})\n"
         f"    if {found} {sign} {best_key}:\n        {best} = {item}\n        {best_key} = {found}\n"
     )
-    lower_block(lw, _placed(gast.parse(text).body, node))
+    lower_block(lw, placed(gast.parse(text).body, node))
     return lw.env[best]
 
 
@@ -291,31 +328,10 @@ lower_combinations_with_replacement = _combined(itertools.combinations_with_repl
 lower_permutations = _combined(itertools.permutations)
 
 
-def lower_chain(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
-    """`itertools.chain(a, b)` of containers whose items are known."""
-    from s2sad.frontend.iteration import known_items
-
-    found = [known_items(lw, arg) for arg in args]
-    if any(items is None for items in found):
-        return lw.fail(node, "`chain` of items whose number is not known is not supported", "Write one loop for each.")
-    together = [item for items in found if items is not None for item in items]
-    return StructV("list", tuple(range(len(together))), tuple(together))
-
-
 def lower_pairwise(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
     """`itertools.pairwise(items)`: each item with the next."""
     given, together = bind_each(lw, [args[0], StaticV(builtins.zip)])
     return expression(lw, f"{together}({given}[:-1], {given}[1:])", node)
-
-
-def lower_accumulate(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
-    """`itertools.accumulate(items)`: running sums."""
-    from s2sad.frontend.calls import call_function
-    from s2sad.frontend.displays import array_of
-
-    if len(args) != 1 or kwargs:
-        return lw.fail(node, "`accumulate` with a function is not supported", "Write the loop.")
-    return call_function(lw, np.cumsum, [array_of(lw, args[0], node)], {}, node)
 
 
 def lower_fromiter(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
@@ -338,10 +354,10 @@ def expression(lw: Lowerer, text: str, node: Any) -> Value:
     """Lower an expression that is written here, in the place of a call."""
     from s2sad.frontend.expressions import lower_expr
 
-    return lower_expr(lw, _placed([gast.parse(text, mode="eval").body], node)[0])
+    return lower_expr(lw, placed([gast.parse(text, mode="eval").body], node)[0])
 
 
-def _placed(parts: list[Any], node: Any) -> list[Any]:
+def placed(parts: list[Any], node: Any) -> list[Any]:
     """Give written code the place of the call that it stands for."""
     for part in parts:
         for inner in gast.walk(part):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import operator
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,7 +11,7 @@ from typing import Any
 import gast
 
 from s2sad.errors import MissingRuleError, UnsupportedSyntaxError
-from s2sad.frontend import growing, protocols, rows
+from s2sad.frontend import growing, iterated, protocols, rows
 from s2sad.frontend.containers import current
 from s2sad.frontend.continued import without_continue
 from s2sad.frontend.expressions import as_expr, lower_expr, lower_test
@@ -120,12 +121,17 @@ def static_items(lw: Lowerer, iterable: Value) -> list[Value] | None:
             known = [c for c in columns if c is not None]
             if not known:
                 return None
-            others = [_known_length(lw, part) for part, column in zip(parts, columns, strict=True) if column is None]
+            others = [
+                _known_length(lw, part) for part, column in zip(parts, columns, strict=True)
+                if column is None and not _is_endless(part)
+            ]  # fmt: skip
             count = min([len(c) for c in known] + [length for length in others if length is not None])
             rows: list[list[Value]] = []
             for part, column in zip(parts, columns, strict=True):
                 rows.append(column if column is not None else _first_items(lw, part, count))
             return [StructV("tuple", tuple(range(len(parts))), tuple(row[i] for row in rows)) for i in range(count)]
+        case StaticV(enum.EnumType() as members):
+            return [StaticV(member) for member in members]
         case StaticV(obj) if isinstance(obj, tuple | list | range | frozenset | set | str):
             return [StaticV(o) if not isinstance(o, int | float) else const(o) for o in obj]
         case _:
@@ -157,7 +163,7 @@ def check_reach(lw: Lowerer, iterable: Value, count: int, node: Any) -> None:
         check_reach(lw, iterable.parts[0], count, node)
         return
     for part in iterable.parts:
-        if count == 0 or static_items(lw, part) is not None:
+        if count == 0 or _is_endless(part) or static_items(lw, part) is not None:
             continue
         length, _ = indexable(lw, part, None)
         fact = f"{part.expr.type.dims[0]}>={count}" if isinstance(part, V) and isinstance(part.expr.type, Array) else ""
@@ -169,7 +175,13 @@ def check_reach(lw: Lowerer, iterable: Value, count: int, node: Any) -> None:
         lw.proven |= {fact} if fact else set()
 
 
+def _is_endless(part: Value) -> bool:
+    return isinstance(part, IterV) and part.kind in iterated.ENDLESS
+
+
 def _first_items(lw: Lowerer, part: Value, count: int) -> list[Value]:
+    if isinstance(part, IterV) and part.kind in iterated.ENDLESS:
+        return [iterated.endless_item(lw, part, const(i), lw.statement) for i in range(count)]
     _, item = indexable(lw, part, None)
     return [item(literal(i)) for i in range(count)]
 
@@ -398,15 +410,18 @@ def indexable(lw: Lowerer, iterable: Value, node: Any) -> tuple[Expr, Callable[[
                 return StructV("tuple", (0, 1), (V(at), item(i)))
 
             return length, numbered
-        case IterV("zip", parts):
-            found = [indexable(lw, part, node) for part in parts]
-            length = found[0][0]
-            for other, _ in found[1:]:
+        case IterV("zip", parts) if any(not _is_endless(part) for part in parts):
+            found = [_with_endless(lw, part, node) for part in parts]
+            lengths = [length for length, _ in found if length is not None]
+            length = lengths[0]
+            for other in lengths[1:]:
                 known = [getattr(e.type, "value", None) for e in (other, length)]
                 if other != length and (None in known or known[0] != known[1]):
                     length = Apply(min, (length, other), INT)
             keys = tuple(range(len(parts)))
             return length, lambda i: StructV("tuple", keys, tuple(item(i) for _, item in found))
+        case IterV(kind) if kind in iterated.ENDLESS:
+            return iterated.refuse_endless(lw, iterable, node)
         case IterV("ndindex", parts):
             sizes = [as_expr(lw, part, node) for part in parts]
             return _product(sizes), lambda i: _places(i, sizes)
@@ -427,6 +442,13 @@ def indexable(lw: Lowerer, iterable: Value, node: Any) -> tuple[Expr, Callable[[
         case _:
             return lw.fail(node, "this cannot be looped over in a differentiated function",
                            "Loop over a range, an array, a list, or zip/enumerate/reversed of them.")  # fmt: skip
+
+
+def _with_endless(lw: Lowerer, part: Value, node: Any) -> tuple[Expr | None, Callable[[Expr], Value]]:
+    """Return the length of a part of a `zip`, None if it has no end, and a function giving its item at an index."""
+    if isinstance(part, IterV) and part.kind in iterated.ENDLESS:
+        return None, lambda i: iterated.endless_item(lw, part, V(i), node)
+    return indexable(lw, part, node)
 
 
 def _grows(lw: Lowerer, items: Expr, loop: Any) -> bool:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import gast
+
+from s2sad.frontend import rows
 from s2sad.frontend.arguments import UNKNOWN, known_value
 from s2sad.frontend.containers import current, identified, rewrite, write_item
 from s2sad.frontend.indexing import lower_index
 from s2sad.frontend.iteration import static_items
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.optional import KindFound
-from s2sad.frontend.values import SliceV, StaticV, StructV, V, Value, literal
+from s2sad.frontend.values import RowsV, SliceV, StaticV, StructV, V, Value, literal
 from s2sad.ir.types import Array
 
 
@@ -90,10 +93,12 @@ def _in_order(lw: Lowerer, owner: StructV, kwargs: dict[str, Value], node: Any) 
     ordered = lower_sorted(lw, [held], kwargs, node)
     if isinstance(ordered, StructV):
         return list(ordered.items)
+    places, span = [literal(k) for k in range(len(held.items))], lw.span(node)
+    if isinstance(ordered, RowsV):
+        return [lw.store_value(lw.fresh("item"), identified(rows.item(lw, ordered, k, node)), span) for k in places]
     assert isinstance(ordered, V)
-    array = V(lw.atom(ordered.expr, "ordered", lw.span(node)))
-    places = range(len(held.items))
-    return [lw.store_value(lw.fresh("item"), lower_index(lw, array, [literal(k)], node), lw.span(node)) for k in places]
+    array = V(lw.atom(ordered.expr, "ordered", span))
+    return [lw.store_value(lw.fresh("item"), lower_index(lw, array, [k], node), span) for k in places]
 
 
 def delete(lw: Lowerer, node: Any) -> None:
@@ -103,10 +108,13 @@ def delete(lw: Lowerer, node: Any) -> None:
     from s2sad.frontend.values import MethodV
 
     for target in node.targets:
+        if isinstance(target, gast.Name) and target.id in lw.env:
+            del lw.env[target.id]
+            continue
         place = getattr(target, "slice", None)
         owner = None if place is None else lower_expr(lw, target.value)
         if owner is None:
-            lw.fail(node, "`del` of a name cannot be differentiated", "Leave the name alone; it costs nothing.")
+            lw.fail(node, "this cannot be deleted in a differentiated function", "Leave it alone; it costs nothing.")
         assert owner is not None
         key = lower_expr(lw, place)
         if isinstance(owner, V) and isinstance(owner.expr.type, Array):

@@ -10,8 +10,8 @@ import gast
 
 from s2sad.errors import NOWHERE, Span, UnsupportedSyntaxError
 from s2sad.frontend.source import Source
-from s2sad.frontend.values import RowsV, Scope, StaticV, StructV, V, Value
-from s2sad.ir.nodes import Assign, Expr, Function, Stmt, Var
+from s2sad.frontend.values import RangeV, RowsV, Scope, SliceV, StaticV, StructV, V, Value
+from s2sad.ir.nodes import Assign, Const, Expr, Function, Stmt, Var
 from s2sad.ir.types import ListOf, Type
 
 
@@ -301,8 +301,20 @@ class Lowerer:
                 items = self._read_before(names, items, span)
                 parts = tuple(self.store_value(n, item, span) for n, item in zip(names, items, strict=True))
                 return replace(value, items=parts)
+            case SliceV(lower, upper, step):
+                bounds = _named(lower, upper, step)
+                return SliceV(*(None if part is None else self._bound(ir_name, w, part, span) for w, part in bounds))
+            case RangeV(start, stop, step):
+                held = [self._bound(ir_name, word, V(expr), span) for word, expr in _named(start, stop, step)]
+                return RangeV(*(part.expr for part in held if isinstance(part, V)))
             case _:
                 return value
+
+    def _bound(self, ir_name: str, word: str, value: Value, span: Span) -> Value:
+        """Keep a bound of a slice or a range as it is now: the names in it may get other values before it is used."""
+        if not isinstance(value, V) or isinstance(value.expr, Const):
+            return value
+        return self.store_value(self.part_name(ir_name, word), value, span)
 
     def _read_before(self, names: list[str], items: tuple[Value, ...], span: Span) -> tuple[Value, ...]:
         """Read what an earlier item is about to overwrite: `h = [h[1], h[0] * h[1]]`."""
@@ -328,13 +340,15 @@ class Lowerer:
 
     def atom(self, expr: Expr, hint: str, span: Span) -> Expr:
         """Return a name or literal for `expr`, binding a temporary if it is anything else."""
-        from s2sad.ir.nodes import Const
-
         if isinstance(expr, Var | Const):
             return expr
         target = Var(self.fresh(hint), expr.type)
         self.emit(Assign(target, expr, span))
         return target
+
+
+def _named(lower: Any, upper: Any, step: Any) -> list[tuple[str, Any]]:
+    return [("start", lower), ("stop", upper), ("step", step)]
 
 
 def _word(key: Any) -> str:

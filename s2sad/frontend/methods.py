@@ -286,6 +286,7 @@ def _joined(a: Any, b: Any) -> Any:
 
 def _array_method(lw: Lowerer, owner: V, name: str, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
     from s2sad.frontend.calls import call_function
+    from s2sad.frontend.indexing import lower_index
 
     expr = owner.expr
     if name in ("conj", "conjugate") and not is_complex(expr.type):
@@ -295,6 +296,8 @@ def _array_method(lw: Lowerer, owner: V, name: str, args: list[Value], kwargs: d
     if name in _AS_FUNCTIONS:
         return call_function(lw, _AS_FUNCTIONS[name], [owner, *args], kwargs, node)
     match name:
+        case "__getitem__":
+            return lower_index(lw, owner, [as_expr(lw, args[0], node)], node)
         case "reshape":
             shape = args[0] if len(args) == 1 else StructV("tuple", tuple(range(len(args))), tuple(args))
             return call_function(lw, np.reshape, [owner, shape], kwargs, node)

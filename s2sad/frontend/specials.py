@@ -16,15 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from s2sad.frontend import formatted, inherited, objects, records, rows
+from s2sad.frontend import formatted, inherited, iterated, objects, pickers, records, rows
 from s2sad.frontend.arguments import UNKNOWN, known_value
 from s2sad.frontend.calls import call_function, library_call
 from s2sad.frontend.comparisons import set_of
 from s2sad.frontend.expansion import refuse
 from s2sad.frontend.expressions import as_expr, list_of, outside_value
 from s2sad.frontend.functional import (
-    lower_accumulate,
-    lower_chain,
     lower_combinations,
     lower_combinations_with_replacement,
     lower_extreme_by_key,
@@ -604,12 +602,9 @@ SPECIAL: dict[Any, Any] = {
     np.vectorize: _vectorize,
     collections.deque: _unread("deque", "Use a list: `items = [*items[1:], new]` keeps the last ones."),
     collections.defaultdict: _unread("defaultdict", "Use an array, or a dict that has all its keys from the start."),
-    collections.Counter: _unread("Counter", "Count in an array, or outside of the function."),
-    itertools.cycle: _unread("cycle", "Take `items[i % len(items)]` in a loop over indices."),
-    itertools.count: _unread("count", "Use `enumerate`, or a `while` that counts."),
-    itertools.islice: _unread("islice", "Take a slice of a list or an array: `items[2:5]`."),
-    operator.itemgetter: _unread("itemgetter", "Write a lambda: `lambda item: item[1]`."),
-    operator.attrgetter: _unread("attrgetter", "Write a lambda: `lambda item: item.name`."),
+    collections.OrderedDict: _container("dict"),
+    **iterated.LOWERED,
+    **pickers.LOWERED,
     np.nditer: _unread("nditer", "Loop over np.ndindex(x.shape), or over x.flat."),
     builtins.len: _len,
     builtins.sum: _sum,
@@ -653,9 +648,7 @@ SPECIAL: dict[Any, Any] = {
     itertools.combinations: lower_combinations,
     itertools.combinations_with_replacement: lower_combinations_with_replacement,
     itertools.permutations: lower_permutations,
-    itertools.chain: lower_chain,
     itertools.pairwise: lower_pairwise,
-    itertools.accumulate: lower_accumulate,
     np.fromiter: lower_fromiter,
     warnings.warn: _message,
     warnings.simplefilter: _message,

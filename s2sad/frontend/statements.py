@@ -57,7 +57,6 @@ RULE_OUTSIDE = (
 )
 
 _REFUSED = {
-    "Global": ("`global` writes cannot be differentiated", "Pass the value in and return it."),
     "ClassDef": ("a class inside a differentiated function is not supported", "Move it outside."),
     "Nonlocal": ("`nonlocal` writes cannot be differentiated", "Pass the value in and return it."),
     "AsyncFor": ("`async for` cannot be differentiated", "Use an ordinary loop."),
@@ -279,6 +278,12 @@ def lower_context(lw: Lowerer, node: Any) -> bool:
     return isinstance(value, StaticV) and value.value in (np.errstate, np.printoptions, warnings.catch_warnings)
 
 
+def _global(lw: Lowerer, node: Any) -> None:
+    """`global k` is what a name means anyway, as long as it is only read."""
+    if set(node.names) & lw.source.local_names:
+        lw.fail(node, "`global` writes cannot be differentiated", "Pass the value in and return it.")
+
+
 def _pass(lw: Lowerer, node: Any) -> None:
     del lw, node
 
@@ -302,6 +307,7 @@ _STATEMENTS: dict[str, Any] = {
     "Match": lower_match,
     "Import": lower_import,
     "ImportFrom": lower_import,
+    "Global": _global,
     "Pass": _pass,
     "Delete": delete,
 }

@@ -198,8 +198,15 @@ def type_of(value: Value) -> Type:
             )
         case MethodV(owner, name):
             return Struct(Bound(name), ("self",), (type_of(owner),))
+        case SliceV():
+            parts = {word: part for word in _BOUNDS if (part := getattr(value, word)) is not None}
+            return Struct(_SLICE, tuple(parts), tuple(type_of(part) for part in parts.values()))
         case _:
             return Static(value)
+
+
+_SLICE = "slice"
+_BOUNDS = ("lower", "upper", "step")
 
 
 def seen_by(fn: FuncV) -> dict[str, Value]:
@@ -255,6 +262,8 @@ def leaves_of(value: Value) -> list[Expr]:
             return [leaf for item in _held_by(value).values() for leaf in leaves_of(item)]
         case MethodV(owner):
             return leaves_of(owner)
+        case SliceV(lower, upper, step):
+            return [leaf for part in (lower, upper, step) if part is not None for leaf in leaves_of(part)]
         case _:
             return []
 
@@ -270,6 +279,9 @@ def rebuild(kind: Type, leaves: list[Expr]) -> Value:
             return made
         case Struct(Bound(name), _, (owner,)):
             return MethodV(rebuild(owner, leaves), name)
+        case Struct("slice", keys, items):
+            bounds = {key: rebuild(item, leaves) for key, item in zip(keys, items, strict=True)}
+            return SliceV(*(bounds.get(word) for word in _BOUNDS))
         case Struct(Rows(record), keys, items):
             return RowsV(record, keys, tuple(rebuild(item, leaves) for item in items))
         case Struct(container, keys, items):
@@ -306,6 +318,8 @@ def literal(value: Any) -> Const:
     if isinstance(value, np.generic):
         return Const(value, Scalar(value.dtype.name))
     names = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
+    if type(value) not in names:  # a member of an enumeration of whole numbers
+        value = int(value) if isinstance(value, int) else float(value)
     kind = names[type(value)]
     known = value if type(value) in (int, bool) else None
     return Const(value, Scalar(kind, weak=True, value=known))
