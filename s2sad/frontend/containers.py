@@ -230,7 +230,10 @@ def _written(part: Any) -> str | None:
     return place.id if isinstance(place, gast.Name) else None
 
 
-_CHANGING = ("append", "extend", "insert", "pop", "clear", "reverse", "sort", "update", "setdefault", "popitem")
+_CHANGING = (
+    "append", "extend", "insert", "pop", "clear", "reverse", "sort", "update", "setdefault", "popitem", "popleft",
+    "appendleft", "rotate",
+)  # fmt: skip
 
 
 def is_lost_write(error: AliasError) -> bool:

@@ -260,7 +260,7 @@ def _grown_here(node: Any, straight: set[int]) -> set[str]:
         method = n.func if isinstance(n, gast.Call) and isinstance(n.func, gast.Attribute) else None
         if id(n) in straight:
             continue
-        if method is not None and method.attr in ("append", "pop", "extend", "insert"):
+        if method is not None and method.attr in ("append", "pop", "extend", "insert", "popleft", "appendleft"):
             if isinstance(n.func.value, gast.Name):
                 found.add(n.func.value.id)
         elif isinstance(n, gast.Subscript) and isinstance(n.ctx, gast.Store) and isinstance(n.value, gast.Name):

@@ -456,7 +456,7 @@ def _grows(lw: Lowerer, items: Expr, loop: Any) -> bool:
     changed = [
         n.func.value.id for s in getattr(loop, "body", ()) for n in gast.walk(s)
         if isinstance(n, gast.Call) and isinstance(n.func, gast.Attribute) and isinstance(n.func.value, gast.Name)
-        and n.func.attr in ("append", "pop", "extend", "insert", "clear", "remove")
+        and n.func.attr in ("append", "pop", "extend", "insert", "clear", "remove", "popleft", "appendleft")
     ]  # fmt: skip
     held = [lw.env.get(name) for name in changed]
     return any(items in leaves_of(value) for value in held if isinstance(value, V | RowsV))
@@ -532,7 +532,8 @@ def _comprehension(lw: Lowerer, node: Any, name: str | None) -> Value:
             if made is not None:
                 return made
     if isinstance(node, gast.DictComp):
-        return lw.fail(node, "a dict comprehension needs keys known at transform time")
+        return lw.fail(node, "a dict comprehension needs keys known at transform time",
+                       "Make it a list, `[f(i) for i in range(n)]`, which is indexed alike.")  # fmt: skip
     target = Var(name or lw.fresh("items"), ListOf(None))
     position = len(lw.block)
     item_type: list[Any] = []

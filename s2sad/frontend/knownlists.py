@@ -22,6 +22,8 @@ def known_list_method(
 ) -> Value:
     """Call a method of a list whose length is known."""
     now = list(current(lw, owner).items)
+    if name in ("popleft", "appendleft"):
+        name, args = {"popleft": "pop", "appendleft": "insert"}[name], [V(literal(0)), *args]
     if name == "pop" and not now:
         _build(lw, owner)
     known = [known_value(arg) for arg in args]
@@ -37,6 +39,8 @@ def known_list_method(
             gone = now.pop(*known)
         case "insert" if len(args) == 2 and isinstance(known[0], int):
             now.insert(known[0], lw.store_value(lw.fresh("item"), identified(args[1]), lw.span(node)))
+        case "rotate" if now and isinstance(turns := known[0] if known else 1, int):
+            now = now[-turns % len(now) :] + now[: -turns % len(now)]
         case "reverse" if not args:
             now.reverse()
         case "clear" if not args:

@@ -197,6 +197,9 @@ def dict_method(
                 write_item(lw, owner, key, args[1], node)
             now = current(lw, owner)
             return now.items[now.keys.index(key)]
+        case "setdefault":
+            return lw.fail(node, "the key of this dict is not known before the function runs",
+                           "Count keys in an array, `total[k] += v`, or loop over known keys.")  # fmt: skip
         case "pop" if key is not None:
             if key not in now.keys:
                 return args[1] if len(args) == 2 else lw.fail(node, f"the key {key!r} is not in this dict")
@@ -208,7 +211,8 @@ def dict_method(
 
 
 def _key(value: Value) -> Any:
-    return value.value if isinstance(value, StaticV) else getattr(getattr(value, "expr", None), "value", None)
+    known = known_value(value)
+    return None if known is UNKNOWN else known
 
 
 def _own_method(
@@ -230,10 +234,16 @@ def _own_method(
             return lw.fail(node, f"`{name}` of a {kind} is not supported")
 
 
+FROM_THE_LEFT = {"popleft": "pop", "appendleft": "insert"}
+"""What a deque, which is a list here, does at its beginning."""
+
+
 def list_method(
     lw: Lowerer, owner: V, name: str, args: list[Value], kwargs: dict[str, Value], node: Any
 ) -> Value:
     """A method of a list that the function builds."""
+    if name in FROM_THE_LEFT:
+        name, args = FROM_THE_LEFT[name], [V(literal(0)), *args]
     if name == "append" and isinstance(owner.expr, Var):
         rows.look_for_records(lw, owner.expr, args[0])
         value = as_expr(lw, args[0], node)

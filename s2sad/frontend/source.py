@@ -113,11 +113,12 @@ def source_of(fun: Callable[..., Any]) -> Source:
     if isinstance(plain, types.MethodType):
         plain = plain.__func__
     code = plain.__code__
+    from s2sad.frontend.collected import written_as_plain
     from s2sad.frontend.generators import READING, written_out
 
     READING.append(code)
     try:
-        return written_out(_source_of_code(plain, code))
+        return written_out(written_as_plain(_source_of_code(plain, code)))
     finally:
         READING.pop()
 

@@ -294,6 +294,15 @@ def _container(kind: str) -> Any:
     return lower
 
 
+def _deque(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    """`deque(items)` is a list; one of a most length, under a local name, is cut where something is added to it."""
+    most = known_value(args[1] if len(args) > 1 else kwargs.get("maxlen", StaticV(None)))
+    if most is not None and not hasattr(node, "bounded"):
+        return lw.fail(node, "a `deque` with `maxlen` is read under a local name only, bound once and handed to nobody",
+                       "Use a list: `items = [*items[1:], new]` keeps the last ones.")  # fmt: skip
+    return _container("list")(lw, args[:1], {}, node)
+
+
 def _of_pairs(lw: Lowerer, given: Value, node: Any) -> StructV | None:
     """`dict(zip("ab", x))`, `dict([("a", x), ("b", y)])`: the keys are known, later ones win."""
     if isinstance(given, StructV) and given.kind == "dict":
@@ -600,8 +609,11 @@ SPECIAL: dict[Any, Any] = {
     builtins.next: _unread("next", "For the first item that fits, write a loop that ends in `break`."),
     builtins.iter: _iterator("iter"),
     np.vectorize: _vectorize,
-    collections.deque: _unread("deque", "Use a list: `items = [*items[1:], new]` keeps the last ones."),
-    collections.defaultdict: _unread("defaultdict", "Use an array, or a dict that has all its keys from the start."),
+    collections.deque: _deque,
+    collections.defaultdict: _unread(
+        "defaultdict", "Use an array, or a dict that has all its keys from the start.\n"
+        "`defaultdict(float)` is read under a local name that is bound once and handed to nobody.",
+    ),
     collections.OrderedDict: _container("dict"),
     **iterated.LOWERED,
     **pickers.LOWERED,

@@ -80,12 +80,11 @@ def nonlocal_write(x):
     return y
 
 
-@refusal(1.0, says="del", caret="del y")
+@refusal(np.array([1.0, 2.0]), says="delete", caret="del y[0]")
 def delete(x):
     y = x * x
-    z = y * 2.0
-    del y
-    return z
+    del y[0]
+    return y
 
 
 @refusal(1.0, says="exec", caret='exec("y = 2")')

@@ -163,12 +163,14 @@ def test_objects_without_equality_are_not_compared_by_their_attributes():
 
 def kept_last(x):
     last = deque([x[0]], maxlen=2)
-    return last[0]
+    other = last
+    return other[0]
 
 
 def grouped(x):
     totals = defaultdict(float)
-    return x[0] + len(totals)
+    other = totals
+    return x[0] + len(other)
 
 
 def again_and_again(x):

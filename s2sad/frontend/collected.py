@@ -1,0 +1,223 @@
+"""`deque` and `defaultdict` under a local name, written as the list and the dict that they are.
+
+h = deque(maxlen=3)                     h = deque()
+h.append(v)             becomes         h.append(v)
+if len(h) > 3:
+h.popleft()
+
+d = defaultdict(float)                  d = {}
+d[k] += v               becomes         d[k] = d.setdefault(k, 0.0) + v
+"""
+
+from __future__ import annotations
+
+import collections
+import copy
+from dataclasses import replace
+from typing import Any
+
+import gast
+
+from s2sad.frontend.source import Source
+
+_ADDING = {"append": "popleft", "appendleft": "pop"}
+_OF_DEQUES = (*_ADDING, "popleft", "pop", "clear")
+_OF_DICTS = ("items", "values", "keys", "get")
+_READING = (
+    "len", "sum", "list", "tuple", "max", "min", "sorted", "enumerate", "zip", "reversed", "array", "asarray", "mean",
+    "std", "var", "median", "prod", "any", "all", "fsum",
+)  # fmt: skip
+_EMPTY: dict[Any, Any] = {
+    float: lambda: gast.Constant(value=0.0, kind=None), int: lambda: gast.Constant(value=0, kind=None),
+    list: lambda: gast.List(elts=[], ctx=gast.Load()), dict: lambda: gast.Dict(keys=[], values=[]),
+}  # fmt: skip
+
+
+def written_as_plain(source: Source) -> Source:
+    """Return a function in which local deques of a most length, and dicts with a default, are lists and dicts."""
+    if isinstance(source.node, gast.Lambda):
+        return source
+    made = {kind: _made(source, kind) for kind in (collections.deque, collections.defaultdict)}
+    if not any(made.values()):
+        return source
+    key = id(source.node)
+    if key not in _WRITTEN:
+        tree = copy.deepcopy(source.node)
+        for name, call in _made(replace(source, node=tree), collections.deque).items():
+            if _most(tree, call) is not None and _is_only_used(tree, name, _OF_DEQUES):
+                tree = _Bounded(name, _most(tree, call), call).visit(tree)
+                call.bounded = True
+        for name, call in _made(replace(source, node=tree), collections.defaultdict).items():
+            default = _default(source, call)
+            if default is not None and _is_only_used(tree, name, _OF_DICTS) and not _is_read_perhaps(tree, name):
+                tree = _Filled(name, default, call).visit(tree)
+        _WRITTEN[key] = (source.node, tree)
+    return source.rewritten(_WRITTEN[key][1], source.lines, {})
+
+
+_WRITTEN: dict[int, tuple[Any, Any]] = {}
+"""What was written, with what it was written from: a text read twice has the same nodes."""
+
+
+def _made(source: Source, kind: Any) -> dict[str, Any]:
+    """Return the local names that are bound once, to a call of this class."""
+    stores = [n.id for n in gast.walk(source.node) if isinstance(n, gast.Name) and not isinstance(n.ctx, gast.Load)]
+    found: dict[str, Any] = {}
+    for part in gast.walk(source.node):
+        match part:
+            case gast.Assign(targets=[gast.Name(id=name)], value=gast.Call(func=func) as call) | gast.AnnAssign(
+                target=gast.Name(id=name), value=gast.Call(func=func) as call
+            ) if stores.count(name) == 1 and _meant(source, func) is kind:
+                found[name] = call
+            case _:
+                pass
+    return found
+
+
+def _meant(source: Source, func: Any) -> Any:
+    """Return the object that the function of a call is, if it is one of a module."""
+    match func:
+        case gast.Name(id=name) if source.knows(name) and name not in source.local_names:
+            return source.resolve(name)
+        case gast.Attribute(value=gast.Name(id=name), attr=attr) if source.knows(name):
+            return getattr(source.resolve(name), attr, None)
+        case _:
+            return None
+
+
+def _most(tree: Any, call: Any) -> Any:
+    """Return the greatest length of a deque, if it is a number, or a name that is bound once at most."""
+    named: list[Any] = [keyword.value for keyword in call.keywords if keyword.arg == "maxlen"]
+    given = call.args[1] if len(call.args) > 1 else (named or [None])[0]
+    if isinstance(given, gast.Name):
+        return None if _is_stored_twice(tree, given.id) else given
+    return given if isinstance(given, gast.Constant) and given.value else None
+
+
+def _is_stored_twice(tree: Any, name: str) -> bool:
+    """Say whether a name gets more than one value: as a parameter, in a statement, in a loop."""
+    names = [n for n in gast.walk(tree) if isinstance(n, gast.Name) and n.id == name]
+    stores = [n for n in names if not isinstance(n.ctx, gast.Load)]
+    loops = [n for n in gast.walk(tree) if isinstance(n, gast.For | gast.While)]
+    return len(stores) > 1 or any(part in stores for loop in loops for part in gast.walk(loop))
+
+
+def _is_short(items: Any, most: Any) -> bool:
+    """Say whether a text shows that a deque begins with no more than it may hold: `[0.0] * n`, `[a, b]`."""
+    match items:
+        case gast.BinOp(left=gast.List(elts=[_]), op=gast.Mult(), right=right):
+            return gast.dump(right) == gast.dump(most)
+        case gast.List(elts=elts) | gast.Tuple(elts=elts):
+            return isinstance(most, gast.Constant) and len(elts) <= most.value
+        case _:
+            return False
+
+
+def _default(source: Source, call: Any) -> Any:
+    """Return the expression that a missing key stands for."""
+    match call:
+        case gast.Call(args=[gast.Name(id=name)], keywords=[]) if source.knows(name):
+            made = _EMPTY.get(source.resolve(name))
+            return None if made is None else made()
+        case gast.Call(args=[gast.Lambda() as made], keywords=[]) if isinstance(made.body, gast.Constant):
+            return made.body
+        case _:
+            return None
+
+
+def _is_only_used(tree: Any, name: str, methods: tuple[str, ...]) -> bool:
+    """Say whether a name is only used in ways that are followed here: it has no second name, and nobody gets it."""
+    allowed: set[int] = set()
+    steps = {id(part.value) for part in gast.walk(tree) if isinstance(part, gast.Expr)}
+    for part in gast.walk(tree):
+        match part:
+            case gast.Call(func=gast.Attribute(value=gast.Name() as place, attr=attr)) if attr in methods:
+                allowed.update([id(place)] if attr not in _ADDING or id(part) in steps else [])
+            case gast.Call(func=func) if getattr(func, "id", getattr(func, "attr", "")) in _READING:
+                allowed.update(id(arg) for arg in part.args)
+            case gast.Subscript(value=place) | gast.For(iter=place) | gast.comprehension(iter=place):
+                allowed.add(id(place))
+            case gast.While(test=place) | gast.If(test=place) | gast.UnaryOp(operand=place):
+                allowed.add(id(place))
+            case gast.Compare(ops=[gast.In() | gast.NotIn()], comparators=[place]):
+                allowed.add(id(place))
+            case _:
+                pass
+    loads = [n for n in gast.walk(tree) if isinstance(n, gast.Name) and n.id == name and isinstance(n.ctx, gast.Load)]
+    return all(id(n) in allowed for n in loads)
+
+
+def _is_read_perhaps(tree: Any, name: str) -> bool:
+    """Say whether a part of an expression that is not always computed reads a key, which makes the key."""
+    perhaps = [part for part in gast.walk(tree) if isinstance(part, gast.IfExp | gast.BoolOp | gast.Lambda)]
+    parts = [part for whole in perhaps for part in gast.walk(whole)]
+    return any(isinstance(part, gast.Subscript) and getattr(part.value, "id", "") == name for part in parts)
+
+
+class _Bounded(gast.NodeTransformer):
+    """Takes out of a deque what is too much, behind each statement that puts something in."""
+
+    def __init__(self, name: str, most: Any, call: Any) -> None:
+        self.name, self.most, self.call = name, most, call
+
+    def visit_Expr(self, node: Any) -> Any:
+        """Follow `h.append(v)`."""
+        match node.value:
+            case gast.Call(func=gast.Attribute(value=gast.Name(id=name), attr=("append" | "appendleft") as attr)) if (
+                name == self.name
+            ):
+                return [node, self._cut("if", _ADDING[attr], node)]
+            case _:
+                return node
+
+    def visit_Assign(self, node: Any) -> Any:
+        """Follow what the deque begins with."""
+        if node.value is not self.call or not self.call.args or _is_short(self.call.args[0], self.most):
+            return node
+        return [node, self._cut("while", "popleft", node)]
+
+    visit_AnnAssign = visit_Assign
+
+    def _cut(self, word: str, method: str, place: Any) -> Any:
+        """Return the statement that takes out what is too much."""
+        cut = gast.parse(f"{word} len({self.name}) > 0:\n    {self.name}.{method}()").body[0]
+        cut.test.comparators = [copy.deepcopy(self.most)]
+        for part in gast.walk(cut):
+            gast.copy_location(part, place)
+        return cut
+
+
+class _Filled(gast.NodeTransformer):
+    """Gives a dict its default where it is read by a key."""
+
+    def __init__(self, name: str, default: Any, call: Any) -> None:
+        self.name, self.default, self.call = name, default, call
+
+    def visit_Call(self, node: Any) -> Any:
+        """Begin with an empty dict."""
+        if node is self.call:
+            return gast.copy_location(gast.Dict(keys=[], values=[]), node)
+        return self.generic_visit(node)
+
+    def visit_Subscript(self, node: Any) -> Any:
+        """`d[k]` where it is read."""
+        node = self.generic_visit(node)
+        if not isinstance(node.ctx, gast.Load) or getattr(node.value, "id", "") != self.name:
+            return node
+        func = gast.Attribute(value=node.value, attr="setdefault", ctx=gast.Load())
+        made = gast.Call(func=func, args=[node.slice, copy.deepcopy(self.default)], keywords=[])
+        for part in gast.walk(made):
+            if not hasattr(part, "lineno"):
+                gast.copy_location(part, node)
+        return gast.copy_location(made, node)
+
+    def visit_AugAssign(self, node: Any) -> Any:
+        """`d[k] += v`."""
+        node = self.generic_visit(node)
+        target = node.target
+        if not isinstance(target, gast.Subscript) or getattr(target.value, "id", "") != self.name:
+            return node
+        now = copy.deepcopy(target)
+        now.value.ctx = now.ctx = gast.Load()
+        value = gast.copy_location(gast.BinOp(left=self.visit_Subscript(now), op=node.op, right=node.value), node)
+        return gast.copy_location(gast.Assign(targets=[target], value=value, type_comment=None), node)
