@@ -35,6 +35,7 @@ class Derivative:
         takes: the types of the entry's parameters.
         gives: the types of its flat results.
         lengths: the small lengths that arrays of the program are known to have.
+        names: the names of the function's own parameters, leaves of containers each for itself.
     """
 
     module: Module
@@ -49,6 +50,7 @@ class Derivative:
     takes: tuple[Type, ...] = ()
     gives: tuple[Type, ...] = ()
     lengths: frozenset[int] = frozenset()
+    names: tuple[str, ...] = ()
 
     @property
     def derived(self) -> Derived | None:

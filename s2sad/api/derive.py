@@ -99,6 +99,7 @@ def derive(
         module, text, derived.instance.result, derived.residuals, tuple(derived.instance.captured),
         lambda: derived, _written(derived), unshared(main, derived.functions), consumed,
         tuple(param.type for param in main.params), main.results, lengths_in(derived.sources.values()),
+        tuple(param.name for param in primal.params) if (primal := derived.instance.function) is not None else (),
     )  # fmt: skip
 
 

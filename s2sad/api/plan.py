@@ -129,12 +129,9 @@ def entry(request: Request, mode: str, trees: Sequence[Tree], wrt: Sequence[Tree
 def kept_apart(call: Callable[..., Any], derivative: Any, leaves: Sequence[Tree]) -> Callable[..., Any]:
     """Check at each call that no array overlaps one that the function writes; raises AliasError."""
     arrays = [i for i, leaf in enumerate(leaves) if isinstance(leaf.type, Array)]
-    if not derivative.written or len(arrays) < 2:
+    names = derivative.names
+    if not derivative.written or not names or len(arrays) < 2:
         return call
-    main = derivative.derived.instance.function if derivative.derived is not None else None
-    if main is None:
-        return call
-    names = [p.name for p in main.params]
     written = [i for i in arrays if names[i] in derivative.written]
 
     def checked_call(*values: Any) -> Any:
@@ -143,7 +140,7 @@ def kept_apart(call: Callable[..., Any], derivative: Any, leaves: Sequence[Tree]
                 if i != j and np.may_share_memory(values[i], values[j]):
                     raise AliasError(
                         f"arguments `{names[i]}` and `{names[j]}` overlap, and `{names[i]}` is written",
-                        main.span,
+                        derivative.derived.instance.function.span,
                         "Pass a copy of one of them.",
                     )
         return call(*values)
