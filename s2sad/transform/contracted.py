@@ -12,6 +12,7 @@ The passes that come after take such names away where they say nothing.
 
 from __future__ import annotations
 
+import operator
 from collections import Counter
 from dataclasses import replace
 from typing import Any
@@ -20,9 +21,25 @@ import numpy as np
 
 from s2sad.analysis.loops import filled_by, popped_from
 from s2sad.frontend.values import pack
-from s2sad.ir.nodes import Append, Apply, Assign, Const, Expr, For, Function, Index, Pack, Slice, Stmt, Store, Var
+from s2sad.ir.nodes import (
+    Append,
+    Apply,
+    Assign,
+    Const,
+    Expr,
+    For,
+    Function,
+    Index,
+    Pack,
+    Slice,
+    Stmt,
+    Store,
+    Var,
+    While,
+)
 from s2sad.ir.types import Array, ListOf, Scalar
 from s2sad.ir.walk import (
+    blocks_of,
     bound,
     exprs_of,
     is_const,
@@ -50,7 +67,7 @@ def contracted(fn: Function, loop: For, tapes: frozenset[str]) -> Function:
         if new is not None:
             fn = replace(fn, body=_put(fn.body, {id(loop): new, id(made[0]): None}))
             loop = new
-    return _Narrow(fn, loop).made()
+    return _Narrow(fn, loop, tapes).made()
 
 
 _EVERY = Slice(None, None, None)
@@ -59,15 +76,17 @@ _EVERY = Slice(None, None, None)
 class _Narrow:
     """Takes the axis that a loop counts along from the arrays that its turns use each for itself."""
 
-    def __init__(self, fn: Function, loop: For) -> None:
+    def __init__(self, fn: Function, loop: For, tapes: frozenset[str]) -> None:
         self.fn, self.loop = fn, loop
+        around = _loops_around(fn.body)
         self.every = list(statements(fn.body))
         self.inside = {id(s) for s in statements(loop.body)}
         self.creations: dict[str, Assign] = {}
         bindings = Counter(name for s in self.every for name in bound(s))
         for stmt in self.every:
             if isinstance(stmt, Assign) and bindings[stmt.target.name] == 1 and _is_creation(stmt):
-                self.creations[stmt.target.name] = stmt
+                if stmt.target.name in tapes or around[id(stmt)] == around[id(loop)]:  # made for this run of the loop
+                    self.creations[stmt.target.name] = stmt
         for param in fn.params:
             self.creations.pop(param.name, None)
 
@@ -149,6 +168,17 @@ class _Narrow:
             return tuple(at.get(id(s)) or (each(s) if id(s) in created else map_blocks(s, whole)) for s in body)
 
         return replace(self.fn, body=whole(self.fn.body)), loop
+
+
+def _loops_around(body: tuple[Stmt, ...], loops: tuple[int, ...] = ()) -> dict[int, tuple[int, ...]]:
+    """Return for every statement the loops that it stands in."""
+    found: dict[int, tuple[int, ...]] = {}
+    for stmt in body:
+        found[id(stmt)] = loops
+        inner = (*loops, id(stmt)) if isinstance(stmt, For | While) else loops
+        for block in blocks_of(stmt):
+            found |= _loops_around(block, inner)
+    return found
 
 
 def _is_creation(stmt: Assign) -> bool:
@@ -277,11 +307,18 @@ def common_axis(places: list[Index], loop: For) -> int | None:
 
 
 def _counts(item: Any, loop: For) -> bool:
-    """Say whether an index is the loop's counter, or the counter less a constant or the loop's own start."""
-    import operator
-
-    if item == loop.var:
-        return True
-    if not (isinstance(item, Apply) and item.fn in (operator.sub, operator.add) and item.args[0] == loop.var):
+    """Say whether an index is another place for every turn: the counter, or it less the start, never below zero."""
+    step = loop.step.value if isinstance(loop.step, Const) else 0
+    offset = 0
+    if isinstance(item, Apply) and item.fn in (operator.sub, operator.add) and item.args[0] == loop.var:
+        by = item.args[1]
+        if step > 0 and item.fn is operator.sub and by == loop.start:
+            return True
+        if not isinstance(by, Const):
+            return False
+        offset = by.value if item.fn is operator.add else -by.value
+        item = loop.var
+    least = loop.start if step > 0 else loop.stop
+    if item != loop.var or not step or not isinstance(least, Const) or not isinstance(offset, int):
         return False
-    return isinstance(item.args[1], Const) or (item.fn is operator.sub and item.args[1] == loop.start)
+    return least.value + offset + (step < 0) >= 0  # `x[i - 5]` may be the place of another turn, counted from the end

@@ -124,7 +124,7 @@ def batched(
     bars = frozenset(o.name for o in outputs)
     kernel = Function(name, (*params, *(Param(o.name, o.type) for o in outputs)), (loop,), (), doc, fn.span)
     user = frozenset(names_in(fn.body) | {p.name for p in fn.params})
-    kernel = tidy(kernel, deriver.facts, user, bars)
+    kernel = tidy(kernel, deriver.facts, user, bars, together=False)
     kernel = replace(kernel, body=without_empty_sweeps(kernel.body))
     done, tape = taped(kernel, 1)
     deriver.functions[name] = done
@@ -132,7 +132,9 @@ def batched(
     if tape is not None:
         counter = ctx.unique(f"{instance.name}_steps")
         counted = counting(kernel, counter, 1, bars)
-        deriver.functions[counter] = tidy(counted, deriver.facts, user, frozenset({counted.params[-1].name}))
+        deriver.functions[counter] = tidy(
+            counted, deriver.facts, user, frozenset({counted.params[-1].name}), together=False
+        )
         tape = replace(tape, counter=counter)
         names.append(counter)
     return DeviceProgram(name, collected(deriver, tuple(names)), tape, tuple(outputs), written)
@@ -216,7 +218,9 @@ def _derived(
     name = ctx.unique(f"{instance.name}_{mode}")
     if mode == "jvp":
         made = with_shadows(tangent(fn, name, wrt, deriver.facts, deriver.callee_tangent), fn)
-        return deriver, with_memory(tidy(replace(made, doc=doc), deriver.facts, user, _arrays(made.params)))
+        return deriver, with_memory(
+            tidy(replace(made, doc=doc), deriver.facts, user, _arrays(made.params), together=False)
+        )
     return deriver, _reverse(deriver, fn, name, mode, wrt, doc, user)
 
 
@@ -240,7 +244,7 @@ def _reverse(
     whole = Function(name, (*made.primal.params, *extra), body, tuple(r.type for r in returned), doc, fn.span)
     outputs = frozenset(s.name for s in shadows if isinstance(s, Var))
     kept = user | frozenset(names_in(made.primal.body))
-    whole = tidy(with_shadows(whole, fn), deriver.facts, kept, outputs, silent=True)
+    whole = tidy(with_shadows(whole, fn), deriver.facts, kept, outputs, silent=True, together=False)
     return with_memory(replace(whole, body=without_empty_sweeps(whole.body)))
 
 

@@ -30,6 +30,7 @@ from s2sad.ir.nodes import (
     Assert,
     Assign,
     Break,
+    Comment,
     Const,
     Continue,
     Effect,
@@ -66,6 +67,9 @@ from s2sad.transform.naming import Namer
 from s2sad.transform.order import is_sum
 from s2sad.transform.stepping import forwards
 
+ADJOINT = "---- adjoint sweep ----"
+WITH_PRIMAL = "---- adjoint sweep, with turns of the primal ----"
+
 
 def fused(fn: Function, facts: Facts, keep: frozenset[str]) -> Function:
     """Return `fn` with every such pair of loops as one; names in `keep` are the user's."""
@@ -78,12 +82,16 @@ def _once(fn: Function, facts: Facts, keep: frozenset[str]) -> Function | None:
     work = _Work(fn, facts, keep)
 
     def each(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-        if work.done is not None:
-            return body
-        return work.block(tuple(map_blocks(stmt, each) for stmt in body))
+        made = body if work.done is not None else work.block(body)
+        return made if work.done is not None else tuple(map_blocks(stmt, each) for stmt in body)
 
-    made = replace(fn, body=each(fn.body))
+    made = replace(fn, body=tuple(_headed(stmt) for stmt in each(fn.body)))
     return contracted(made, *work.done) if work.done is not None else None
+
+
+def _headed(stmt: Stmt) -> Stmt:
+    """Say in the heading of the adjoint sweep that it holds turns of the primal."""
+    return replace(stmt, text=WITH_PRIMAL) if isinstance(stmt, Comment) and stmt.text == ADJOINT else stmt
 
 
 @dataclass(slots=True)
@@ -134,6 +142,8 @@ class _Work:
         tapes = own - self.keep
         if not tapes and not any(self._is_used_only_in(name, one, other) for name in own):
             return None
+        if any(isinstance(s, Effect) for s in statements(body[first + 1 : second])):
+            return None  # a barrier between threads
         early, late = self._parted(body[first + 1 : second], one)
         if any(self._conflict(stmt, other) for stmt in late):
             return None
@@ -212,7 +222,7 @@ class _Work:
     def _for_itself(self, stmt: Stmt) -> set[str]:
         """Return the names that a statement sets before it reads them, and nobody after it."""
         names = {n for s in statements((stmt,)) for n in bound(s)}
-        return names - _exposed(stmt) - self.live.after.get(id(stmt), frozenset())
+        return names - _exposed(stmt) - self.live.after[id(stmt)]
 
     def _touched(self, body: tuple[Stmt, ...]) -> tuple[set[str], set[str]]:
         """Return the groups that are read, and those that are bound or written into.
@@ -242,10 +252,10 @@ class _Work:
                 return None
         if any(isinstance(stmt, Raise | Assert) for stmt in statements(other.body)):
             return None
-        after = self.live.after.get(id(other), frozenset())
+        after = self.live.after[id(other)]
         first = self._turns(one, frozenset(), tapes)
         second = self._turns(other, after, tapes)
-        if not self._commutes(other, second, tapes):
+        if not self._commutes(other, one, second, tapes):
             return None
         clashing: set[str] = set()
         for group in (first.written & second.used) | (second.written & first.used):
@@ -287,8 +297,8 @@ class _Work:
         local = {n for n in names if n not in carried and n not in after}
         return _Turns(local, carried, written, read | written)
 
-    def _commutes(self, loop: For, turns: _Turns, tapes: frozenset[str]) -> bool:
-        """Say whether the turns of the second loop may run in any order."""
+    def _commutes(self, loop: For, ahead: For, turns: _Turns, tapes: frozenset[str]) -> bool:
+        """Say whether the turns of the second loop may run in any order; `ahead` goes over the same range."""
         sums: set[str] = set()
         for stmt in statements(loop.body):
             for name in bound(stmt):
@@ -300,7 +310,7 @@ class _Work:
             for name in written_by(stmt, self.facts):
                 if name in tapes or self._is_local_memory(name, loop, turns):
                     continue
-                if self._has_parts(name, loop, loop.body):
+                if self._has_parts(name, ahead, loop.body):
                     continue
                 if not (isinstance(stmt, Store) and stmt.op in ("+", "-")):
                     return False

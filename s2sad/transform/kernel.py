@@ -136,7 +136,7 @@ def _adjoint_kernel(
         _doc("Adjoint", instance, fn), fn.span,
     )  # fmt: skip
     user = frozenset(names_in(made.primal.body) | names_in(fn.body) | {p.name for p in fn.params})
-    result = tidy(with_shadows(result, fn), deriver.facts, user, bars)
+    result = tidy(with_shadows(result, fn), deriver.facts, user, bars, together=False)
     coordinates = {n: a for n, a in whole.coordinates.items() if _only_loops(result, n)}
     limits = {axis: loop.stop for axis, loop in loop_axes(peeled, whole)}
     plain = _plain_reads(fn, shadows, deriver.facts)

@@ -24,6 +24,7 @@ from s2sad.ir.walk import bound, exprs_of, map_blocks, names_in, reads, root_of,
 from s2sad.transform.adjoint import Sweeps, placeholder, sweeps
 from s2sad.transform.decisions import Decisions
 from s2sad.transform.entry import bound_apart, parameters_kept
+from s2sad.transform.fused import ADJOINT, WITH_PRIMAL
 from s2sad.transform.inlined import inlined, recursive
 from s2sad.transform.linear import split
 from s2sad.transform.named import with_named_results
@@ -118,7 +119,9 @@ class Deriver:
         doc = f"Add the adjoint of `{callee}` to the adjoints of its arguments."
         whole = Function(name, params, body, tuple(s.type for s in scalars), doc, fn.span)
         shared = frozenset(s.name for s in shadows if isinstance(s, Var))
-        self.functions[name] = tidy(whole, self.facts, _names_of(made.primal), shared, silent=True)
+        self.functions[name] = tidy(
+            whole, self.facts, _names_of(made.primal), shared, silent=True, together=not self.ctx.device
+        )
         self.facts.forget(name)
         return name
 
@@ -264,7 +267,7 @@ class Deriver:
             forward.append(Assign(name, build(np.copy, value) if copied else value, made.primal.span))
             values.append(name)
         return [
-            Comment("---- primal sweep ----"), *forward, Comment(""), Comment("---- adjoint sweep ----"), *made.reverse,
+            Comment("---- primal sweep ----"), *forward, Comment(""), Comment(ADJOINT), *made.reverse,
         ], tuple(values)  # fmt: skip
 
     def _split(self, instance: Instance, made: Sweeps, mode: str) -> Derived:
@@ -551,7 +554,7 @@ def _without_empty_sweep(fn: Function) -> Function:
     """Where nothing of the primal is needed, the headings of the two sweeps say nothing."""
     texts = [s.text if isinstance(s, Comment) else None for s in fn.body]
     for at in range(len(texts) - 2):
-        if texts[at : at + 3] == ["---- primal sweep ----", "", "---- adjoint sweep ----"]:
+        if texts[at : at + 2] == ["---- primal sweep ----", ""] and texts[at + 2] in (ADJOINT, WITH_PRIMAL):
             return replace(fn, body=(*fn.body[:at], *fn.body[at + 3 :]))
     return fn
 

@@ -31,12 +31,13 @@ DISABLED: set[str] = set()
 
 def tidy(
     fn: Function, facts: Facts, keep: frozenset[str] = frozenset(), outputs: frozenset[str] = frozenset(),
-    silent: bool = False,
+    silent: bool = False, together: bool = True,
 ) -> Function:  # fmt: skip
     """Run every pass until nothing changes.
 
     `keep`: the user's own names, which stay. `outputs`: arrays written for the caller.
     `silent`: prints and checks are dropped, as their statements have run before.
+    `together`: loops and their adjoints may be one; on a device they stay apart, as their tapes are placed later.
     """
     passes: list[tuple[str, Callable[[Function], Function]]] = [
         ("zeros", lambda f: first_accumulations(f, keep)),
@@ -58,7 +59,7 @@ def tidy(
                 fn = _checked(apply(fn), facts)
         if fn == before:
             break
-    if "fused" not in DISABLED and (one := fused(fn, facts, keep)) != fn:
+    if together and "fused" not in DISABLED and (one := fused(fn, facts, keep)) != fn:
         return tidy(_checked(one, facts), facts, keep, outputs, silent)
     if "sunk" not in DISABLED and (moved := sunk(fn)) != fn:
         fn = _checked(without_dead_code(_checked(moved, facts), facts, outputs, silent), facts)

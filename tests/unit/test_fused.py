@@ -238,7 +238,74 @@ def two_loops_over_one_array(x):
     return total
 
 
+def state_of_each(x):
+    n = x.size
+    h = np.empty((n, 2))
+    for i in range(n):
+        h[i, 0] = 0.5
+        h[i, 1] = x[i]
+    total = 0.0
+    for t in range(3):
+        for i in range(n):
+            z = math.sin(h[i, 0] * x[i] + t)
+            total += h[i, 1] * z
+            h[i, 1] = z * z
+            h[i, 0] = 0.5 * h[i, 0] + 0.1 * x[i]
+    return total
+
+
+def counted_from_the_end(x):
+    y = np.ones((4, 2))
+    total = 0.0
+    for i in range(7):
+        z = y[i - 4, 0] * x[i % 5]
+        y[i - 4, 0] = math.sin(z) * x[0]
+        y[i - 4, 1] = z * z
+        total += y[i - 4, 1] * y[i - 4, 0] * z
+    return total
+
+
+def last_turn_lives_on(x):
+    total = z = 0.0
+    for i in range(x.size):
+        z = math.sin(x[i]) * x[i]
+        y = z * z
+        total += y * y
+    for i in range(2):
+        total += z * x[i] * x[i]
+    return total
+
+
+def sums_that_start_in_the_turn(x):
+    h = np.zeros((x.size, 2))
+    total = 0.0
+    for i in range(x.size):
+        for j in range(3):
+            h[i, j % 2] += math.sin(x[i] * j)
+        z = h[i, 0] * h[i, 1]
+        total += z * z
+    return total
+
+
+def state_that_carries_no_derivative(x):
+    h = np.empty((5, 2))
+    for i in range(5):
+        h[i, 0] = 0.1 * i
+        h[i, 1] = 0.5
+    total = 0.0
+    for t in range(3):
+        for i in range(x.size):
+            h[i, 0] = 0.7 * h[i, 0] + h[i, 1]
+            z = 0.0
+            for j in range(2):
+                z += math.sin(x[i] * h[i, j] + t)
+            total += z * z * z
+    return total
+
+
 OTHERS = [
+    state_of_each, state_that_carries_no_derivative, counted_from_the_end, last_turn_lives_on,
+    sums_that_start_in_the_turn,
     logarithm_of_the_sum, carried, reads_the_running_sum, reads_what_the_turn_before_wrote, filled_on_some_paths,
     filled_in_part, read_before_it_is_filled, filled_from_what_it_held, used_after_the_loop, left_early,
     changes_what_the_range_is_made_of, name_used_again, scatters, two_loops_over_one_array,
