@@ -129,9 +129,9 @@ def entry(request: Request, mode: str, trees: Sequence[Tree], wrt: Sequence[Tree
 def kept_apart(call: Callable[..., Any], derivative: Any, leaves: Sequence[Tree]) -> Callable[..., Any]:
     """Check at each call that no array overlaps one that the function writes; raises AliasError."""
     arrays = [i for i, leaf in enumerate(leaves) if isinstance(leaf.type, Array)]
-    names = derivative.names
-    if not derivative.written or not names or len(arrays) < 2:
+    if not derivative.written or len(arrays) < 2:
         return call
+    names = derivative.names
     written = [i for i in arrays if names[i] in derivative.written]
 
     def checked_call(*values: Any) -> Any:

@@ -146,15 +146,15 @@ def test_pdb_goes_from_a_rule_to_the_derivative_to_the_users_code(program):
 
 @pytest.mark.skipif(shutil.which("gdb") is None, reason="gdb is not installed")
 def test_gdb_steps_through_compiled_lines(program):
-    file, line = program(PROGRAM.replace('target="python"', 'debug="gdb"'), "x_bar[i] += k * y_bar")
+    file, line = program(PROGRAM.replace('target="python"', 'debug="gdb"'), "x_bar[i] = k * y_bar")
     commands = ["set breakpoint pending on", f"break {file}:{line}", "run program.py", "next", "next", "info locals"]
     words = ["gdb", "-q", "-batch", *(word for command in commands for word in ("-ex", command)), sys.executable]
     done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
     said = done.stdout + done.stderr
     if "ptrace" in said:
         pytest.skip("this system lets no debugger run")
-    assert re.search(rf"at {file.rpartition('/')[2]}:{line}\n{line}\s+x_bar\[i\] \+= k \* y_bar", said), said
-    assert re.search(r"\d+\s+for i in range\(x.size - 1, -1, -1\):", said), said
+    assert re.search(rf"at {file.rpartition('/')[2]}:{line}\n{line}\s+x_bar\[i\] = k \* y_bar", said), said
+    assert re.search(r"\d+\s+for i in range\(x.size\):", said), said
     assert "total_bar = 1" in said
 
 
@@ -187,7 +187,7 @@ class _Adapter:
 
 def test_an_editor_stops_in_the_derivative(program, tmp_path):
     pytest.importorskip("debugpy", reason="debugpy is not installed")
-    file, line = program(PROGRAM.replace('(target="python")', ""), "x_bar[i] += k * y_bar")
+    file, line = program(PROGRAM.replace('(target="python")', ""), "x_bar[i] = k * y_bar")
     adapter = _Adapter()
     try:
         adapter.send("initialize", adapterID="debugpy", clientID="test")

@@ -10,7 +10,7 @@ import numpy as np
 import optree
 import pytest
 
-from s2sad.api.flatten import Result, detach, finisher, matcher
+from s2sad.api.flatten import Outcome, Result, detach, finisher, matcher
 from s2sad.api.signature import Binder, Place
 from s2sad.api.structure import describe, unflatten
 from s2sad.errors import ArgumentError
@@ -197,7 +197,7 @@ def test_results_share_no_memory():
     x = np.ones(3)
     tree = describe(x, "x")
     other = describe(x, "x")
-    finish = finisher([Result(tree, {tree: 0}), Result(other, {other: 1})], 2, [0], bare=False)
+    finish = finisher(Outcome([Result(tree, {tree: 0}), Result(other, {other: 1})], 2), [0])
     a, b = finish((x[:], x), (x,))
     assert not any(np.may_share_memory(*pair) for pair in ((a, x), (b, x), (a, b)))
     fresh = np.zeros(3)

