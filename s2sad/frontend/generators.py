@@ -26,7 +26,7 @@ from typing import Any
 import gast
 
 from s2sad.frontend.jumps import own
-from s2sad.frontend.leaving import Exits, Stays, has_own
+from s2sad.frontend.leaving import Exits, Stays, has_own, named, placed
 from s2sad.frontend.source import Source, source_of, unwrap
 from s2sad.frontend.sourcelines import renumbered
 
@@ -183,16 +183,16 @@ class _Writer:
 
     def _numbered(self, loop: Any, call: Any, start: list[Any]) -> list[Any]:
         number = self.name("number")
-        first = _assign(_name(number, gast.Store()), start[0] if start else gast.Constant(value=0, kind=None))
+        first = _assign(named(number, gast.Store()), start[0] if start else gast.Constant(value=0, kind=None))
         more = gast.Assign(
-            targets=[_name(number, gast.Store())], type_comment=None,
-            value=gast.BinOp(left=_name(number), op=gast.Add(), right=gast.Constant(value=1, kind=None)),
+            targets=[named(number, gast.Store())], type_comment=None,
+            value=gast.BinOp(left=named(number), op=gast.Add(), right=gast.Constant(value=1, kind=None)),
         )  # fmt: skip
 
         def bind(value: Any) -> list[Any]:
-            return [*_assign_parts(loop.target, [_name(number), value]), copy.deepcopy(more)]
+            return [*_assign_parts(loop.target, [named(number), value]), copy.deepcopy(more)]
 
-        return [_at(first, loop), *self._fused(loop, call, bind)]
+        return [placed(first, loop), *self._fused(loop, call, bind)]
 
     def _beside(self, loop: Any, parts: list[Any]) -> list[Any] | None:
         """`for a, b in zip(steps(5), x):` counts through the other parts."""
@@ -203,7 +203,7 @@ class _Writer:
             raise Stays
         self._check_pure(calls[0])
         number, first = self.name("number"), gast.Constant(value=0, kind=None)
-        before = [_at(_assign(_name(number, gast.Store()), first), loop)]
+        before = [placed(_assign(named(number, gast.Store()), first), loop)]
         others: dict[int, Any] = {}
         for place, part in enumerate(parts):
             if part is not calls[0]:
@@ -211,19 +211,19 @@ class _Writer:
 
         def bind(value: Any) -> list[Any]:
             ends = [
-                gast.Compare(left=_name(number), ops=[gast.GtE()], comparators=[
-                    gast.Call(func=_name("len"), args=[copy.deepcopy(other)], keywords=[])])
+                gast.Compare(left=named(number), ops=[gast.GtE()], comparators=[
+                    gast.Call(func=named("len"), args=[copy.deepcopy(other)], keywords=[])])
                 for other in others.values()
             ]  # fmt: skip
             test = ends[0] if len(ends) == 1 else gast.BoolOp(op=gast.Or(), values=ends)
             items = [
-                gast.Subscript(value=copy.deepcopy(others[k]), slice=_name(number), ctx=gast.Load())
+                gast.Subscript(value=copy.deepcopy(others[k]), slice=named(number), ctx=gast.Load())
                 if k in others else value for k in range(len(parts))
             ]  # fmt: skip
-            more = gast.BinOp(left=_name(number), op=gast.Add(), right=gast.Constant(value=1, kind=None))
+            more = gast.BinOp(left=named(number), op=gast.Add(), right=gast.Constant(value=1, kind=None))
             return [
                 gast.If(test=test, body=[gast.Return(value=None)], orelse=[]),
-                *_assign_parts(loop.target, items), _assign(_name(number, gast.Store()), more),
+                *_assign_parts(loop.target, items), _assign(named(number, gast.Store()), more),
             ]  # fmt: skip
 
         return [*before, *self._fused(loop, calls[0], bind)]
@@ -234,8 +234,8 @@ class _Writer:
         if isinstance(part, gast.Name) and part.id not in stored:
             return part
         held = self.name("items")
-        before.append(_at(_assign(_name(held, gast.Store()), part), loop))
-        return _name(held)
+        before.append(placed(_assign(named(held, gast.Store()), part), loop))
+        return named(held)
 
     def _fused(self, loop: Any, call: Any, bind: Callable[[Any], list[Any]]) -> list[Any]:
         """Return the body of a generator, with the body of the loop where it yields."""
@@ -279,7 +279,7 @@ class _Writer:
                 self.taken.discard(names[name])
                 names[name] = value
             else:
-                before.append(_at(_assign(_name(names[name], gast.Store()), value), loop))
+                before.append(placed(_assign(named(names[name], gast.Store()), value), loop))
         return before
 
     def _free_names(self, generator: _Generator, names: dict[str, Any]) -> dict[str, str]:
@@ -308,7 +308,7 @@ class _Writer:
         before: list[Any] = []
         match stmt:
             case gast.Assign(targets=[gast.Tuple()], value=gast.Call() as call) if self._is_over(call):
-                whole = gast.Call(func=_at(_name("list"), call), args=[call], keywords=[])
+                whole = gast.Call(func=placed(named("list"), call), args=[call], keywords=[])
                 stmt.value = gast.copy_location(whole, call)
             case _:
                 pass
@@ -372,25 +372,25 @@ class _Writer:
                 _check_ends(self.found[call.func.id].node)
         made = self.name("items")
         target, value, tests, loops = self._comprehended(node)
-        append = gast.Attribute(value=_name(made), attr="append", ctx=gast.Load())
+        append = gast.Attribute(value=named(made), attr="append", ctx=gast.Load())
         body: list[Any] = [gast.Expr(value=gast.Call(func=append, args=[value], keywords=[]))]
         for inner in reversed(loops):
             body = _under(inner.ifs, body)
             body = [gast.For(target=inner.target, iter=inner.iter, body=body, orelse=[], type_comment=None)]
         body = _under(tests, body)
         loop = gast.For(target=target, iter=items, body=body, orelse=[], type_comment=None)
-        first = _assign(_name(made, gast.Store()), gast.List(elts=[], ctx=gast.Load()))
-        written = self._loop(_at(loop, stmt))
+        first = _assign(named(made, gast.Store()), gast.List(elts=[], ctx=gast.Load()))
+        written = self._loop(placed(loop, stmt))
         if written is None:
             raise Stays
-        before += [_at(first, stmt), *written]
-        return gast.copy_location(_name(made), stmt)
+        before += [placed(first, stmt), *written]
+        return gast.copy_location(named(made), stmt)
 
     def _comprehended(self, node: Any) -> tuple[Any, Any, list[Any], list[Any]]:
         """Return the target, the item, the tests and the inner loops of a comprehension, under names of their own."""
         if node is None:
             each = self.name("item")
-            return _name(each, gast.Store()), _name(each), [], []
+            return named(each, gast.Store()), named(each), [], []
         if any(isinstance(part, gast.NamedExpr | gast.Lambda) for part in gast.walk(node)):
             raise Stays
         bound = [n.id for g in node.generators for n in gast.walk(g.target) if isinstance(n, gast.Name)]
@@ -484,7 +484,7 @@ class _Renamed(gast.NodeTransformer):
     def visit_Name(self, node: Any) -> Any:
         """Rename a name."""
         new = self.names.get(node.id, node.id)
-        made = _name(new, node.ctx) if isinstance(new, str) else copy.deepcopy(new)
+        made = named(new, node.ctx) if isinstance(new, str) else copy.deepcopy(new)
         if hasattr(node, "home"):
             made.home = node.home
         return gast.copy_location(made, node)
@@ -522,17 +522,3 @@ def _assign_parts(target: Any, values: list[Any]) -> list[Any]:
         pairs = zip(target.elts, values, strict=True)
         return [_assign(part, value) for part, value in pairs]
     return [_assign(target, gast.Tuple(elts=values, ctx=gast.Load()))]
-
-
-def _name(name: str, ctx: Any = None) -> Any:
-    return gast.Name(id=name, ctx=ctx or gast.Load(), annotation=None, type_comment=None)
-
-
-def _at(node: Any, place: Any) -> Any:
-    """Give what has no place that of another node."""
-    for part in gast.walk(node):
-        if isinstance(part, gast.expr | gast.stmt) and not hasattr(part, "lineno"):
-            gast.copy_location(part, place)
-            if hasattr(place, "home"):
-                part.home = place.home
-    return node

@@ -55,17 +55,17 @@ class Exits:
             self.broken = self.name("broken")
         made = self._block(body, 1 if once else 0, in_loop=False)
         if once:
-            count = gast.Call(func=_name("range"), args=[gast.Constant(value=1, kind=None)], keywords=[])
-            target = _name(self.name("once"), gast.Store())
+            count = gast.Call(func=named("range"), args=[gast.Constant(value=1, kind=None)], keywords=[])
+            target = named(self.name("once"), gast.Store())
             made = [gast.For(target=target, iter=count, body=made, orelse=[], type_comment=None)]
         flags = [_set(flag, False) for flag in (self.left, self.broken) if flag]
-        return [_placed(stmt, self.loop) for stmt in (*flags, *made, *self._behind())]
+        return [placed(stmt, self.loop) for stmt in (*flags, *made, *self._behind())]
 
     def _behind(self) -> list[Any]:
         """The loop's `else`, which a `break` skips."""
         if not self.loop.orelse or not self.broken:
             return self.loop.orelse
-        test = gast.UnaryOp(op=gast.Not(), operand=_name(self.broken))
+        test = gast.UnaryOp(op=gast.Not(), operand=named(self.broken))
         return [gast.If(test=test, body=self.loop.orelse, orelse=[])]
 
     def _leaves(self, stmt: Any) -> bool:
@@ -73,7 +73,7 @@ class Exits:
         if isinstance(stmt, gast.Return):
             return True
         if _yielded(stmt) is not None:
-            return self.breaks or any(isinstance(n, gast.Return) for s in self.bind(_name("x")) for n in gast.walk(s))
+            return self.breaks or any(isinstance(n, gast.Return) for s in self.bind(named("x")) for n in gast.walk(s))
         if isinstance(stmt, _APART):
             return False
         parts = [*(getattr(stmt, "body", None) or []), *(getattr(stmt, "orelse", None) or [])]
@@ -94,23 +94,23 @@ class Exits:
     def _statement(self, stmt: Any, depth: int, is_last: bool) -> list[Any]:
         match stmt:
             case gast.Return():
-                return [_placed(s, stmt) for s in self._leave(depth, False)]
+                return [placed(s, stmt) for s in self._leave(depth, False)]
             case gast.Expr(value=gast.Yield(value=value)):
                 bound = [self._returning(s, depth) for s in self.bind(value)]
-                return [*(_placed(s, stmt) for s in bound), *self._body(depth, is_last)]
+                return [*(placed(s, stmt) for s in bound), *self._body(depth, is_last)]
             case gast.Expr(value=gast.YieldFrom(value=value)):
                 item = self.name("item")
-                one = _placed(gast.Expr(value=gast.Yield(value=_name(item))), stmt)
-                over = gast.For(target=_name(item, gast.Store()), iter=value, body=[one], orelse=[], type_comment=None)
-                return self._statement(_placed(over, stmt), depth, is_last)
+                one = placed(gast.Expr(value=gast.Yield(value=named(item))), stmt)
+                over = gast.For(target=named(item, gast.Store()), iter=value, body=[one], orelse=[], type_comment=None)
+                return self._statement(placed(over, stmt), depth, is_last)
             case gast.For() | gast.While():
                 leaves = any(self._leaves(part) for part in stmt.body)
                 stmt.body = self._block(stmt.body, depth + 1, in_loop=True)
                 stmt.orelse = self._block(stmt.orelse, depth, in_loop=False)
                 if not leaves or depth == 0:
                     return [stmt]
-                check = gast.If(test=_name(self._flag()), body=[gast.Break()], orelse=[])
-                return [stmt, _placed(check, stmt)]
+                check = gast.If(test=named(self._flag()), body=[gast.Break()], orelse=[])
+                return [stmt, placed(check, stmt)]
             case gast.If() | gast.With():
                 stmt.body = self._block(stmt.body, depth, in_loop=is_last)
                 if isinstance(stmt, gast.If):
@@ -148,7 +148,7 @@ class Exits:
         made: list[Any] = []
         for stmt in body:
             if isinstance(stmt, gast.Break):
-                return [*made, *(_placed(s, stmt) for s in self._leave(depth, True))]
+                return [*made, *(placed(s, stmt) for s in self._leave(depth, True))]
             fields = ("orelse",) if isinstance(stmt, _LOOPS) else ("body", "orelse", "finalbody")
             if not isinstance(stmt, _APART):
                 for field in fields:
@@ -167,14 +167,15 @@ def _yielded(stmt: Any) -> Any:
 
 def _set(name: str, value: bool) -> Any:
     constant = gast.Constant(value=value, kind=None)
-    return gast.Assign(targets=[_name(name, gast.Store())], value=constant, type_comment=None)
+    return gast.Assign(targets=[named(name, gast.Store())], value=constant, type_comment=None)
 
 
-def _name(name: str, ctx: Any = None) -> Any:
+def named(name: str, ctx: Any = None) -> Any:
+    """Write a name."""
     return gast.Name(id=name, ctx=ctx or gast.Load(), annotation=None, type_comment=None)
 
 
-def _placed(node: Any, place: Any) -> Any:
+def placed(node: Any, place: Any) -> Any:
     """Give what has no place that of another node."""
     for part in gast.walk(node):
         if isinstance(part, gast.expr | gast.stmt) and not hasattr(part, "lineno"):

@@ -279,7 +279,8 @@ def _as_name(loop: For, name: str, made: Assign, namer: Namer) -> For | None:
         return map_blocks(map_exprs(inner, read), lambda body: tuple(each(s) for s in body))
 
     def read(expr: Any) -> Any:
-        return var if isinstance(expr, Index) and expr.base == made.target else map_children(expr, read)
+        own = isinstance(expr, Index) and isinstance(expr.base, Var) and expr.base.name == name
+        return var if own else map_children(expr, read)
 
     return replace(loop, body=tuple(each(inner) for inner in loop.body))
 
