@@ -5,8 +5,9 @@ shares no memory with the others that it makes, nor with its arguments. LLVM can
 loops twice, with a test of the addresses before them; or, where the arrays are many, not in vectors
 at all. Each array made gets a scope, which its items carry and the items of the others deny.
 
-Items read or written through any other name (a view, an item of a list, a name bound in two places)
-carry nothing, and so may be anywhere.
+A view lies where its array does (`x[i]`, `x[2:]`, `x.T`), and carries what the items of that carry. Items read
+or written through any other name (an item of a list, a name bound in two places) carry nothing, and so may
+be anywhere.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ _alloca: Any = importlib.import_module("llvmlite.ir").AllocaInstr
 _MAKERS = frozenset(
     {"empty", "empty_like", "zeros", "zeros_like", "ones", "ones_like", "full", "full_like", "copy"}
 )
+_VIEWS = frozenset({"getitem", "static_getitem", "getattr"})
 
 
 class Scopes:
@@ -39,12 +41,13 @@ class Scopes:
             if self._is_made(inst.value) and isinstance(lower.typeof(inst.target.name), _types.Array)
         ]
         self._made = {id(value): number for number, value in enumerate(made)}
+        self._typeof = lower.typeof
         self._notes: dict[int | None, dict[str, Any]] = {}
         self._nodes: list[Any] = []
 
     def tell(self, var: Any, instructions: list[Any]) -> None:
         """Mark the loads and stores among `instructions`, which reach one item of the array `var`."""
-        known = _utils.guard(_utils.get_definition, self._ir, var)
+        known = self._root(var)
         number = self._made.get(id(known))
         if not self._made or (number is None and not isinstance(known, _numba_ir.Arg)):
             return
@@ -52,6 +55,18 @@ class Scopes:
             if instruction.opname in ("load", "store") and not isinstance(instruction.operands[-1], _alloca):
                 for kind, node in self._note(number).items():
                     instruction.set_metadata(kind, node)
+
+    def _root(self, var: Any) -> Any:
+        """Return what the array was made by that `var` is, or is a view of; or the argument; None where unknown."""
+        known = _utils.guard(_utils.get_definition, self._ir, var)
+        while isinstance(known, _numba_ir.Expr) and self._is_view(known):
+            known = _utils.guard(_utils.get_definition, self._ir, known.value)
+        return known
+
+    def _is_view(self, value: Any) -> bool:
+        if not isinstance(self._typeof(value.value.name) if value.op in _VIEWS else None, _types.Array):
+            return False
+        return value.attr == "T" if value.op == "getattr" else True
 
     def _is_made(self, value: Any) -> bool:
         if not isinstance(value, _numba_ir.Expr):

@@ -12,7 +12,7 @@ import operator
 import re
 from typing import Any
 
-from s2sad.backends import in_order, lean, remainders, vector_math
+from s2sad.backends import lean, remainders, vector_math, vectors
 from s2sad.backends.aliasing import Scopes
 from s2sad.backends.base import Hints
 
@@ -178,7 +178,7 @@ class Pipeline(_compiler.CompilerBase):
     """The passes of `numba.njit`, with our lowering in the place of Numba's."""
 
     def _compile_core(self) -> Any:
-        with lean.compilation(), in_order.sums():
+        with lean.compilation(), vectors.vectorised():
             return super()._compile_core()
 
     def define_pipelines(self) -> list[Any]:

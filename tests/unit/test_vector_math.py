@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import s2sad
-from s2sad.backends import in_order, vector_math
+from s2sad.backends import vector_math, vectors
 from s2sad.backends.numba_cpu import jitted
 
 pytestmark = pytest.mark.skipif(not vector_math.available(), reason="no libmvec on this machine")
@@ -156,4 +156,4 @@ def test_the_option_is_taken_back():
     with pytest.raises(numba.TypingError):
         jitted(lambda x: x.nothing, cache=False)(OFTEN)
     jitted(products, cache=False)(OFTEN, OFTEN)
-    assert in_order.depth() == 0
+    assert vectors.depth() == 0

@@ -1,0 +1,101 @@
+"""What compiled code is told of arrays that lie apart must be true of views too."""
+
+import numpy as np
+import pytest
+
+import s2sad
+from s2sad.backends.numba_cpu import jitted
+
+
+def rows_of_one(x):
+    """Two rows of one array, written in turn, and a third name for the first of them."""
+    state = np.copy(x)
+    above, below, again = state[0], state[1], state[0:1][0]
+    for i in range(x.shape[1]):
+        above[i] = above[i] * below[i]
+        below[i] = again[i] + 1.0
+        again[i] = below[i] * below[i]
+    return np.sum(state)
+
+
+def shifted_by_one(x):
+    """Two views that overlap: each turn reads what the one before wrote."""
+    state = np.copy(x)
+    here, ahead = state[:-1], state[1:]
+    for i in range(here.size):
+        ahead[i] = here[i] * 1.5 + ahead[i]
+    return np.sum(state)
+
+
+def turned(x):
+    state = np.copy(x)
+    other = state.T
+    for i in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            other[j, i] = state[i, j] * state[i, (j + 1) % x.shape[1]]
+    return np.sum(state)
+
+
+def rows_kept(x):
+    """A view of the array of the turn before, while another is made at the same line."""
+    total = 0.0
+    row = x[0]
+    for i in range(x.shape[0]):
+        made = np.zeros((2, x.shape[1]))
+        made[0] = x[i] * row
+        for j in range(x.shape[1]):
+            made[1, j] = made[0, j] + row[j]
+        total += np.sum(made)
+        row = made[1]
+    return total
+
+
+def rows_of_several(weights, x):
+    """Rows of an argument, of a copy and of an array made here."""
+    state, history = np.copy(x), np.zeros((4, x.shape[1]))
+    for t in range(4):
+        weight, bias = weights[0], weights[1]
+        hidden, cell = state[0], state[1]
+        kept = history[t]
+        for i in range(x.shape[1]):
+            kept[i] = np.exp(-(hidden[i] * weight[i] + bias[i]))
+            cell[i] = cell[i] * kept[i] + weight[i]
+            hidden[i] = np.tanh(cell[i])
+    return np.sum(state) + np.sum(history * history)
+
+
+X = np.random.default_rng(0).normal(size=(3, 37))
+
+
+@pytest.mark.parametrize(
+    ("fun", "args"),
+    [
+        (rows_of_one, (X,)), (shifted_by_one, (X[0],)), (turned, (X,)), (rows_kept, (X,)),
+        (rows_of_several, (X[:2], X[1:])),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)  # fmt: skip
+def test_views_of_an_array_may_meet_it(fun, args):
+    """The same numbers as in CPython, to the last bits that vectors of `exp` leave open."""
+    np.testing.assert_allclose(jitted(fun, cache=False)(*args), fun(*args), rtol=1e-13)
+    found = s2sad.value_and_grad(fun, argnums=tuple(range(len(args))))(*args)
+    expected = s2sad.value_and_grad(fun, argnums=tuple(range(len(args))), target="python")(*args)
+    np.testing.assert_allclose(found[0], expected[0], rtol=1e-13)
+    for one, other in zip(found[1], expected[1], strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-11, atol=1e-13)
+
+
+def rows_alone(x):
+    state, history = np.empty((2, x.size)), np.empty((2, x.size))
+    hidden, kept = state[0], history[0]
+    for i in range(x.size):
+        hidden[i] = x[i]
+        kept[i] = hidden[i] * x[i]
+    return kept[0]
+
+
+def test_items_of_rows_are_known_to_lie_apart_from_other_arrays():
+    compiled = jitted(rows_alone, cache=False)
+    compiled(X[0].copy())
+    (code,) = compiled.inspect_llvm().values()
+    assert "!alias.scope" in code
