@@ -19,6 +19,7 @@ from s2sad.api.nested import context
 from s2sad.api.options import Options, nans_are_checked
 from s2sad.api.written import entered, is_defined
 from s2sad.backends.base import Hints, Module
+from s2sad.emit.abreast import abreast
 from s2sad.emit.gathered import gathered
 from s2sad.emit.legal import legalised
 from s2sad.emit.loops import looped
@@ -112,6 +113,8 @@ def _looped(derived: Derived, target: str, options: Any) -> dict[str, Function]:
         return derived.functions
     facts = Facts(derived.functions)
     made = {name: looped(fn, facts) for name, fn in derived.functions.items()}
+    facts = Facts(made)
+    made = {name: abreast(fn, facts) for name, fn in made.items()}
     facts = Facts(made)
     return {name: gathered(fn, facts) for name, fn in made.items()}
 

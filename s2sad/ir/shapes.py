@@ -8,14 +8,26 @@ import numpy as np
 
 from s2sad.errors import UNEQUAL, Span
 from s2sad.ir import ops
-from s2sad.ir.nodes import Const, Expr, If, Raise
+from s2sad.ir.nodes import Apply, Const, Expr, If, Raise, Slice, Var
 from s2sad.ir.types import Static
+from s2sad.ir.walk import children
 from s2sad.runtime.lists import zero_arrays, zero_complexes, zero_scalars
 
 SHAPES: frozenset[Any] = frozenset({
     ops.dim, ops.size, ops.length, ops.shape, np.zeros_like, np.empty_like, np.ones_like, np.full_like,
     zero_arrays, zero_complexes, zero_scalars,
 })  # fmt: skip
+
+
+def reads_content(expr: Expr | Slice) -> set[str]:
+    """Return the names of which an expression reads more than the shape."""
+    match expr:
+        case Apply(fn, (Var(), *others)) if fn in SHAPES:
+            return {name for other in others for name in reads_content(other)}
+        case Var(name):
+            return {name}
+        case _:
+            return {name for child in children(expr) for name in reads_content(child)}
 
 
 def refused_if(differ: Expr, span: Span) -> If:

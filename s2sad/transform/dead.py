@@ -39,6 +39,8 @@ from s2sad.ir.nodes import (
     Var,
     While,
 )
+from s2sad.ir.shapes import reads_content
+from s2sad.ir.types import Array
 from s2sad.ir.walk import blocks_of, bound, exprs_of, map_blocks, reads, root_of, statements, subexpressions
 
 
@@ -65,6 +67,8 @@ class _Needed:
         self.facts, self.silent = facts, silent
         self.groups = Groups(fn, facts)
         self.names: set[str] = {self.groups.find(n) for n in outputs}
+        self.shapes: set[str] = set()
+        """Arrays of which the lengths alone are needed: what they are bound to, not what is written into them."""
         self.keep: set[int] = set()
         self.escaping = escaping(fn.body)
         self.unread = _lists_only_filled(fn) - outputs
@@ -73,17 +77,24 @@ class _Needed:
 
     def _need(self, expressions: Iterable[Expr]) -> None:
         for expr in expressions:
-            self.names.update(self.groups.find(n) for n in reads(expr))
+            arrays = {p.name for p in subexpressions(expr) if isinstance(p, Var) and isinstance(p.type, Array)}
+            shapes = arrays - reads_content(expr)
+            self.shapes |= shapes
+            self.names.update(self.groups.find(n) for n in reads(expr) - shapes)
+
+    def _bound(self, name: str) -> bool:
+        """Say whether what a name is bound to is needed."""
+        return name in self.shapes or self._wanted(name)
 
     def _wanted(self, name: str) -> bool:
         return name not in self.unread and self.groups.find(name) in self.names
 
     def _mark(self, body: tuple[Stmt, ...]) -> bool:
         """Mark once through; return whether anything new was found."""
-        before = (len(self.names), len(self.keep))
+        before = (len(self.names), len(self.shapes), len(self.keep))
         for stmt in body:
             self._visit(stmt)
-        return (len(self.names), len(self.keep)) != before
+        return (len(self.names), len(self.shapes), len(self.keep)) != before
 
     def _visit(self, stmt: Stmt) -> bool:
         kept = self._visit_inner(stmt)
@@ -135,19 +146,20 @@ class _Needed:
             case Raise() | Assert() | Effect():
                 return not self.silent
             case Assign(target, value):
-                return self._wanted(target.name) or _pops_needed(value, self) or draws(value)
+                return self._bound(target.name) or _pops_needed(value, self) or draws(value)
             case Store(place):
                 root = root_of(place)
                 return root is not None and self._wanted(root.name)
             case Append(target):
                 return self._wanted(target.name)
             case Swap(first, second):
-                return self._wanted(first.name) or self._wanted(second.name)
+                return self._bound(first.name) or self._bound(second.name)
             case CallStmt(targets, callee, args):
                 written = [root_of(args[i]) for i in self.facts.writes(callee)]
-                names = [t.name for t in targets] + [r.name for r in written if r is not None]
+                names = [r.name for r in written if r is not None]
+                given = any(self._bound(t.name) for t in targets)
                 speaks = not self.silent and self.facts.has_effects(callee)
-                return any(self._wanted(n) for n in names) or not names or speaks
+                return given or any(self._wanted(n) for n in names) or not (targets or names) or speaks
             case _:
                 return True
 

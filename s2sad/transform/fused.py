@@ -47,11 +47,10 @@ from s2sad.ir.nodes import (
     Var,
     While,
 )
-from s2sad.ir.shapes import SHAPES
+from s2sad.ir.shapes import SHAPES, reads_content
 from s2sad.ir.types import ListOf, Scalar
 from s2sad.ir.walk import (
     bound,
-    children,
     exprs_of,
     map_blocks,
     names_in,
@@ -233,7 +232,7 @@ class _Work:
         written: set[str] = set()
         for stmt in statements(body):
             for expr in exprs_of(stmt):
-                read |= self.groups.of(_read_content(expr)) | {f"{name}.shape" for name in reads(expr)}
+                read |= self.groups.of(reads_content(expr)) | {f"{name}.shape" for name in reads(expr)}
             written |= self.groups.of({*bound(stmt), *written_by(stmt, self.facts)})
             written |= {f"{name}.shape" for name in bound(stmt)}
             if isinstance(stmt, Store) and (root := root_of(stmt.place)) is not None:
@@ -327,15 +326,6 @@ class _Work:
         members = self.members.get(self.groups.find(name), {name})
         made = [s for s in statements(loop.body) if isinstance(s, Assign) and s.target.name in members]
         return members <= turns.local and bool(made) and not any(_popped(s) for s in made)
-
-
-def _read_content(expr: Expr | Slice) -> set[str]:
-    """Return the names of which more than the shape is read."""
-    if isinstance(expr, Apply) and expr.fn in SHAPES and isinstance(expr.args[0], Var):
-        return {name for arg in expr.args[1:] for name in _read_content(arg)}
-    if isinstance(expr, Var):
-        return {expr.name}
-    return {name for child in children(expr) for name in _read_content(child)}
 
 
 class _Types(Names):

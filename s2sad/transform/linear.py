@@ -59,6 +59,7 @@ from s2sad.ir.walk import bound, children, exprs_of, map_children, names_in, rea
 from s2sad.runtime.lists import copy_list
 from s2sad.transform.adjoint import placeholder
 from s2sad.transform.naming import Namer, noun
+from s2sad.transform.stepping import forwards
 
 _CREATIONS: frozenset[Any] = SHAPES | {np.zeros, np.empty, np.ones}
 _LIKE: dict[Any, Any] = {np.zeros_like: np.zeros, np.empty_like: np.empty, np.ones_like: np.ones}
@@ -532,14 +533,32 @@ class _Split:
         for loop in loops:
             if not isinstance(loop, For):
                 return None
-            bounds = [self._again(e, loops[:1]) for e in (loop.start, loop.stop, loop.step)]
+            start, stop, step = (self._again(e, loops[:1]) for e in (loop.start, loop.stop, loop.step))
             own = {loop.var.name for loop in loops if isinstance(loop, For)}
-            if None in bounds or any(own & reads(b) for b in bounds):
+            if start is None or stop is None or step is None or any(own & reads(b) for b in (start, stop, step)):
                 return None
-            step = _is(loop.step, 1)
-            given = bounds[1:2] if step and _is(loop.start, 0) else bounds[:2] if step else bounds
-            counts.append(Apply(ops.length, (Apply(range, tuple(given), _COUNT),), _COUNT))
+            known = replace(loop, start=start, stop=stop, step=step, body=())
+            counts.append(self._count(forwards(known) or known))
         return counts
+
+    def _count(self, loop: For) -> Expr:
+        """Return the trip count of a loop, as short as it can be written."""
+        bounds = (loop.start, loop.stop, loop.step)
+        known = [b.value for b in bounds if isinstance(b, Const) and isinstance(b.value, int)]
+        if len(known) == 3:
+            return literal(len(range(*known)))
+        step = _is(loop.step, 1)
+        if step and _is(loop.start, 0) and self._is_length(loop.stop):
+            return loop.stop
+        given = bounds[1:2] if step and _is(loop.start, 0) else bounds[:2] if step else bounds
+        return Apply(ops.length, (Apply(range, given, _COUNT),), _COUNT)
+
+    def _is_length(self, expr: Expr) -> bool:
+        """Say whether an expression is the length of an array, or a name for one, and so never below zero."""
+        if isinstance(expr, Apply):
+            return expr.fn in (ops.dim, ops.size, ops.length)
+        made = self.defs.get(expr.name, []) if isinstance(expr, Var) else []
+        return len(made) == 1 and isinstance(stmt := made[0][0], Assign) and self._is_length(stmt.value)
 
 
 def _gathered(tape: Var) -> Expr:
