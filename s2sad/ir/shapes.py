@@ -9,7 +9,7 @@ import numpy as np
 from s2sad.errors import UNEQUAL, Span
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Const, Expr, If, Raise, Slice, Var
-from s2sad.ir.types import Static
+from s2sad.ir.types import ListOf, Static
 from s2sad.ir.walk import children
 from s2sad.runtime.lists import zero_arrays, zero_complexes, zero_scalars
 
@@ -20,9 +20,9 @@ SHAPES: frozenset[Any] = frozenset({
 
 
 def reads_content(expr: Expr | Slice) -> set[str]:
-    """Return the names of which an expression reads more than the shape."""
+    """Return the names of which an expression reads more than the shape; the length of a list may change."""
     match expr:
-        case Apply(fn, (Var(), *others)) if fn in SHAPES:
+        case Apply(fn, (Var(_, kind), *others)) if fn in SHAPES and not isinstance(kind, ListOf):
             return {name for other in others for name in reads_content(other)}
         case Var(name):
             return {name}

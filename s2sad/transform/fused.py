@@ -24,12 +24,14 @@ from s2sad.analysis.facts import Facts, written_by
 from s2sad.analysis.liveness import Liveness
 from s2sad.analysis.loops import popped_from
 from s2sad.analysis.sharing import Groups
+from s2sad.ir.draws import draws
 from s2sad.ir.nodes import (
     Append,
     Apply,
     Assert,
     Assign,
     Break,
+    CallStmt,
     Comment,
     Const,
     Continue,
@@ -216,17 +218,23 @@ class _Work:
         reads_b, writes_b = self._touched((b,))
         shared = writes_a & (reads_b | writes_b) | reads_a & writes_b
         own = self._for_itself(a) & self._for_itself(b)
-        return any(group.removesuffix(".shape") not in own for group in shared)
+        return any(not self._names_of(group) <= own for group in shared)
 
     def _for_itself(self, stmt: Stmt) -> set[str]:
         """Return the names that a statement sets before it reads them, and nobody after it."""
         names = {n for s in statements((stmt,)) for n in bound(s)}
         return names - _exposed(stmt) - self.live.after[id(stmt)]
 
+    def _names_of(self, touched: str) -> set[str]:
+        """Return the names that may mean what one of the words of `_touched` stands for."""
+        name = touched.removesuffix(".shape")
+        return {name} if name != touched else self.members.get(touched, {touched})
+
     def _touched(self, body: tuple[Stmt, ...]) -> tuple[set[str], set[str]]:
         """Return the groups that are read, and those that are bound or written into.
 
-        Who asks for the shape of an array only reads its name, which is written where it is bound.
+        Who asks for the shape of an array only reads its name, which is written where it is bound. The length of
+        a list is part of what it holds.
         """
         read: set[str] = set()
         written: set[str] = set()
@@ -237,10 +245,16 @@ class _Work:
             written |= {f"{name}.shape" for name in bound(stmt)}
             if isinstance(stmt, Store) and (root := root_of(stmt.place)) is not None:
                 written.add(self.groups.find(root.name))
-            if isinstance(stmt, Effect | Return | Break | Continue):
+            if self._has_its_place(stmt):
                 read.add("")
                 written.add("")
         return read, written
+
+    def _has_its_place(self, stmt: Stmt) -> bool:
+        """Say whether a statement prints, raises, draws a random number or leaves a block: not before another such."""
+        if isinstance(stmt, CallStmt) and self.facts.has_effects(stmt.callee):
+            return True
+        return isinstance(stmt, Effect | Raise | Assert | Return | Break | Continue) or any(map(draws, exprs_of(stmt)))
 
     # ---- whether they may be one ----
 
@@ -258,7 +272,7 @@ class _Work:
             return None
         clashing: set[str] = set()
         for group in (first.written & second.used) | (second.written & first.used):
-            names = self.members.get(group, {group.removesuffix(".shape")})
+            names = self._names_of(group)
             if names <= tapes or names == {one.var.name}:
                 continue
             mine = {n for n in names if n in first.local or n in second.local or n in tapes}

@@ -303,7 +303,37 @@ def state_that_carries_no_derivative(x):
     return total
 
 
+def takes_from_a_list_of_as_many(x):
+    items = []
+    for k in range(3):
+        items.append(x[k])
+    total = 0.0
+    for i in range(len(items)):
+        s = 0.0
+        for j in range(3):
+            s = math.sin(s + x[i] * j)
+        total += s * s
+    last = items.pop()
+    total += items[0] * items[1]
+    return total + last * x[3]
+
+
+def kept_by_the_loop_between(x):
+    total = 0.0
+    for t in range(x.size):
+        s = x[t]
+        for _ in range(2):
+            s = math.sin(s) * x[t]
+        total += s * s
+    for i in range(x.size - 1):
+        g = np.ones(x.size)
+        g[:] = np.cos(x[i] * x)
+        total += g[0] / (1.1 + g[1] ** 2)
+    return total
+
+
 OTHERS = [
+    takes_from_a_list_of_as_many, kept_by_the_loop_between,
     state_of_each, state_that_carries_no_derivative, counted_from_the_end, last_turn_lives_on,
     sums_that_start_in_the_turn,
     logarithm_of_the_sum, carried, reads_the_running_sum, reads_what_the_turn_before_wrote, filled_on_some_paths,
@@ -372,3 +402,44 @@ def test_value_and_gradient_compute_functions_once():
     made = gradient.store.known()[0][1].entry.derivative.text
     code = [line.partition("#")[0] for line in made.splitlines()]
     assert sum("exp(-z)" in line for line in code) == 1, made
+
+
+def draws_in_the_loop_and_after(x):
+    total = 0.0
+    for i in range(x.size):
+        z = np.random.normal()
+        s = 0.0
+        for j in range(3):
+            s = math.sin(s + x[i] * z * j)
+        total += s * s
+    return total + np.random.normal() * x[0]
+
+
+def test_random_numbers_are_drawn_in_their_order():
+    np.random.seed(3)
+    want = draws_in_the_loop_and_after(X)
+    np.random.seed(3)
+    value, gradient = s2sad.value_and_grad(draws_in_the_loop_and_after, target="python")(X)
+    np.testing.assert_allclose(value, want, rtol=1e-14)
+    np.random.seed(3)
+    np.testing.assert_allclose(s2sad.jacfwd(draws_in_the_loop_and_after, target="python")(X), gradient, rtol=1e-12)
+
+
+def shown(c, times):
+    print(c)
+    return c if times == 0 else shown(math.sin(c), times - 1)
+
+
+def speaks_in_the_loop_and_after(x):
+    total = 0.0
+    for i in range(x.size):
+        z = shown(x[i], 2)
+        total += z * z
+    return total + shown(10.0, 1) * x[0]
+
+
+def test_lines_are_printed_in_their_order(capsys):
+    want = speaks_in_the_loop_and_after(X)
+    printed = capsys.readouterr().out
+    assert s2sad.value_and_grad(speaks_in_the_loop_and_after, target="python")(X)[0] == want
+    assert capsys.readouterr().out == printed
