@@ -21,6 +21,7 @@ import numpy as np
 
 from s2sad.analysis.loops import filled_by, popped_from
 from s2sad.frontend.values import pack
+from s2sad.ir import ops
 from s2sad.ir.nodes import (
     Append,
     Apply,
@@ -78,14 +79,14 @@ class _Narrow:
 
     def __init__(self, fn: Function, loop: For, tapes: frozenset[str]) -> None:
         self.fn, self.loop = fn, loop
-        around = _loops_around(fn.body)
+        self.around = _loops_around(fn.body)
         self.every = list(statements(fn.body))
         self.inside = {id(s) for s in statements(loop.body)}
         self.creations: dict[str, Assign] = {}
         bindings = Counter(name for s in self.every for name in bound(s))
         for stmt in self.every:
             if isinstance(stmt, Assign) and bindings[stmt.target.name] == 1 and _is_creation(stmt):
-                if stmt.target.name in tapes or around[id(stmt)] == around[id(loop)]:  # made for this run of the loop
+                if stmt.target.name in tapes or self._runs_between(stmt) == []:  # made for this run of the loop
                     self.creations[stmt.target.name] = stmt
         for param in fn.params:
             self.creations.pop(param.name, None)
@@ -115,7 +116,19 @@ class _Narrow:
         uses = sum(isinstance(p, Var) and p.name == name for p in parts)
         if uses != len(places) or any(len(place.index) != len(kind.dims) for place in places):
             return None
+        between = self._runs_between(self.creations[name])
+        if between is None or any(common_axis(places, outer) is None for outer in between):
+            return None  # another run of the loop may read what this one leaves
         return common_axis(places, self.loop)
+
+    def _runs_between(self, creation: Assign) -> list[For] | None:
+        """Return the loops that run the loop more than once after something is made; None where others do."""
+        made, here = self.around[id(creation)], self.around[id(self.loop)]
+        between = here[len(made) :]
+        apart = any(a is not b for a, b in zip(made, here, strict=False)) or len(made) > len(here)
+        if apart or any(isinstance(one, While) for one in between):
+            return None
+        return [one for one in between if isinstance(one, For)]
 
     def _holds(self, name: str, axes: dict[str, int]) -> bool:
         """Say whether all that is done with the array elsewhere is to make others of its shape, narrowed too."""
@@ -170,12 +183,12 @@ class _Narrow:
         return replace(self.fn, body=whole(self.fn.body)), loop
 
 
-def _loops_around(body: tuple[Stmt, ...], loops: tuple[int, ...] = ()) -> dict[int, tuple[int, ...]]:
+def _loops_around(body: tuple[Stmt, ...], loops: tuple[Stmt, ...] = ()) -> dict[int, tuple[Stmt, ...]]:
     """Return for every statement the loops that it stands in."""
-    found: dict[int, tuple[int, ...]] = {}
+    found: dict[int, tuple[Stmt, ...]] = {}
     for stmt in body:
         found[id(stmt)] = loops
-        inner = (*loops, id(stmt)) if isinstance(stmt, For | While) else loops
+        inner = (*loops, stmt) if isinstance(stmt, For | While) else loops
         for block in blocks_of(stmt):
             found |= _loops_around(block, inner)
     return found
@@ -267,6 +280,8 @@ def _as_name(loop: For, name: str, made: Assign, namer: Namer) -> For | None:
         return None
     (stmt,) = kept
     assert isinstance(stmt, Append | Store)
+    if not _is_empty(made) or not _comes_first(stmt, name, loop.body):
+        return None
     if isinstance(kind, Array) and getattr(stmt.value.type, "dtype", None) != kind.dtype:
         return None  # a store converts
     var = Var(namer.fresh(f"{name.removesuffix('_tape')}_kept"), stmt.value.type if isinstance(kind, ListOf) else item)
@@ -283,6 +298,17 @@ def _as_name(loop: For, name: str, made: Assign, namer: Namer) -> For | None:
         return var if own else map_children(expr, read)
 
     return replace(loop, body=tuple(each(inner) for inner in loop.body))
+
+
+def _is_empty(made: Assign) -> bool:
+    """Say whether an array or a list is made with nothing in it yet."""
+    return isinstance(made.value, Apply) and made.value.fn in (np.empty, np.empty_like, ops.new_list)
+
+
+def _comes_first(stmt: Append | Store, name: str, body: tuple[Stmt, ...]) -> bool:
+    """Say whether a statement of a block is the first that meets an array or a list, which it does not read."""
+    adds = isinstance(stmt, Store) and stmt.op
+    return not adds and name not in reads(stmt.value) and next(s for s in body if _meets(s, name)) is stmt
 
 
 def _keeps(stmt: Stmt, name: str) -> bool:

@@ -332,8 +332,43 @@ def kept_by_the_loop_between(x):
     return total
 
 
+def added_to_what_was_there(x):
+    h = np.sin(x)
+    total = 0.0
+    for i in range(x.size):
+        h[i] += x[i] * x[i]
+    for i in range(x.size):
+        total += h[i] * h[i] * x[i]
+    return total
+
+
+def scaled_in_place(x):
+    total = 0.0
+    for i in range(x.size):
+        h = np.sin(x * x[i])
+        for j in range(x.size):
+            h[j] = h[j] * x[i]
+        for j in range(x.size - 1, -1, -1):
+            total += h[j] * h[j] * x[j]
+    return total
+
+
+def filled_in_the_first_run(x):
+    h = np.empty((x.size, 2))
+    total = 0.0
+    for t in range(2):
+        for i in range(x.size):
+            if t == 0:
+                for j in range(2):
+                    h[i, j] = math.sin(x[i] * (j + 1))
+        for i in range(x.size):
+            total += h[i, 0] * h[i, 1] * x[i] * (t + 1)
+    return total
+
+
 OTHERS = [
-    takes_from_a_list_of_as_many, kept_by_the_loop_between,
+    added_to_what_was_there, scaled_in_place, filled_in_the_first_run, takes_from_a_list_of_as_many,
+    kept_by_the_loop_between,
     state_of_each, state_that_carries_no_derivative, counted_from_the_end, last_turn_lives_on,
     sums_that_start_in_the_turn,
     logarithm_of_the_sum, carried, reads_the_running_sum, reads_what_the_turn_before_wrote, filled_on_some_paths,
