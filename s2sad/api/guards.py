@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dis
 import operator
+import sys
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -13,6 +14,7 @@ import numpy as np
 from s2sad.api.custom import CustomJVP, CustomVJP, functions_of, rules_key
 from s2sad.api.still import Look, look_at
 from s2sad.api.structure import static_key
+from s2sad.backends.fingerprint import names_used
 
 Guard = Callable[[], bool]
 
@@ -24,22 +26,27 @@ _LIBRARIES = frozenset({"numpy", "numba", "scipy", "math", "cmath", "s2sad", "bu
 def guard(fun: Callable[..., Any]) -> Guard | None:
     """Return a check that everything `fun` and its helpers read from outside is still the same.
 
-    Names rebound in the module, in a closure, or on the instance of a method are noticed, and items
-    of small dictionaries and lists; numbers by value, arrays by dtype and layout, for their values
-    are read at every call. None when nothing is read from outside.
+    Names rebound in the module, in a closure, in modules and classes that are named, or on the instance of a
+    method are noticed, other defaults, and items of small dictionaries and lists; numbers by value, arrays by
+    dtype and layout, for their values are read at every call. None when nothing is read from outside.
     """
     cells: list[tuple[types.CellType, Any]] = []
     names: list[tuple[dict[str, Any], str, Any]] = []
     owners: list[tuple[Any, Any]] = []  # objects that may be changed in place, and their contents
-    for function in _reachable(fun, owners):
+    defaults: list[tuple[types.FunctionType, Any, Any]] = []
+    holders = _Holders()
+    for function in _reachable(fun, owners, holders):
         cells += [(cell, value) for cell, value in _cells(function) if _is_data(value)]
         scope = function.__globals__
         names += [(scope, name, scope[name]) for name in _globals(function) if _is_data(scope[name])]
-    data = [value for _, value in cells] + [value for _, _, value in names]
+        if function is not fun and (function.__defaults__ or function.__kwdefaults__):
+            defaults.append((function, function.__defaults__, function.__kwdefaults__))
+    names += holders.held()
+    data = [value for _, value in cells] + [value for _, _, value in names if _is_data(value)]
     owners += [(value, _state(value)) for value in data if _may_change(value)]
     watched = [(owner, key, _look(owner)) for owner, key in owners]
     fixed = _shared(data)  # one array under two names: the derivative reads it under one of them
-    if not cells and not names and not owners:
+    if not cells and not names and not owners and not defaults:
         return None
 
     def unchanged() -> bool:
@@ -54,7 +61,7 @@ def guard(fun: Callable[..., Any]) -> Guard | None:
         for owner, key, look in watched:
             if not look() and _state(owner) != key:
                 return False
-        return True
+        return all(f.__defaults__ is given and f.__kwdefaults__ is named for f, given, named in defaults)
 
     return unchanged
 
@@ -62,7 +69,7 @@ def guard(fun: Callable[..., Any]) -> Guard | None:
 def outer_arrays(fun: Callable[..., Any]) -> set[int]:
     """Return the identities of the arrays that `fun` and its helpers read from their modules."""
     found: set[int] = set()
-    for function in _reachable(fun, []):
+    for function in _reachable(fun, [], _Holders()):
         for name in _globals(function):
             value = function.__globals__[name]
             items = value.values() if isinstance(value, dict) else value
@@ -71,7 +78,7 @@ def outer_arrays(fun: Callable[..., Any]) -> set[int]:
     return found
 
 
-def _reachable(fun: Any, owners: list[tuple[Any, Any]]) -> Iterator[types.FunctionType]:
+def _reachable(fun: Any, owners: list[tuple[Any, Any]], holders: _Holders) -> Iterator[types.FunctionType]:
     waiting, seen = [fun, *(part for rule in rules_key() for part in functions_of(rule))], set[int]()
     while waiting and len(seen) < _FUNCTIONS:
         value = waiting.pop()
@@ -80,6 +87,7 @@ def _reachable(fun: Any, owners: list[tuple[Any, Any]]) -> Iterator[types.Functi
             waiting += [part for part in value.parts() if part is not None]
         if isinstance(value, types.MethodType):
             owners.append((value.__self__, _state(value.__self__)))
+        waiting += holders.met(value.__self__ if isinstance(value, types.MethodType) else value)
         for attribute in ("py_func", "fun", "__func__"):
             value = getattr(value, attribute, value)
         if not isinstance(value, types.FunctionType) or id(value) in seen:
@@ -88,9 +96,47 @@ def _reachable(fun: Any, owners: list[tuple[Any, Any]]) -> Iterator[types.Functi
         if (value.__module__ or "").partition(".")[0] in _LIBRARIES:
             continue
         yield value
+        waiting += holders.named(names_used(value.__code__))
         waiting += [content for _, content in _cells(value)]
         waiting += [value.__globals__[name] for name in _globals(value)]
         waiting += list(value.__defaults__ or ())
+
+
+class _Holders:
+    """The user's modules and classes that functions mention, and what is asked of them by name."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._scopes: dict[int, Any] = {}
+        self._names: set[str] = set()
+
+    def met(self, value: Any) -> list[Any]:
+        """Take in a module, a class or the class of an object; return what functions may ask of it."""
+        found: list[Any] = []
+        kind = value if isinstance(value, types.ModuleType | type) else type(value) if _has_attributes(value) else None
+        for holder in kind.__mro__ if isinstance(kind, type) else (kind,):
+            if holder is None or id(holder) in self._scopes or _is_of_a_library(holder):
+                continue
+            self._scopes[id(holder)] = holder
+            found += [vars(holder)[name] for name in self._names & vars(holder).keys()]
+        return found
+
+    def named(self, names: set[str]) -> list[Any]:
+        """Take in the names that a function mentions; return what they may mean in modules and classes."""
+        new = names - self._names
+        self._names |= new
+        return [vars(holder)[name] for holder in self._scopes.values() for name in new & vars(holder).keys()]
+
+    def held(self) -> list[tuple[Any, str, Any]]:
+        """Return the names that are watched, with where they stand and what they mean."""
+        scopes = map(vars, self._scopes.values())
+        return [(scope, name, scope[name]) for scope in scopes for name in sorted(self._names & scope.keys())]
+
+
+def _is_of_a_library(holder: Any) -> bool:
+    name = holder.__name__ if isinstance(holder, types.ModuleType) else holder.__module__ or ""
+    root = name.partition(".")[0]
+    return root in _LIBRARIES or root in sys.stdlib_module_names
 
 
 def _cells(function: types.FunctionType) -> Iterator[tuple[types.CellType, Any]]:
@@ -127,6 +173,8 @@ def _may_change(value: Any) -> bool:
         return not value.ndim
     if isinstance(value, dict | list):
         return True
+    if isinstance(value, tuple):
+        return any(map(_may_change, value))
     own = (type(value).__module__ or "").partition(".")[0] not in _LIBRARIES
     return own and _has_attributes(value)
 
