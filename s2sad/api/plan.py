@@ -122,7 +122,7 @@ def entry(request: Request, mode: str, trees: Sequence[Tree], wrt: Sequence[Tree
     if mode != "bwd":
         call = kept_apart(call, derivative, leaves)
     output = tree_of(derivative.result, "output")
-    captured = captures(() if mode == "bwd" else getattr(derivative, "captured", ()))
+    captured = captures(() if mode in ("bwd", "push") else getattr(derivative, "captured", ()))
     return Entry(call, derivative, loaded, leaves, tuple(wrt), output, captured)
 
 

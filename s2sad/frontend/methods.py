@@ -21,6 +21,7 @@ from s2sad.frontend.values import MethodV, Poison, RowsV, StaticV, StructV, V, V
 from s2sad.ir import ops
 from s2sad.ir.nodes import Append, Apply, Index, Slice, Store, Var
 from s2sad.ir.types import Array, ListOf, Scalar, is_complex
+from s2sad.runtime import integers
 
 _AS_FUNCTIONS: dict[str, Any] = {
     name: getattr(np, name)
@@ -128,8 +129,10 @@ def _array_attribute(lw: Lowerer, owner: V, kind: Array | Scalar, name: str, nod
             return apply(lw, np.reshape, (expr, literal(-1)), {}, node)
         case _ if hasattr(np.ndarray, name) or hasattr(float, name):
             return MethodV(owner, name)
+        case "bit_length" if isinstance(kind, Scalar) and np.dtype(kind.dtype).kind == "i":
+            return MethodV(owner, name)
         case _:
-            return lw.fail(node, f"arrays have no attribute `{name}`")
+            return lw.fail(node, f"{'numbers' if isinstance(kind, Scalar) else 'arrays'} have no attribute `{name}`")
 
 
 def call_method(lw: Lowerer, method: MethodV, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
@@ -334,6 +337,8 @@ def _array_method(lw: Lowerer, owner: V, name: str, args: list[Value], kwargs: d
         case "astype":
             named = dict(zip(("dtype", "order", "casting", "subok", "copy"), args, strict=False)) | kwargs
             return converted(lw, owner, named, True, node)
+        case "bit_length":
+            return call_function(lw, integers.bit_length, [owner], kwargs, node)
         case "item" | "__float__":
             return _item(lw, owner, args, node)
         case "tolist" if isinstance(expr.type, Array) and len(expr.type.dims) == 1:

@@ -15,6 +15,7 @@ import numpy as np
 
 from s2sad.ir import ops
 from s2sad.rules.registry import constant
+from s2sad.runtime import integers
 
 constant(  # steps
     np.floor, np.ceil, np.trunc, np.rint, np.round, np.around, np.fix, np.signbit,
@@ -37,7 +38,7 @@ constant(  # integers
     np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.invert, np.left_shift, np.right_shift, np.bitwise_count,
     np.argmax, np.argmin, np.argsort, np.searchsorted, np.flatnonzero, np.argwhere,
     np.count_nonzero, np.argpartition, np.lexsort,
-    np.gcd, np.lcm, math.gcd, math.lcm, math.factorial, math.comb, math.perm, math.isqrt,
+    np.gcd, np.lcm, math.gcd, math.lcm, math.factorial, math.comb, math.perm, math.isqrt, integers.bit_length,
     builtins.int, builtins.len, builtins.range, builtins.ord, builtins.hash,
     np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64, np.bool_,
 )  # fmt: skip

@@ -449,6 +449,18 @@ def _tensordot(call: Apply) -> Expr | None:
     return _einsum(Apply(np.einsum, (Const(text, Static(text)), a, b), call.type))
 
 
+def _triangle(call: Apply) -> Expr | None:
+    """`np.tri(n, dtype=…)`: converted once it is made, as Numba's takes no dtype."""
+    static = dict(call.static)
+    dtype = static.pop("dtype", None)
+    if dtype is None or not isinstance(call.type, Array):
+        return None
+    made = Apply(np.tri, call.args, Array("float64", call.type.dims, "C"), tuple(static.items()))
+    if np.dtype(dtype) == np.float64:
+        return made
+    return _astype(Apply(ops.astype, (made,), call.type, (("dtype", dtype),)))
+
+
 def _astype(call: Apply) -> Expr:
     dtype = dict(call.static)["dtype"]
     return Apply(np.ndarray.astype, (*call.args, Const(dtype, Static(dtype))), call.type)
@@ -767,6 +779,7 @@ _REWRITES: dict[Any, Rewrite] = {
     np.linalg.inv: _batched(runtime.inv_batch),
     np.linalg.det: _batched(runtime.det_batch),
     ops.astype: _astype,
+    np.tri: _triangle,
     **dict.fromkeys((np.float64, np.float32, np.complex128, np.complex64), _conversion),
     np.einsum: _einsum,
     np.tensordot: _tensordot,

@@ -48,6 +48,14 @@ def gcd(a: int, b: int) -> int:
     return a
 
 
+def bit_length(a: int) -> int:
+    """Return how many binary digits a number has, as `a.bit_length()`."""
+    rest, digits = abs(a), 0
+    while rest:
+        rest, digits = rest // 2, digits + 1
+    return digits
+
+
 def isqrt(n: int) -> int:
     """Return the largest integer whose square is at most `n`."""
     if n < 0:

@@ -476,7 +476,7 @@ def _without_shapes(code: list[Stmt], stmt: Stmt) -> list[Stmt]:
 
 
 def placeholder(kind: Type) -> Expr:
-    """Return an empty value of a type, for a name that must exist before it is set."""
+    """Return a value of a type, for a name that must exist before it is set: as long as the type says, else empty."""
     match kind:
         case Scalar(dtype):
             return literal(False) if dtype == "bool" else literal(0) if "int" in dtype else zero(kind)
@@ -484,8 +484,9 @@ def placeholder(kind: Type) -> Expr:
             static = () if dtype == "float64" else (("dtype", np.dtype(dtype).type),)
             from s2sad.frontend.values import pack
 
-            shape = literal(0) if len(dims) == 1 else pack("tuple", [literal(0)] * len(dims))
-            return Apply(np.zeros, (shape,), kind, static)
+            known = [dim for dim in dims if isinstance(dim, int)]  # a tape of rows asks for them
+            sizes: list[Expr] = [literal(dim) for dim in (known if len(known) == len(dims) else (0,) * len(dims))]
+            return Apply(np.zeros, (sizes[0] if len(sizes) == 1 else pack("tuple", sizes),), kind, static)
         case _:
             return Apply(ops.new_list, (), kind)
 

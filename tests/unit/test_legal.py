@@ -89,6 +89,8 @@ CASES: list[tuple[Any, tuple[Any, ...], dict[str, Any]]] = [
     (np.rot90, (C,), {"k": 3, "axes": (1, 2)}),
     (np.full, ((2, 4), V), {}),
     (np.full, ([2, 4], 1.5), {}),
+    (np.tri, (3,), {"k": -1, "dtype": np.float64}),
+    (np.tri, (2, 4), {"dtype": np.int64}),
     (np.zeros, ([2, 4],), {}),
     (np.reshape, (M, [4, 3]), {}),
     (np.broadcast_to, (V, [3, 4]), {}),

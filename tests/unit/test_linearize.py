@@ -311,6 +311,19 @@ def test_a_linear_map_over_a_batch_is_the_jacobian():
     np.testing.assert_allclose(vmap(push, out_axes=-1)(np.eye(4)[:2]), np.diag(np.sin(2 * X))[:, :2])
 
 
+def of_an_array_outside(x):
+    return np.tanh(A @ x)
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_the_linear_map_of_a_function_that_reads_an_array_outside(target):
+    """What the function reads is kept at the point; the map takes tangents alone."""
+    _, push = linearize(of_an_array_outside, X, target=target)
+    want = s2sad.jacfwd(of_an_array_outside, target="python")(X)
+    np.testing.assert_allclose(push(X), want @ X)
+    np.testing.assert_allclose(vmap(push)(np.eye(4)), want.T)
+
+
 # ---- transposes ----
 
 

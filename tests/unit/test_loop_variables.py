@@ -217,7 +217,23 @@ def pushed_and_popped(x):
     return s
 
 
+def an_array_of_few_numbers(x):
+    p = np.eye(2)
+    for k in range(3):
+        gain = np.array([[x[0], x[1] + k]]) @ p
+        p = p - 0.1 * np.outer(gain, x[1:])
+    return np.sum(p**2) + np.sum(gain**2)
+
+
+def a_padded_length(x):
+    n = 1 << (len(x) - 1).bit_length()
+    y = np.zeros(n)
+    y[: len(x)] = x
+    return np.sum(y**2) * n
+
+
 PROGRAMS = [
+    an_array_of_few_numbers, a_padded_length,
     two_loops_over_one_name, set_before_the_loop, left_in_every_turn, nested_over_one_name, in_the_bounds_of_its_loop,
     no_turn_at_all, counted_by_hand, found_by_enumerate, squares, a_list_that_starts_with_one, a_list_in_every_turn,
     work_to_do, another_name_for_the_list, indices_of_a_list, indices_that_are_popped, weights_that_grow,
