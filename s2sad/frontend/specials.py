@@ -43,6 +43,7 @@ from s2sad.frontend.iteration import check_reach, emit_loop, indexable, known_it
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.methods import attribute
 from s2sad.frontend.operators import apply, build
+from s2sad.frontend.summed import sum_of_arrays
 from s2sad.frontend.values import Cell, IterV, RangeV, RowsV, SliceV, StaticV, StructV, V, Value, const, literal
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Assign, Const, Expr, If, Raise, Var
@@ -163,7 +164,7 @@ def _sum(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) ->
     first = as_expr(lw, start, node)
     kind = as_expr(lw, item_at(literal(0)), node).type
     if not isinstance(kind, Scalar):
-        return call_function(lw, np.sum, [args[0]], {"axis": const(0)}, node)
+        return sum_of_arrays(lw, args[0], start, node)
     if isinstance(first, Const) and not isinstance(first.value, float):
         first = literal(float(first.value)) if kind.dtype.startswith("float") else first
     total = Var(lw.fresh("total"), build(operator.add, first, as_expr(lw, item_at(literal(0)), node)).type)
