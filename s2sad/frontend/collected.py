@@ -67,14 +67,14 @@ def _made(source: Source, kind: Any) -> dict[str, Any]:
         match part:
             case gast.Assign(targets=[gast.Name(id=name)], value=gast.Call(func=func) as call) | gast.AnnAssign(
                 target=gast.Name(id=name), value=gast.Call(func=func) as call
-            ) if stores.count(name) == 1 and _meant(source, func) is kind:
+            ) if stores.count(name) == 1 and meant(source, func) is kind:
                 found[name] = call
             case _:
                 pass
     return found
 
 
-def _meant(source: Source, func: Any) -> Any:
+def meant(source: Source, func: Any) -> Any:
     """Return the object that the function of a call is, if it is one of a module."""
     match func:
         case gast.Name(id=name) if source.knows(name) and name not in source.local_names:

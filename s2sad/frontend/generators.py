@@ -32,7 +32,7 @@ from s2sad.frontend.sourcelines import renumbered
 
 _USING_UP = ("list", "tuple", "sum", "max", "min", "sorted", "any", "all", "set", "prod", "fsum", "fromiter")
 """What is called with a generator and asks it for all that it gives, once."""
-_WRITING = ("append", "extend", "insert", "pop", "clear", "reverse", "sort", "update", "setdefault", "fill", "remove")
+WRITING = ("append", "extend", "insert", "pop", "clear", "reverse", "sort", "update", "setdefault", "fill", "remove")
 _PLAIN = (int, float, complex, bool, str, types.NoneType, types.ModuleType, types.FunctionType, type)
 
 
@@ -65,6 +65,13 @@ def written_out(source: Source) -> Source:
 
 _WRITTEN: dict[Any, Any] = {}
 """What was written out, with what it was written from: a text read twice has the same nodes."""
+
+
+def taken_names(node: Any) -> set[str]:
+    """Return the names that a function gives to anything, or reads."""
+    parts = list(gast.walk(node))
+    functions = {n.name for n in parts if isinstance(n, gast.FunctionDef)}
+    return functions | {n.id for n in parts if isinstance(n, gast.Name)}
 
 
 def is_generator(node: Any) -> bool:
@@ -128,8 +135,7 @@ class _Writer:
 
     def __init__(self, source: Source, found: dict[str, _Generator]) -> None:
         self.source, self.found = source, found
-        self.taken = {n.id for n in gast.walk(source.node) if isinstance(n, gast.Name)}
-        self.taken |= {n.name for n in gast.walk(source.node) if isinstance(n, gast.FunctionDef)}
+        self.taken = taken_names(source.node)
         self.outer: dict[str, Any] = {}
         """Objects that generators of other modules name, under the names that they have here."""
         self.active: list[str] = []
@@ -247,7 +253,7 @@ class _Writer:
         names = {name: self.name(name) for name in _own_names(generator.node)}
         before = self._arguments(generator, call, names, loop)
         names.update(self._free_names(generator, names))
-        body = [_Renamed(names).visit(_from(copy.deepcopy(s), generator.source)) for s in _without_text(generator.node)]
+        body = [Renamed(names).visit(_from(copy.deepcopy(s), generator.source)) for s in _without_text(generator.node)]
         made = Exits(self.name, loop, bind).fused(body)
         self.active.append(call.func.id)
         made = self.block(made)
@@ -312,7 +318,7 @@ class _Writer:
                 stmt.value = gast.copy_location(whole, call)
             case _:
                 pass
-        for holder, field in _expressions(stmt):
+        for holder, field in computed_once(stmt):
             taken, outer, size = set(self.taken), dict(self.outer), len(before)
             try:
                 setattr(holder, field, self._replaced(getattr(holder, field), stmt, before))
@@ -397,7 +403,7 @@ class _Writer:
         names: dict[str, Any] = {name: self.name(name) for name in dict.fromkeys(bound)}
         first = node.generators[0].iter
         node.generators[0].iter = gast.Constant(value=0, kind=None)
-        renamed = _Renamed(names).visit(copy.deepcopy(node))
+        renamed = Renamed(names).visit(copy.deepcopy(node))
         node.generators[0].iter = first
         return renamed.generators[0].target, renamed.elt, renamed.generators[0].ifs, renamed.generators[1:]
 
@@ -406,7 +412,7 @@ class _Writer:
         for part in gast.walk(self.found[call.func.id].node):
             if isinstance(part, gast.Subscript | gast.Attribute) and not isinstance(part.ctx, gast.Load):
                 raise Stays
-            if isinstance(part, gast.Call) and getattr(part.func, "attr", "") in _WRITING:
+            if isinstance(part, gast.Call) and getattr(part.func, "attr", "") in WRITING:
                 raise Stays
 
 
@@ -430,7 +436,7 @@ def _check_ends(node: Any) -> None:
                 raise Stays
 
 
-def _expressions(stmt: Any) -> Iterator[tuple[Any, str]]:
+def computed_once(stmt: Any) -> Iterator[tuple[Any, str]]:
     """Go through the expressions of a statement that are computed once, before anything else is done."""
     match stmt:
         case gast.Assign() | gast.AnnAssign() | gast.AugAssign() | gast.Return() | gast.Expr():
@@ -475,10 +481,11 @@ def _stored(node: Any) -> set[str]:
     return found | {n.name for n in parts if isinstance(n, gast.FunctionDef)}
 
 
-class _Renamed(gast.NodeTransformer):
+class Renamed(gast.NodeTransformer):
     """Gives names others, or what stands for them."""
 
     def __init__(self, names: dict[str, Any]) -> None:
+        """`names`: by the names that there are, their new ones, or expressions."""
         self.names = names
 
     def visit_Name(self, node: Any) -> Any:
@@ -493,14 +500,14 @@ class _Renamed(gast.NodeTransformer):
         """Rename an inner function; what its own parameters are called stays."""
         node.name = self.names.get(node.name, node.name)
         own_names = set(_own_names(node))
-        inner = _Renamed({k: v for k, v in self.names.items() if k not in own_names})
+        inner = Renamed({k: v for k, v in self.names.items() if k not in own_names})
         node.body = [inner.visit(s) for s in node.body]
         return node
 
     def visit_Lambda(self, node: Any) -> Any:
         """Leave the parameters of a lambda alone."""
         own_names = {a.id for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)}
-        node.body = _Renamed({k: v for k, v in self.names.items() if k not in own_names}).visit(node.body)
+        node.body = Renamed({k: v for k, v in self.names.items() if k not in own_names}).visit(node.body)
         return node
 
 

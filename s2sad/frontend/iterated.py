@@ -59,6 +59,20 @@ def lower_accumulate(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], n
 _WORDS = ("item", "total", "made")
 
 
+def lower_next(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    """`next(iter(d.values()))`: the first item; one of an iterator that has a name was written by its place before."""
+    from s2sad.frontend.iteration import static_items
+
+    known = static_items(lw, args[0])
+    if len(args) == 1 and isinstance(node.args[0], gast.Call) and known:
+        return known[0]
+    if len(args) == 1 and isinstance(node.args[0], gast.Call) and isinstance(args[0], IterV) and args[0].kind == "iter":
+        return expression(lw, f"{bind_each(lw, list(args[0].parts))[0]}[0]", node)
+    return lw.fail(node, "`next` cannot be followed here",
+                   "Make the iterator and ask it in one function, `it = iter(x)`, `a = next(it)`, in lines that are\n"
+                   "sure to ask once. Else index what it goes over, `x[0]`, `x[k]`, or loop over it.")  # fmt: skip
+
+
 def lower_takewhile(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
     """`itertools.takewhile(f, items)`: the items before the first that does not fit."""
     (test, given), item, made = bind_each(lw, args), lw.fresh("item"), lw.fresh("taken")

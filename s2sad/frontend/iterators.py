@@ -20,8 +20,10 @@ def check_used_once(lw: Lowerer, name: str, value: Any, statement: Any) -> None:
     inside = [loop for loop in loops if any(load is n for load in loads for s in loop.body for n in gast.walk(s))]
     repeated = [loop for loop in inside if not any(n is statement for n in gast.walk(loop))]
     if len(loads) > 1 or repeated:
+        bare = isinstance(value, gast.Call) and getattr(value.func, "id", "") == "iter"
         lw.fail(statement, "an iterator is used up by its first use, and this one is used again",
-                "Make it a list: `list(…)`, or a comprehension in brackets.")  # fmt: skip
+                "Index what it goes over, or take parts of it: `x[0]`, `x[k]`, `x[1:]`." if bare
+                else "Make it a list: `list(…)`, or a comprehension in brackets.")  # fmt: skip
     read = {n.id for n in gast.walk(value) if isinstance(n, gast.Name) and isinstance(n.ctx, gast.Load)}
     if read & {n.id for n in behind if isinstance(n.ctx, gast.Store)}:
         lw.fail(statement, "this iterator reads names that are bound again before it is used",

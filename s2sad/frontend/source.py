@@ -115,10 +115,11 @@ def source_of(fun: Callable[..., Any]) -> Source:
     code = plain.__code__
     from s2sad.frontend.collected import written_as_plain
     from s2sad.frontend.generators import READING, written_out
+    from s2sad.frontend.taken import written_by_place
 
     READING.append(code)
     try:
-        return written_out(written_as_plain(_source_of_code(plain, code)))
+        return written_out(written_by_place(written_as_plain(_source_of_code(plain, code))))
     finally:
         READING.pop()
 

@@ -607,7 +607,7 @@ SPECIAL: dict[Any, Any] = {
     builtins.reversed: _iterator("reversed"),
     np.ndindex: _ndindex,
     np.ndenumerate: _iterator("ndenumerate"),
-    builtins.next: _unread("next", "For the first item that fits, write a loop that ends in `break`."),
+    builtins.next: iterated.lower_next,
     builtins.iter: _iterator("iter"),
     np.vectorize: _vectorize,
     collections.deque: _deque,

@@ -12,7 +12,7 @@ from s2sad.frontend.functional import bind_each, expression, placed
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.values import StaticV, V, Value
 from s2sad.ir import ops
-from s2sad.ir.nodes import Append, Apply, Const, For, Var
+from s2sad.ir.nodes import Append, Apply, Const, Expr, For, Var
 from s2sad.ir.types import Array, ListOf
 
 
@@ -39,7 +39,7 @@ def _of_rank(kind: ListOf) -> Value:
 
     assert isinstance(kind.item, Array)
     static = () if kind.item.dtype == "float64" else (("dtype", np.dtype(kind.item.dtype).type),)
-    ones = [literal(1)] * len(kind.item.dims)
+    ones: list[Expr] = [literal(1)] * len(kind.item.dims)
     shape = ones[0] if len(ones) == 1 else pack("tuple", ones)
     return V(Apply(np.zeros, (shape,), Array(kind.item.dtype, (1,) * len(ones), "C"), static))
 
