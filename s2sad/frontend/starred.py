@@ -6,6 +6,7 @@ itself, and that there are so many is tested; a display of them is a list that t
 
 from __future__ import annotations
 
+import builtins
 import functools
 import inspect
 from collections.abc import Sequence
@@ -25,6 +26,11 @@ UNKNOWN_COUNT = (
     "how many values are starred here is not known",
     "Name the items first, as in `a, b, c = v`, or index them: `v[0], v[1]`.",
 )
+_UNKNOWN_ROWS = (
+    UNKNOWN_COUNT[0],
+    "The columns of an array are the rows of its transpose: `for c in a.T:`, `xs, ys = a.T`; make a list of rows\n"
+    "an array first, `np.array(rows).T`.",
+)
 
 
 def starred_arguments(lw: Lowerer, target: Value, call: Any, values: Sequence[Value]) -> list[Value]:
@@ -40,21 +46,22 @@ def starred_arguments(lw: Lowerer, target: Value, call: Any, values: Sequence[Va
         if items is None:
             alone = sum(others is None for _, others in known) == 1
             wanted = _taken(target, given_by_name) if alone and None not in given_by_name else None
-            items = _items(lw, value, None if wanted is None else wanted - given, part)
+            unknown = _UNKNOWN_ROWS if target == StaticV(builtins.zip) else UNKNOWN_COUNT
+            items = _items(lw, value, None if wanted is None else wanted - given, part, unknown)
         args.extend(items)
     return args
 
 
-def _items(lw: Lowerer, value: Value, count: int | None, node: Any) -> list[Value]:
-    """Return the items of a row that should have so many."""
+def _items(lw: Lowerer, value: Value, count: int | None, node: Any, unknown: tuple[str, str]) -> list[Value]:
+    """Return the items of a row that should have so many; `unknown` is said where that is not known."""
     from s2sad.frontend.assignments import items_of_row
 
     if not (isinstance(value, V) and isinstance(value.expr.type, Array | ListOf)):
-        return lw.fail(node, *UNKNOWN_COUNT)
+        return lw.fail(node, *unknown)
     length = value.expr.type.dims[0] if isinstance(value.expr.type, Array) else None
     wanted = length if isinstance(length, int) else count
     if wanted is None or wanted < 0:
-        return lw.fail(node, *UNKNOWN_COUNT)
+        return lw.fail(node, *unknown)
     return items_of_row(lw, value, wanted, node)
 
 

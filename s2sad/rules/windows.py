@@ -24,7 +24,7 @@ def sliding_window_view(
     sizes = window_shape if isinstance(window_shape, (tuple, list)) else (window_shape,)
     axes = tuple(range(len(sizes))) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
     if len(sizes) != len(axes) or (axis is None and len(sizes) != x.ndim):
-        ops.refuse("each axis of a `sliding_window_view` needs a length of the window", "Give one for each, in a tuple.")
+        ops.refuse("each axis of a `sliding_window_view` needs a length of the window", "Give one for each.")
     windows = x
     for size, k in zip(sizes, axes):
         if size < 1 or windows.shape[k % x.ndim] < size:

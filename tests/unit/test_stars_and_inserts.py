@@ -137,6 +137,12 @@ def test_defaults_leave_the_number_open():
         s2sad.grad(lambda x: np.sum(shifted(T, *x)), target="python")(X)
 
 
+def test_columns_are_the_rows_of_the_transpose():
+    """`zip(*a)` of an array is refused with what to write instead."""
+    with pytest.raises(s2sad.UnsupportedSyntaxError, match=r"xs, ys = a\.T"):
+        s2sad.grad(lambda a: sum(np.prod(c) for c in zip(*a)), target="python")(np.ones((3, 2)))
+
+
 def test_a_zip_beside_a_longer_container_is_noticed():
     def stages(x):
         found = []
