@@ -12,6 +12,7 @@ from typing import Any
 import gast
 
 from s2sad.frontend.assignments import ann_assign, assign_target, aug_assign, dynamic_list, lower_assign
+from s2sad.frontend.decorators import decorate
 from s2sad.frontend.exceptions import lower_try
 from s2sad.frontend.exchange import with_exchanges
 from s2sad.frontend.expressions import NO_GENERATORS, lower_expr, lower_test
@@ -243,10 +244,10 @@ def _function_def(lw: Lowerer, node: Any) -> None:
 
     if any(_last_name(item) in ("custom_jvp", "custom_vjp") for item in node.decorator_list):
         lw.fail(node, "a rule cannot be defined inside a differentiated function", RULE_OUTSIDE)
-    if node.decorator_list:
-        lw.fail(node, "a decorated inner function is not supported", "Move it to module level.")
-    node = with_arrays(node)
+    decorators, node = node.decorator_list, with_arrays(node)
     lw.env[node.name] = FuncV(node, lw.source, lw.env, node.name, evaluated_defaults(lw, node), owner=lw)
+    for decorator in reversed(decorators):
+        decorate(lw, node.name, decorator)
 
 
 def _last_name(node: Any) -> str:
