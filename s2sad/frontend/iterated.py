@@ -148,6 +148,32 @@ def _held(lw: Lowerer, value: Value, node: Any) -> Value:
     return lw.store_value(lw.fresh("held"), value, lw.span(node))
 
 
+def lower_zip_longest(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    """`itertools.zip_longest(a, b, fillvalue=0.0)`: tuples as many as the longest has items, filled up."""
+    if "fillvalue" not in kwargs or kwargs["fillvalue"] == StaticV(None):
+        return lw.fail(node, "`zip_longest` that fills up with None is not supported",
+                       "Fill up with a number: `fillvalue=0.0`.")  # fmt: skip
+    words = (builtins.range, builtins.max, builtins.len)
+    numbers, most, length, fill = bind_each(lw, [*(StaticV(word) for word in words), kwargs["fillvalue"]])
+    given, at = bind_each(lw, _as_lists(lw, args, node)), lw.fresh("place")
+    items = ", ".join(f"{name}[{at}] if {at} < {length}({name}) else {fill}" for name in given)
+    lengths = ", ".join(f"{length}({name})" for name in given)
+    longest = lengths if len(given) == 1 else f"{most}({lengths})"
+    return expression(lw, f"[({items},) for {at} in {numbers}({longest})]", node)
+
+
+def lower_nditer(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    """`np.nditer(a)`, of one array that is only read, goes over its elements as they lie in memory."""
+    from s2sad.frontend.calls import call_function
+    from s2sad.ir.types import Array
+
+    kind = args[0].expr.type if isinstance(args[0], V) else None
+    if len(args) > 1 or kwargs or not isinstance(kind, Array) or kind.layout != "C":
+        return lw.fail(node, "`nditer` is read here of one array in C order, without flags",
+                       "Loop over np.ndindex(x.shape), or over x.ravel().")  # fmt: skip
+    return call_function(lw, np.ravel, args, {}, node)
+
+
 ENDLESS = ("repeat", "count", "cycle")
 """Iterators without an end."""
 
@@ -179,5 +205,5 @@ LOWERED: dict[Any, Any] = {
     itertools.chain: lower_chain, itertools.accumulate: lower_accumulate, itertools.takewhile: lower_takewhile,
     itertools.dropwhile: lower_dropwhile, itertools.starmap: lower_starmap, itertools.compress: lower_compress,
     itertools.islice: lower_islice, itertools.repeat: lower_repeat, itertools.count: lower_count,
-    itertools.cycle: lower_cycle,
+    itertools.cycle: lower_cycle, itertools.zip_longest: lower_zip_longest, np.nditer: lower_nditer,
 }  # fmt: skip

@@ -140,7 +140,21 @@ def counted_and_named(x):
     return total * known["a"]
 
 
+def filled_up(x):
+    total = 0.0
+    for a, b in itertools.zip_longest(x, x[:2] ** 2, fillvalue=0.5):
+        total += a**2 * b
+    few = [x[0], x[1] * x[2]]
+    return total + sum(k * a * b for k, (a, b) in enumerate(itertools.zip_longest(few, x, fillvalue=2.0)))
+
+
+def elements_in_order(x):
+    a = np.outer(x, x[:2])
+    return sum(v**2 for v in np.nditer(a)) + sum(k * v for k, v in enumerate(np.nditer(a)))
+
+
 PROGRAMS = [
+    filled_up, elements_in_order,
     slices_passed_on, slices_and_ranges_keep_their_bounds, without_an_end, running, parts, getters, pairs_in_order,
     members, fields_of_dataclasses, counted_and_named,
 ]  # fmt: skip
@@ -153,6 +167,15 @@ def test_value_gradient_and_tangent(fun, target):
 
 
 SCALE = 2.5
+
+
+@pytest.mark.parametrize("fun", [
+    lambda x: sum(a for a, b in itertools.zip_longest(x, x[1:])), lambda x: sum(np.nditer(np.outer(x, x).T)),
+    lambda x: sum(a * b for a, b in np.nditer([x, x])),
+])  # fmt: skip
+def test_what_has_no_value_or_no_order_is_refused(fun):
+    with pytest.raises(s2sad.UnsupportedSyntaxError, match=r"fillvalue=0\.0|x\.ravel\(\)"):
+        s2sad.grad(fun, target="python")(X)
 
 
 def test_a_global_that_is_read_may_be_declared():
