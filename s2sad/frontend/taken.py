@@ -113,7 +113,7 @@ class _Taker:
     def _is_iterator(self, value: Any) -> bool:
         if isinstance(value, gast.GeneratorExp):
             return True
-        if not isinstance(value, gast.Call) or value.keywords:
+        if not isinstance(value, gast.Call) or (value.keywords and self._meant(value.func) not in _ITERATORS):
             return False
         if self._meant(value.func) is itertools.count:
             return len(value.args) < 2 or isinstance(value.args[1], gast.Constant)

@@ -79,6 +79,18 @@ def pairs(x):
     return total
 
 
+def numbered(x):
+    numbers = enumerate(x, start=1)
+    i, v = next(numbers)
+    total = i * v
+    for i, v in numbers:
+        total += i * v**2
+        if i == 3:
+            break
+    i, v = next(numbers)
+    return total * v + i
+
+
 def counted(x):
     numbers = itertools.count(1)
     weights = itertools.cycle([1.0, -2.0])
@@ -108,7 +120,7 @@ def first_of_what_is_made(x):
 
 PROGRAMS = [
     first_and_rest, what_a_loop_leaves, two_in_each_turn, until_there_is_none, until_it_stops, items_that_are_added,
-    pairs, counted, the_first_that_fits, none_that_fits, first_of_what_is_made,
+    pairs, numbered, counted, the_first_that_fits, none_that_fits, first_of_what_is_made,
 ]  # fmt: skip
 
 
