@@ -68,6 +68,10 @@ def lower_next(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: A
         return known[0]
     if len(args) == 1 and isinstance(node.args[0], gast.Call) and isinstance(args[0], IterV) and args[0].kind == "iter":
         return expression(lw, f"{bind_each(lw, list(args[0].parts))[0]}[0]", node)
+    if isinstance(node.args[0], gast.GeneratorExp):
+        return lw.fail(node, "`next` cannot be followed here",
+                       "For the first item that fits, ask in a `def`, in a line that is sure to ask once,\n"
+                       "or write a loop that ends in `break`.")  # fmt: skip
     return lw.fail(node, "`next` cannot be followed here",
                    "Make the iterator and ask it in one function, `it = iter(x)`, `a = next(it)`, in lines that are\n"
                    "sure to ask once. Else index what it goes over, `x[0]`, `x[k]`, or loop over it.")  # fmt: skip

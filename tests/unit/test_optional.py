@@ -177,6 +177,7 @@ def test_none_is_no_number(target):
         s2sad.value_and_grad(never_found, target=target)(X)
 
 
-def test_the_first_item_that_fits_is_found_by_a_loop():
-    with pytest.raises(s2sad.UnsupportedSyntaxError, match="write a loop that ends in `break`"):
+def test_in_a_lambda_the_first_item_that_fits_is_not_asked_for():
+    """There it has no line of its own."""
+    with pytest.raises(s2sad.UnsupportedSyntaxError, match=r"ask in a `def`(.|\n)*that ends in `break`"):
         s2sad.grad(lambda x: next(v for v in x if v > 0.4), target="python")(X)
