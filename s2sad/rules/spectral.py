@@ -109,8 +109,10 @@ class eigvalsh:
 class svd:
     """Townsend 2016, "Differentiating the singular value decomposition"; complex as in JAX.
 
-    The columns that `full_matrices` adds to a matrix that is not square are any basis of what is
-    left: what is made of them has the derivative NaN.
+    Singular vectors of equal singular values have no derivative. A function that does not depend on
+    which are chosen, such as the rotation `u @ vt`, has one nevertheless: reverse mode gives it,
+    forward mode NaN. The columns that `full_matrices` adds to a matrix that is not square are any
+    basis of what is left: what is made of them has the derivative NaN.
     """
 
     samples = (
@@ -134,7 +136,9 @@ class svd:
         v = np.conj(np.matrix_transpose(vt))
         eye = np.eye(k, dtype=s.dtype)
         row, column = s[..., None, :], s[..., :, None]
-        mixing = (1.0 - eye) / ((row - column) * (row + column) + eye)
+        equal = np.abs(row - column) <= 1e5 * np.finfo(s.dtype).eps * (row + column)  # but for rounding
+        apart = np.where(equal & (eye == 0.0), np.nan, row - column)
+        mixing = (1.0 - eye) / (apart * (row + column) + eye)
         along = a_dot @ v
         across = uh @ a_dot
         inner = uh @ along
@@ -165,25 +169,29 @@ class svd:
         else:
             eye = np.eye(k, dtype=s.dtype)
             row, column = s[..., None, :], s[..., :, None]
-            mixing = (1.0 - eye) / ((row - column) * (row + column) + eye)
             if left_bar is not None and right_bar is not None:
                 u_bar = left_bar[..., :, :k] if full_matrices else left_bar
                 vt_bar = right_bar[..., :k, :] if full_matrices else right_bar
                 u_inner = np.matrix_transpose(u) @ u_bar
                 v_inner = vt_bar @ np.matrix_transpose(vt)
-                u_mixed = mixing * u_inner
-                v_mixed = mixing * np.matrix_transpose(v_inner)
-                inner = (u_mixed + np.conj(np.matrix_transpose(u_mixed))) * row
-                inner = inner + (np.conj(v_mixed) + np.matrix_transpose(v_mixed)) * column
+                u_turn = u_inner - np.conj(np.matrix_transpose(u_inner))
+                v_turn = v_inner - np.conj(np.matrix_transpose(v_inner))
+                size = np.abs(u_inner) + np.abs(v_inner)
+                # Of `u @ vt`, equal singular values leave nothing here but what was rounded off.
+                eps = np.finfo(s.dtype).eps
+                rounded = np.abs(u_turn - v_turn) <= 64.0 * eps * (size + np.matrix_transpose(size))
+                alike = rounded & (np.abs(row - column) <= 1e5 * eps * (row + column))
+                apart = np.where(alike, 0.0, u_turn - v_turn) / np.where(alike, 1.0, row - column)
+                inner = 0.5 * (1.0 - eye) * (apart + (u_turn + v_turn) / (row + column))
             elif left_bar is not None:
                 u_bar = left_bar[..., :, :k] if full_matrices else left_bar
                 u_inner = np.matrix_transpose(u) @ u_bar
-                u_mixed = mixing * u_inner
+                u_mixed = (1.0 - eye) / ((row - column) * (row + column) + eye) * u_inner
                 inner = (u_mixed + np.conj(np.matrix_transpose(u_mixed))) * row
             elif right_bar is not None:
                 vt_bar = right_bar[..., :k, :] if full_matrices else right_bar
                 v_inner = vt_bar @ np.matrix_transpose(vt)
-                v_mixed = mixing * np.matrix_transpose(v_inner)
+                v_mixed = (1.0 - eye) / ((row - column) * (row + column) + eye) * np.matrix_transpose(v_inner)
                 inner = (np.conj(v_mixed) + np.matrix_transpose(v_mixed)) * column
             if s_bar is not None:
                 inner = inner + s_bar[..., None, :] * eye

@@ -436,3 +436,24 @@ def test_numba_lays_matrices_out_by_columns_and_reshapes_by_rows(fun):
     value, gradient = s2sad.value_and_grad(fun, target="cpu")(a)
     np.testing.assert_allclose(value, fun(a), rtol=1e-12)
     np.testing.assert_allclose(gradient, s2sad.grad(fun, target="python")(a), rtol=1e-10, atol=1e-12)
+
+
+def nearest_rotation(a, w):
+    """Orthogonal factor of the polar decomposition: it does not depend on which singular vectors are chosen."""
+    u, _, vt = np.linalg.svd(a)
+    return np.sum(w * (u @ vt))
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+@pytest.mark.parametrize("near", [0.0, 1e-15, 1e-12, 1e-3])
+def test_rotations_of_equal_singular_values(near, target):
+    """By hand: with G = u^T w v, the adjoint is u (G - G^T) / (s_i + s_j) v^T."""
+    rng = np.random.default_rng(4)
+    turn, _ = np.linalg.qr(rng.normal(size=(3, 3)))
+    a, w = turn @ np.diag([2.0, 2.0, 1.0]) @ turn + near * rng.normal(size=(3, 3)), rng.normal(size=(3, 3))
+    u, s, vt = np.linalg.svd(a)
+    inner = u.T @ w @ vt.T
+    expected = u @ ((inner - inner.T) / (s[:, None] + s[None, :])) @ vt
+    np.testing.assert_allclose(s2sad.grad(nearest_rotation, target=target)(a, w), expected, rtol=1e-10, atol=1e-11)
+    _, dot = s2sad.jvp(lambda x: nearest_rotation(x, w), (a,), (w,), target=target)
+    assert np.isnan(dot) if near < 1e-11 else abs(dot - np.sum(expected * w)) < 1e-9
