@@ -26,7 +26,11 @@ _BATCH = np.stack([_SYMMETRIC, _SYMMETRIC @ _SYMMETRIC])
 
 @rule(np.linalg.eigh)
 class eigh:
-    """Giles 2008, section 3.1; complex as in JAX, an eigenvector moving at right angles to itself."""
+    """Giles 2008, section 3.1; complex as in JAX, an eigenvector moving at right angles to itself.
+
+    Where eigenvalues are equal but for rounding, the turn of their eigenvectors into each other is
+    NaN, unless nothing turns them.
+    """
 
     samples = (
         case(_SYMMETRIC),
@@ -47,7 +51,9 @@ class eigh:
             full = np.triu(a_dot) + np.matrix_transpose(np.triu(a_dot, k=1))
         rotated = np.conj(np.matrix_transpose(v)) @ full @ v
         eye = np.eye(a.shape[-1], dtype=w.dtype)
-        gaps = w[..., None, :] - w[..., :, None] + eye
+        row, column = w[..., None, :], w[..., :, None]
+        near = np.abs(row - column) <= 1e3 * np.finfo(w.dtype).eps * (np.abs(row) + np.abs(column))
+        gaps = np.where(near & (eye == 0.0) & (rotated != 0.0), np.nan, row - column) + eye
         w_dot = np.real(np.sum(rotated * eye, axis=-1))
         return w_dot, v @ (rotated * ((1.0 - eye) / gaps))
 
@@ -58,8 +64,11 @@ class eigh:
             full = np.conj(v) * w_bar[..., None, :] @ np.matrix_transpose(v)
         else:
             eye = np.eye(a.shape[-1], dtype=w.dtype)
-            gaps = w[..., None, :] - w[..., :, None] + eye
-            inner = (np.matrix_transpose(v) @ v_bar) * ((1.0 - eye) / gaps)
+            inner = np.matrix_transpose(v) @ v_bar
+            row, column = w[..., None, :], w[..., :, None]
+            near = np.abs(row - column) <= 1e3 * np.finfo(w.dtype).eps * (np.abs(row) + np.abs(column))
+            gaps = np.where(near & (eye == 0.0) & (inner != 0.0), np.nan, row - column) + eye
+            inner = inner * ((1.0 - eye) / gaps)
             if w_bar is None:
                 full = np.conj(v) @ inner @ np.matrix_transpose(v)
             else:
@@ -136,7 +145,7 @@ class svd:
         v = np.conj(np.matrix_transpose(vt))
         eye = np.eye(k, dtype=s.dtype)
         row, column = s[..., None, :], s[..., :, None]
-        equal = np.abs(row - column) <= 1e5 * np.finfo(s.dtype).eps * (row + column)  # but for rounding
+        equal = np.abs(row - column) <= 1e3 * np.finfo(s.dtype).eps * (row + column)  # but for rounding
         apart = np.where(equal & (eye == 0.0), np.nan, row - column)
         mixing = (1.0 - eye) / (apart * (row + column) + eye)
         along = a_dot @ v
