@@ -187,9 +187,10 @@ class Lanes:
         if isinstance(expr, Index) and isinstance(expr.base, Var) and expr.base.name in self.blocks - self.rows.keys():
             self._index(tuple(item for item in expr.index if item != self.counter))
             return replace(expr, index=tuple(self.here() if item == self.counter else item for item in expr.index))
-        if not isinstance(expr, Var) or expr.name not in self.moving - self.columns.keys():
+        if not isinstance(expr, Var) or not isinstance(expr.type, Array):
             raise NoLanesError
-        assert isinstance(expr.type, Array)
+        if expr.name not in self.moving - self.columns.keys():
+            raise NoLanesError
         every = tuple(EVERY for _ in expr.type.dims)
         return Index(self.var(expr), (*every, self.lane), replace(expr.type, layout="A"))
 

@@ -105,8 +105,7 @@ def _is_there(place: Expr, counters: dict[str, For]) -> bool:
     """Say whether an item surely exists: each index counts along its axis."""
     assert isinstance(place, Index)
     kind = place.base.type
-    assert isinstance(kind, Array)
-    if len(place.index) != len(kind.dims):
+    if not isinstance(kind, Array) or len(place.index) != len(kind.dims):
         return False
     return all(
         isinstance(item, Var) and item.name in counters and _is_along(counters[item.name], dim)
