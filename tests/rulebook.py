@@ -80,7 +80,6 @@ EXPANDED: dict[Any, tuple[Any, ...]] = {
     np.reshape: (case(M, (2, 6), order="F"), case(M, -1, order="F")),
     np.ravel: (case(M, order="F"),),
     np.array_split: (case(M, 3, axis=1), case(V, 3), case(M, [1, 3], axis=1)),
-    np.lib.stride_tricks.sliding_window_view: (case(V, 3), case(M, (2, 2)), case(M, 2, axis=1)),
     np.split: (case(M, 2, axis=1), case(V, [1, 2])),
     np.hsplit: (case(M, 2), case(V, 2)),
     np.vsplit: (case(M, 3),),

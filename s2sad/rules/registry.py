@@ -134,7 +134,6 @@ MATH_NAMES = {
 _TABLES = (
     "elementwise", "constants", "reductions", "scans", "linalg", "decompositions", "factors", "spectral", "shaping",
     "diagonals", "joining", "contractions", "polynomials", "helpers", "expansions", "products", "rearranging",
-    "windows",
     "series", "bordering", "counted", "places", "writing", "creation", "numbers", "masked", "averages", "statistics",
     "ranks", "fft",
 )  # fmt: skip
