@@ -154,7 +154,9 @@ def _loop_key(lw: Lowerer, node: Any) -> str:
 def lower_for(lw: Lowerer, node: Any) -> bool:
     """Lower a `for` loop over anything."""
     from s2sad.frontend.iteration import loop_over
+    from s2sad.frontend.lazily import check_written_meanwhile
 
+    check_written_meanwhile(lw, node)
     return loop_over(lw, node, iterated(lw, lower_expr(lw, node.iter), node.iter))
 
 

@@ -166,18 +166,6 @@ def lower_zip_longest(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], 
     return expression(lw, f"[({items},) for {at} in {numbers}({longest})]", node)
 
 
-def lower_nditer(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
-    """`np.nditer(a)`, of one array that is only read, goes over its elements as they lie in memory."""
-    from s2sad.frontend.calls import call_function
-    from s2sad.ir.types import Array
-
-    kind = args[0].expr.type if isinstance(args[0], V) else None
-    if len(args) > 1 or kwargs or not isinstance(kind, Array) or kind.layout != "C":
-        return lw.fail(node, "`nditer` is read here of one array in C order, without flags",
-                       "Loop over np.ndindex(x.shape), or over x.ravel().")  # fmt: skip
-    return call_function(lw, np.ravel, args, {}, node)
-
-
 ENDLESS = ("repeat", "count", "cycle")
 """Iterators without an end."""
 
@@ -209,5 +197,5 @@ LOWERED: dict[Any, Any] = {
     itertools.chain: lower_chain, itertools.accumulate: lower_accumulate, itertools.takewhile: lower_takewhile,
     itertools.dropwhile: lower_dropwhile, itertools.starmap: lower_starmap, itertools.compress: lower_compress,
     itertools.islice: lower_islice, itertools.repeat: lower_repeat, itertools.count: lower_count,
-    itertools.cycle: lower_cycle, itertools.zip_longest: lower_zip_longest, np.nditer: lower_nditer,
+    itertools.cycle: lower_cycle, itertools.zip_longest: lower_zip_longest,
 }  # fmt: skip

@@ -618,6 +618,7 @@ SPECIAL: dict[Any, Any] = {
     collections.OrderedDict: _container("dict"),
     **iterated.LOWERED,
     **pickers.LOWERED,
+    np.nditer: _unread("nditer", "Loop over np.ndindex(x.shape), or over x.flat."),
     builtins.len: _len,
     builtins.sum: _sum,
     builtins.max: _extreme(builtins.max, np.max),

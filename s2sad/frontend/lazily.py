@@ -1,0 +1,104 @@
+"""Iterators that read item by item: here their items are made at once, the same unless a loop writes meanwhile.
+
+    for v in map(f, y):                for v in chain(y, z):              for v in (c * w for w in y):
+        y[2] = v                           z.append(v)                        c = v
+
+What CPython gives each of these loops depends on what its turns have written so far. Such loops are refused.
+"""
+
+from __future__ import annotations
+
+import builtins
+import itertools
+from typing import TYPE_CHECKING, Any
+
+import gast
+
+from s2sad.frontend.generators import WRITING
+from s2sad.frontend.values import StaticV
+
+if TYPE_CHECKING:
+    from s2sad.frontend.lowerer import Lowerer
+
+_LAZY: frozenset[Any] = frozenset({
+    builtins.map, builtins.filter, itertools.chain, itertools.chain.from_iterable, itertools.islice,
+    itertools.accumulate, itertools.pairwise, itertools.zip_longest, itertools.starmap, itertools.takewhile,
+    itertools.dropwhile, itertools.filterfalse, itertools.compress, itertools.groupby, itertools.cycle,
+})  # fmt: skip
+_THROUGH: frozenset[Any] = frozenset({builtins.zip, builtins.enumerate, builtins.iter})
+"""What reads item by item from what it is given, and is read so here too."""
+
+
+def check_written_meanwhile(lw: Lowerer, node: Any) -> None:
+    """Refuse a `for` statement whose turns write what its iterator has yet to read."""
+    if not _is_lazy(lw, node.iter):
+        return
+    read = {n.id for n in gast.walk(node.iter) if isinstance(n, gast.Name)}
+    free = {n.id for part in _bodies(node.iter) for n in gast.walk(part) if isinstance(n, gast.Name)}
+    for stmt in node.body:
+        for part in gast.walk(stmt):
+            name = _written(part)
+            bound = part.id if isinstance(part, gast.Name) and not isinstance(part.ctx, gast.Load) else None
+            if name in read or bound in free:
+                lw.fail(
+                    part, f"`{name or bound}` is written while the loop's iterator has items of it yet to read",
+                    "Loop over `list(...)` of it, or over indices.",
+                )  # fmt: skip
+
+
+def _is_lazy(lw: Lowerer, node: Any) -> bool:
+    """Say whether an expression is an iterator whose items are made one by one in CPython, and at once here."""
+    if isinstance(node, gast.GeneratorExp):
+        return True
+    if not isinstance(node, gast.Call) or not isinstance(node.func, gast.Name | gast.Attribute):
+        return False
+    fn = _callee(lw, node.func)
+    if fn in _LAZY:
+        return True
+    return fn in _THROUGH and any(_is_lazy(lw, arg) for arg in node.args)
+
+
+def _callee(lw: Lowerer, node: Any) -> Any:
+    """Return the function that a name or attribute stands for, where that is one of those that matter."""
+    last = node.attr if isinstance(node, gast.Attribute) else node.id
+    if isinstance(node, gast.Name) and node.id in lw.env and not isinstance(lw.env[node.id], StaticV):
+        return None
+    from s2sad.frontend.expressions import lower_expr
+
+    names = {fn.__name__ for fn in (*_LAZY, *_THROUGH)}
+    if isinstance(node, gast.Attribute) and last not in names:
+        return None
+    value = lower_expr(lw, node)
+    found = value.value if isinstance(value, StaticV) else None
+    return found if any(found is fn or found == fn for fn in (*_LAZY, *_THROUGH)) else None
+
+
+def _bodies(node: Any) -> list[Any]:
+    """Return what is evaluated anew for each item: of generator expressions and lambdas."""
+    found: list[Any] = []
+    for part in gast.walk(node):
+        if isinstance(part, gast.Lambda):
+            found.append(part.body)
+        if isinstance(part, gast.GeneratorExp):
+            first, *others = part.generators
+            found += [part.elt, *first.ifs, *others]
+    return found
+
+
+def _written(node: Any) -> str | None:
+    """Return the name of what a part of a statement writes into."""
+    match node:
+        case gast.Subscript(value=value, ctx=gast.Store() | gast.Del()):
+            return _root(value)
+        case gast.AugAssign(target=gast.Name(id=name)):
+            return name
+        case gast.Call(func=gast.Attribute(value=value, attr=attr)) if attr in WRITING:
+            return _root(value)
+        case _:
+            return None
+
+
+def _root(node: Any) -> str | None:
+    while isinstance(node, gast.Subscript | gast.Attribute):
+        node = node.value
+    return node.id if isinstance(node, gast.Name) else None
