@@ -20,6 +20,7 @@ from s2sad.frontend.expressions import append_all, as_expr, list_of, lower_expr
 from s2sad.frontend.indexing import expand_index, lower_index
 from s2sad.frontend.iterators import check_used_once
 from s2sad.frontend.knownlists import extend
+from s2sad.frontend.lazily import check_written_before_use
 from s2sad.frontend.lowerer import Contribution, Lowerer
 from s2sad.frontend.operators import BINARY, BY_SYMBOL, SYMBOLS, apply, build
 from s2sad.frontend.order import does_more, settled
@@ -52,6 +53,7 @@ def lower_assign(lw: Lowerer, node: Any) -> None:
         return
     if isinstance(first, gast.Name):
         check_used_once(lw, first.id, node.value, node)
+    check_written_before_use(lw, node)
     lw.wanted = _wanted(lw, first, node.value)
     if isinstance(first, gast.Tuple) and isinstance(node.value, gast.Tuple) and len(first.elts) == len(node.value.elts):
         others = [_wanted(lw, t, node.value) for t in first.elts]

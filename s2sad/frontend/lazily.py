@@ -3,7 +3,8 @@
     for v in map(f, y):                for v in chain(y, z):              for v in (c * w for w in y):
         y[2] = v                           z.append(v)                        c = v
 
-What CPython gives each of these loops depends on what its turns have written so far. Such loops are refused.
+What CPython gives each of these loops depends on what its turns have written so far. Such loops are refused, and
+iterators with a name of which what they read is written before they are used up.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import gast
 
+from s2sad.errors import S2SADError
 from s2sad.frontend.generators import WRITING
 from s2sad.frontend.values import StaticV
 
@@ -31,19 +33,34 @@ _THROUGH: frozenset[Any] = frozenset({builtins.zip, builtins.enumerate, builtins
 
 def check_written_meanwhile(lw: Lowerer, node: Any) -> None:
     """Refuse a `for` statement whose turns write what its iterator has yet to read."""
-    if not _is_lazy(lw, node.iter):
+    if _is_lazy(lw, node.iter):
+        _check(lw, node.iter, [part for stmt in node.body for part in gast.walk(stmt)])
+
+
+def check_written_before_use(lw: Lowerer, node: Any) -> None:
+    """Refuse an iterator with a name if what it reads is written between its making and its last mention."""
+    target = node.targets[0]
+    if len(node.targets) != 1 or not isinstance(target, gast.Name) or not _is_lazy(lw, node.value):
         return
-    read = {n.id for n in gast.walk(node.iter) if isinstance(n, gast.Name)}
-    free = {n.id for part in _bodies(node.iter) for n in gast.walk(part) if isinstance(n, gast.Name)}
-    for stmt in node.body:
-        for part in gast.walk(stmt):
-            name = _written(part)
-            bound = part.id if isinstance(part, gast.Name) and not isinstance(part.ctx, gast.Load) else None
-            if name in read or bound in free:
-                lw.fail(
-                    part, f"`{name or bound}` is written while the loop's iterator has items of it yet to read",
-                    "Loop over `list(...)` of it, or over indices.",
-                )  # fmt: skip
+    every = [part for part in gast.walk(lw.source.node) if getattr(part, "lineno", 0) > node.lineno]
+    name = target.id
+    uses = [part.lineno for part in every if isinstance(part, gast.Name) and part.id == name]
+    _check(lw, node.value, [part for part in every if part.lineno <= max(uses, default=0)])
+
+
+def _check(lw: Lowerer, iterator: Any, parts: list[Any]) -> None:
+    """Refuse what writes, among some parts of the text, what an iterator reads."""
+    read = {n.id for n in gast.walk(iterator) if isinstance(n, gast.Name)}
+    free = {n.id for part in _bodies(iterator) for n in gast.walk(part) if isinstance(n, gast.Name)}
+    own = {n.id for n in gast.walk(iterator) if isinstance(n, gast.Name) and not isinstance(n.ctx, gast.Load)}
+    for part in parts:
+        name = _written(part)
+        bound = part.id if isinstance(part, gast.Name) and not isinstance(part.ctx, gast.Load) else None
+        if name in read or bound in free - own:
+            lw.fail(
+                part, f"`{name or bound}` is written while an iterator has items of it yet to read",
+                "Make a list of the iterator first: `list(...)`; or loop over indices.",
+            )  # fmt: skip
 
 
 def _is_lazy(lw: Lowerer, node: Any) -> bool:
@@ -68,7 +85,10 @@ def _callee(lw: Lowerer, node: Any) -> Any:
     names = {fn.__name__ for fn in (*_LAZY, *_THROUGH)}
     if isinstance(node, gast.Attribute) and last not in names:
         return None
-    value = lower_expr(lw, node)
+    try:
+        value = lower_expr(lw, node)
+    except S2SADError:  # said again where the call is read
+        return None
     found = value.value if isinstance(value, StaticV) else None
     return found if any(found is fn or found == fn for fn in (*_LAZY, *_THROUGH)) else None
 

@@ -197,7 +197,14 @@ def appended_meanwhile(x):
     return total
 
 
-@pytest.mark.parametrize("fun", [mapped_meanwhile, generated_meanwhile, appended_meanwhile])
+def named_meanwhile(x):
+    y = x * 1.0
+    squares = (item * item for item in y)
+    y[0] = 5.0 * y[1]
+    return sum(squares)
+
+
+@pytest.mark.parametrize("fun", [mapped_meanwhile, generated_meanwhile, appended_meanwhile, named_meanwhile])
 def test_what_an_iterator_has_yet_to_read_is_not_written(fun):
     with pytest.raises(s2sad.UnsupportedSyntaxError, match="has items of it yet to read"):
         s2sad.grad(fun, target="python")(X)
@@ -214,7 +221,10 @@ def written_beside(x):
     for k, v in enumerate(w * w for w in z):
         y = y * 1.5
         total += k * v
-    return total + y[0]
+    cubes = map(lambda item: item**3, y)
+    total += sum(cubes)
+    y[0] = 0.0
+    return total + y[1]
 
 
 @pytest.mark.parametrize("target", ["python", "cpu"])
