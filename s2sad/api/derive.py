@@ -20,12 +20,12 @@ from s2sad.api.options import Options, nans_are_checked
 from s2sad.api.written import entered, is_defined
 from s2sad.backends.base import Hints, Module
 from s2sad.emit.abreast import abreast
+from s2sad.emit.accumulated import accumulated
 from s2sad.emit.gathered import gathered
 from s2sad.emit.legal import legalised
 from s2sad.emit.loops import looped
 from s2sad.emit.names import Names
 from s2sad.emit.printer import print_function
-from s2sad.emit.summed import summed
 from s2sad.emit.twins import renamed, twins, unlike_variables, unnumbered
 from s2sad.errors import Span, UnsupportedSyntaxError
 from s2sad.frontend.infer import InferenceError
@@ -119,7 +119,7 @@ def _looped(derived: Derived, target: str, options: Any) -> dict[str, Function]:
     facts = Facts(made)
     made = {name: gathered(fn, facts) for name, fn in made.items()}
     facts = Facts(made)
-    return {name: summed(fn, facts) for name, fn in made.items()}
+    return {name: accumulated(fn, facts) for name, fn in made.items()}
 
 
 def _each_once(

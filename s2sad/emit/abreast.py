@@ -2,25 +2,26 @@
 
     for i in range(n):                        for i in range(0, n, 32):
         unit = np.zeros(n)                        lanes = min(32, n - i)
-        unit[i] = 1.0                             unit = np.zeros((n, 32))
+        unit[i] = 1.0                             unit = np.zeros((n, lanes))
         y_dot = np.zeros(m)                       for lane in range(lanes):
         for k in range(m):          becomes           unit[i + lane, lane] = 1.0
-            slope = c[k] * unit[k]                block[:, i : i + lanes] = 0.0
+            slope = c[k] * unit[k]                y_dot = np.zeros((m, lanes))
             y_dot[k] += slope                     for k in range(m):
         block[:, i] = y_dot                           for lane in range(lanes):
                                                           slope = c[k] * unit[k, lane]
-                                                          block[k, i + lane] += slope
+                                                          y_dot[k, lane] += slope
+                                                  for lane in range(lanes):
+                                                      block[:, i + lane] = y_dot[:, lane]
 
 All directions go the same way through the program, as neither branches nor loops read what moves. So whatever
 holds a value that depends on the direction gets a last axis, one place for each lane, and statements in a row
-that compute with such values stand in one loop over the lanes, which LLVM makes vector instructions of. What is
-put into its column of the block in the end is that column. Where the sweeps give rows, `block[i]`, the rows of
-all lanes are gathered apart and put in their places at the end.
+that compute with such values stand in one loop over the lanes, which LLVM makes vector instructions of. An array
+of which items are only set, to be put into its column of the block, is that column. Where the sweeps give rows,
+`block[i]`, the rows of all lanes are gathered apart and put in their places at the end.
 
 Needs: no turn reads what an earlier one left; what moves is read and written number by number, or viewed,
 copied and created as a whole. Else the loop stays as it is.
 """
-
 
 from __future__ import annotations
 

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from s2sad.emit.lanes import CREATIONS, EVERY, LENGTHS, LIKE, NoLanesError, sizes_in
+from s2sad.emit.lanes import CREATIONS, EVERY, LENGTHS, NoLanesError, sizes_in
 from s2sad.frontend.operators import build
 from s2sad.frontend.values import literal
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Assign, Expr, For, Function, Index, Stmt, Store, Var
+from s2sad.ir.shapes import LIKE
 from s2sad.ir.types import Array, Scalar
 from s2sad.ir.walk import bound, exprs_of, is_const, reads, statements, subexpressions
 

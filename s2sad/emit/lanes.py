@@ -18,13 +18,13 @@ from s2sad.frontend.operators import build
 from s2sad.frontend.values import literal, pack
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Expr, Index, Pack, Slice, Var
+from s2sad.ir.shapes import LIKE
 from s2sad.ir.types import Array, Dim, Scalar
 from s2sad.ir.views import is_advanced
 from s2sad.ir.walk import children, map_children, subexpressions
 
 EVERY = Slice(None, None, None)
 LENGTHS = frozenset({ops.dim, ops.length})
-LIKE: dict[Any, Any] = {np.zeros_like: np.zeros, np.empty_like: np.empty, np.ones_like: np.ones}
 CREATIONS = frozenset(LIKE.values())
 
 

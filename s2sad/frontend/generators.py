@@ -26,7 +26,7 @@ from typing import Any
 import gast
 
 from s2sad.frontend.jumps import own
-from s2sad.frontend.leaving import Exits, Stays, has_own, named, placed
+from s2sad.frontend.leaving import Exits, Stays, has_own, named, placed, with_parts
 from s2sad.frontend.source import Source, source_of, unwrap
 from s2sad.frontend.sourcelines import renumbered
 
@@ -346,22 +346,8 @@ class _Writer:
                 return node
             case gast.Lambda() | gast.ListComp() | gast.GeneratorExp() | gast.DictComp() | gast.SetComp():
                 return node
-            case gast.IfExp():
-                node.test = self._replaced(node.test, stmt, before)
-                return node
-            case gast.BoolOp():
-                node.values[0] = self._replaced(node.values[0], stmt, before)
-                return node
             case _:
-                for field, value in gast.iter_fields(node):
-                    if isinstance(value, gast.expr):
-                        setattr(node, field, self._replaced(value, stmt, before))
-                    elif isinstance(value, list):
-                        parts = [self._replaced(v, stmt, before) if isinstance(v, gast.expr) else v for v in value]
-                        setattr(node, field, parts)
-                for keyword in getattr(node, "keywords", ()):
-                    keyword.value = self._replaced(keyword.value, stmt, before)
-                return node
+                return with_parts(node, lambda part: self._replaced(part, stmt, before))
 
     def _is_over(self, node: Any) -> bool:
         if not isinstance(node, gast.Call) or not isinstance(node.func, gast.Name):

@@ -183,3 +183,21 @@ def placed(node: Any, place: Any) -> Any:
             if hasattr(place, "home"):
                 part.home = place.home
     return node
+
+
+def with_parts(node: Any, made: Callable[[Any], Any]) -> Any:
+    """Put what is made of each part of an expression in its place, of those that are computed in any case."""
+    if isinstance(node, gast.IfExp):
+        node.test = made(node.test)
+        return node
+    if isinstance(node, gast.BoolOp):
+        node.values[0] = made(node.values[0])
+        return node
+    for field, value in gast.iter_fields(node):
+        if isinstance(value, gast.expr):
+            setattr(node, field, made(value))
+        elif isinstance(value, list):
+            setattr(node, field, [made(part) if isinstance(part, gast.expr) else part for part in value])
+    for keyword in getattr(node, "keywords", ()):
+        keyword.value = made(keyword.value)
+    return node

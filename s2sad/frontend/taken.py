@@ -24,7 +24,7 @@ import gast
 from s2sad.frontend.collected import meant
 from s2sad.frontend.generators import WRITING, Renamed, computed_once, taken_names
 from s2sad.frontend.jumps import own
-from s2sad.frontend.leaving import placed
+from s2sad.frontend.leaving import placed, with_parts
 from s2sad.frontend.source import Source
 
 _ITERATORS = (builtins.zip, builtins.enumerate, builtins.map, builtins.filter, builtins.reversed, builtins.range)
@@ -260,24 +260,10 @@ class _Taker:
             case gast.Call(args=[gast.GeneratorExp(generators=[one])]) if getattr(one.iter, "id", "") in self.iterators:
                 one.iter = self._rest(self.iterators[one.iter.id], node, before)
                 return node
-            case gast.IfExp():
-                node.test = self._replaced(node.test, stmt, before)
-                return node
-            case gast.BoolOp():
-                node.values[0] = self._replaced(node.values[0], stmt, before)
-                return node
             case _ if isinstance(node, _APART):
                 return node
             case _:
-                for field, value in gast.iter_fields(node):
-                    if isinstance(value, gast.expr):
-                        setattr(node, field, self._replaced(value, stmt, before))
-                    elif isinstance(value, list):
-                        parts = [self._replaced(v, stmt, before) if isinstance(v, gast.expr) else v for v in value]
-                        setattr(node, field, parts)
-                for keyword in getattr(node, "keywords", ()):
-                    keyword.value = self._replaced(keyword.value, stmt, before)
-                return node
+                return with_parts(node, lambda part: self._replaced(part, stmt, before))
 
     def _rest(self, it: _Iterator, node: Any, before: list[Any]) -> Any:
         rest = self.name("rest")

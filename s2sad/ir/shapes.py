@@ -19,6 +19,10 @@ SHAPES: frozenset[Any] = frozenset({
 })  # fmt: skip
 
 
+LIKE: dict[Any, Any] = {np.zeros_like: np.zeros, np.empty_like: np.empty, np.ones_like: np.ones}
+"""Creations in the shape of an array, and those of the same by lengths."""
+
+
 def reads_content(expr: Expr | Slice) -> set[str]:
     """Return the names of which an expression reads more than the shape; the length of a list may change."""
     match expr:

@@ -52,7 +52,7 @@ from s2sad.ir.nodes import (
     Var,
     While,
 )
-from s2sad.ir.shapes import SHAPES
+from s2sad.ir.shapes import LIKE, SHAPES
 from s2sad.ir.types import Array, ListOf, Scalar, Sym
 from s2sad.ir.views import is_advanced, view_base
 from s2sad.ir.walk import bound, children, exprs_of, map_children, names_in, reads, root_of, statements, subexpressions
@@ -62,7 +62,6 @@ from s2sad.transform.naming import Namer, noun
 from s2sad.transform.stepping import forwards
 
 _CREATIONS: frozenset[Any] = SHAPES | {np.zeros, np.empty, np.ones}
-_LIKE: dict[Any, Any] = {np.zeros_like: np.zeros, np.empty_like: np.empty, np.ones_like: np.ones}
 _ARITHMETIC = frozenset({operator.add, operator.sub, operator.mul, operator.neg, operator.floordiv, operator.mod})
 _COMPARISONS = frozenset({operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge})
 _SMALL = 8  # nodes of a scalar expression that is computed again rather than kept
@@ -366,7 +365,7 @@ class _Split:
         again = self._again(expr, site.loops)
         if again is not None:
             return again
-        if isinstance(expr, Apply) and expr.fn in _LIKE and isinstance(expr.args[0], Var):
+        if isinstance(expr, Apply) and expr.fn in LIKE and isinstance(expr.args[0], Var):
             return self._like(expr, expr.args[0], site)
         if isinstance(expr, Apply) and expr.fn in _CREATIONS and isinstance(expr.type, Array | ListOf):
             return map_children(expr, lambda child: self._rewritten(child, site))
@@ -382,7 +381,7 @@ class _Split:
         shape: Expr = lengths[0] if len(lengths) == 1 else pack("tuple", lengths)
         dtype = expr.type.dtype
         static = () if dtype == "float64" else (("dtype", np.dtype(dtype).type),)
-        return Apply(_LIKE[expr.fn], (shape,), expr.type, static)
+        return Apply(LIKE[expr.fn], (shape,), expr.type, static)
 
     def _again(self, expr: Any, loops: tuple[Stmt, ...]) -> Any:
         """Return an expression that gives the value again cheaply in the push, or None."""

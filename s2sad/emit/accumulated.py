@@ -29,7 +29,7 @@ from s2sad.transform.naming import Namer
 from s2sad.transform.stepping import forwards
 
 
-def summed(fn: Function, facts: Facts) -> Function:
+def accumulated(fn: Function, facts: Facts) -> Function:
     """Return `fn` with such additions in numbers."""
     if not any(isinstance(s, Store) and s.accumulate for s in statements(fn.body)):
         return fn
