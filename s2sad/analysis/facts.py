@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 from s2sad.analysis.activity import LIBRARY, Flow, flow_summary
 from s2sad.analysis.alias import exact_aliases, view_base
@@ -51,6 +52,8 @@ class Facts:
         self._depends: dict[tuple[str, int], bool] = {}
         self._called: dict[str, tuple[Function, frozenset[str]]] = {}
         self._asking: set[str] = set()
+        self.declared: dict[str, frozenset[int]] = {}
+        """What functions write that are still to be made, and have no body yet."""
         self.origins: dict[str, str] = {}
         """Functions that are tangents of others, which are called as those are."""
 
@@ -93,35 +96,57 @@ class Facts:
             self._called[fn.name] = kept
         return kept[1]
 
+    def _solved(self, table: dict[str, Any], name: str, bottom: Callable[[Function], Any], step: Any) -> Any:
+        """Return what `table` says of a function, after filling it for all that it calls: from below, together.
+
+        One by one, a function of a cycle would be solved from what is not yet known of another, and stay so.
+        """
+        if name not in table:
+            new = [one for one in self._reached(name) if one not in table]
+            table.update((one, bottom(self.functions[one])) for one in new)
+            changed = True
+            while changed:
+                changed = False
+                for one in reversed(new):
+                    found = step(self.functions[one])
+                    if found != table[one]:
+                        table[one], changed = found, True
+        return table[name]
+
+    def _reached(self, name: str) -> list[str]:
+        """Return a function and all that it calls, directly or not."""
+        found = {name: None}
+        waiting = [name]
+        while waiting:
+            called = self._called_here(self.functions[waiting.pop()])
+            new = sorted(called - found.keys())
+            found |= dict.fromkeys(new)
+            waiting += new
+        return list(found)
+
+    def _called_here(self, fn: Function) -> frozenset[str]:
+        return frozenset(name for name in self._callees(fn) if name in self.functions)
+
     def writes(self, name: str) -> frozenset[int]:
         """Return the positions of the parameters that the function writes into."""
-        if not name:
-            return self.none
-        if name not in self._writes:
-            self._writes[name] = frozenset()
-            while True:
-                found = self._find_writes(self.functions[name])
-                if found == self._writes[name]:
-                    break
-                self._writes[name] = found
-        return self._writes[name]
+        return self._solved(self._writes, name, lambda _: self.none, self._find_writes) if name else self.none
 
     def _find_writes(self, fn: Function) -> frozenset[int]:
+        if not fn.body and fn.name in self.declared:
+            return self.declared[fn.name]
         names = written_names(fn, self)
         return frozenset(i for i, p in enumerate(fn.params) if p.name in names)
 
     def has_effects(self, name: str) -> bool:
         """Say whether a call may print, check or raise."""
-        if not name:
-            return False
-        if name not in self._effects:
-            self._effects[name] = False
-            self._effects[name] = any(
-                (isinstance(s, Effect | Raise | Assert) and popped_from(s) is None)
-                or (isinstance(s, CallStmt) and self.has_effects(s.callee))
-                for s in statements(self.functions[name].body)
-            )
-        return self._effects[name]
+        return bool(name) and self._solved(self._effects, name, lambda _: False, self._find_effects)
+
+    def _find_effects(self, fn: Function) -> bool:
+        return any(
+            (isinstance(s, Effect | Raise | Assert) and popped_from(s) is None)
+            or (isinstance(s, CallStmt) and self.has_effects(s.callee))
+            for s in statements(fn.body)
+        )
 
     def reads_content(self, name: str, position: int) -> bool:
         """Say whether a function may read the elements of the array it gets at `position`."""
@@ -152,23 +177,16 @@ class Facts:
 
     def flow(self, name: str) -> Flow:
         """Return how results and written parameters vary with the parameters."""
-        if not name:
-            return LIBRARY
-        if name not in self._flows:
-            fn = self.functions[name]
-            if name in self.opaque:
-                every = frozenset(i for i, p in enumerate(fn.params) if is_inexact(p.type))
-                self._flows[name] = Flow(tuple(every for _ in fn.results), {})
-                return self._flows[name]
-            empty: frozenset[int] = frozenset()
-            writes = self.writes(name)
-            self._flows[name] = Flow(tuple(empty for _ in fn.results), {i: empty for i in writes})
-            while True:
-                found = flow_summary(fn, self.flow, writes)
-                if found == self._flows[name]:
-                    break
-                self._flows[name] = found
-        return self._flows[name]
+        return self._solved(self._flows, name, self._no_flow, self._find_flow) if name else LIBRARY
+
+    def _no_flow(self, fn: Function) -> Flow:
+        return Flow(tuple(self.none for _ in fn.results), {i: self.none for i in self.writes(fn.name)})
+
+    def _find_flow(self, fn: Function) -> Flow:
+        if fn.name in self.opaque:
+            every = frozenset(i for i, p in enumerate(fn.params) if is_inexact(p.type))
+            return Flow(tuple(every for _ in fn.results), {})
+        return flow_summary(fn, self.flow, self.writes(fn.name))
 
     def shares(self, name: str) -> frozenset[int]:
         """Return the positions of the parameters whose memory a result may share."""
@@ -176,12 +194,7 @@ class Facts:
 
     def result_shares(self, name: str) -> tuple[frozenset[int], ...]:
         """Return, for each result, the positions of the parameters whose memory it may share; library: none."""
-        if not name:
-            return ()
-        if name not in self._shares:
-            self._shares[name] = ()
-            self._shares[name] = self._find_shares(self.functions[name])
-        return self._shares[name]
+        return self._solved(self._shares, name, lambda _: (), self._find_shares) if name else ()
 
     def target_shares(self, call: CallStmt) -> list[frozenset[int]]:
         """Return, for each target of a call, the positions of the arguments whose memory it may share."""

@@ -47,7 +47,7 @@ def derive(
     """
     ctx = context(target)
     try:
-        derived = derive_program(entered(fun), mode, types, wrt, getattr(options, "aux", False), ctx)
+        derived = derive_program(entered(fun), mode, types, wrt, getattr(options, "aux", False), ctx, last=True)
     except InferenceError as error:
         raise UnsupportedSyntaxError(
             "the derivative of this function cannot be written", _head(fun), f"NumPy says: {error}."

@@ -35,6 +35,10 @@ _LINEAR_ALGEBRA = re.compile(r"numba_(x|ez_)")
 """Numba's names of BLAS and LAPACK, which are SciPy's, and must be of the width that Numba was built for."""
 
 
+_TO_COME = ".numba.unresolved$"
+"""How Numba marks a function that was not compiled yet when it was called: where it lies is known to the process."""
+
+
 class MachineCode:
     """The cache of one dispatcher; has the interface of `numba.core.caching._Cache`."""
 
@@ -72,8 +76,11 @@ class MachineCode:
         """Write the compile result of `sig`, where Numba allows it to outlive the process."""
         if compiled.library.has_dynamic_globals or any(not one.can_cache for one in compiled.lifted):
             return
+        needed = _needed(compiled.library)
+        if any(name.startswith(_TO_COME) for name in needed):  # of functions that call one another
+            return
         key = self._key(sig, compiled.codegen)
-        body = _serialize.dumps((key, _needed(compiled.library), compiled._reduce()))
+        body = _serialize.dumps((key, needed, compiled._reduce()))
         try:
             store.replace(self._path(key), store.with_checksum(body))
         except CacheError:

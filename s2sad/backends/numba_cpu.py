@@ -16,6 +16,7 @@ from typing import Any, cast
 from s2sad.backends import memory, scipy_special, store
 from s2sad.backends.base import Loaded, Module
 from s2sad.backends.fingerprint import fingerprint, globals_used, is_library
+from s2sad.backends.literals import for_any_number
 from s2sad.backends.machine_code import keep
 from s2sad.errors import CompileError, S2SADError, Span
 
@@ -69,7 +70,9 @@ def _load(stem: str, module: Module) -> Loaded:
     for name in module.functions:
         hints = namespace[name].hints = module.hints.get(name)
         into_callers = hints is not None and hints.into_callers and not module.debug and not module.parallel
-        dispatcher = _numba.njit(**options, inline="always" if into_callers else "never")(namespace[name])
+        dispatcher = for_any_number(
+            _numba.njit(**options, inline="always" if into_callers else "never")(namespace[name])
+        )
         namespace[name] = keep(dispatcher, f"{stem}.{name}", stem) if cache else dispatcher
     entry = namespace[module.entry]
     _explain_failures(entry, module)
@@ -131,7 +134,7 @@ def _dispatcher(
     clone.__qualname__ = function.__qualname__
     clone.__doc__ = function.__doc__
     try:
-        return _numba.njit(**_options(fastmath, error_model, False))(clone)
+        return for_any_number(_numba.njit(**_options(fastmath, error_model, False))(clone))
     except _errors.NumbaError as error:
         raise CompileError(
             f"Numba cannot compile `{function.__qualname__}`",

@@ -101,7 +101,10 @@ def parameter_names(node: Any) -> list[str]:
 def _finish(
     ctx: Context, instance: Instance, source: Source, names: list[str], types: tuple[Type, ...], env: dict[str, Value]
 ) -> None:
-    """Lower the body; a recursive function is lowered twice, the second time knowing its result."""
+    """Lower the body; a recursive function is lowered twice, the second time knowing its result.
+
+    So is what it calls that calls it in turn: until its result was known, those paths were missing.
+    """
     before = dict(ctx.instances)
     if _is_procedure(source.node):
         instance.result = Static(None)
@@ -120,13 +123,17 @@ def _finish(
 
     complete = lowered()
     for _ in range(4):
-        if complete and not _calls_itself(instance):
+        inner = [one for key, one in ctx.instances.items() if key not in before]
+        whole = complete and not any(one.incomplete for one in inner)
+        if whole and not any(_calls(one, instance) for one in (instance, *inner)):
             return
         _drop(ctx, before)
-        supposed = instance.result
+        supposed, instance.function = instance.result, None
         complete = lowered()
-        if complete and _dtypes(instance.result) == _dtypes(supposed):
+        whole = complete and not any(one.incomplete for key, one in ctx.instances.items() if key not in before)
+        if whole and _dtypes(instance.result) == _dtypes(supposed):
             return
+    instance.incomplete = not complete
     if not complete and instance.result is None:
         raise BottomReached
 
@@ -152,14 +159,11 @@ def _dtypes(result: Type | None) -> list[Any]:
     return [] if result is None else [getattr(kind, "dtype", None) for kind in _flat(result)]
 
 
-def _calls_itself(instance: Instance) -> bool:
+def _calls(one: Instance, other: Instance) -> bool:
     from s2sad.ir.walk import statements
 
-    if instance.function is None:
-        return False
-    return any(
-        isinstance(s, CallStmt) and s.callee == instance.name for s in statements(instance.function.body)
-    )
+    body = () if one.function is None else one.function.body
+    return any(isinstance(s, CallStmt) and s.callee == other.name for s in statements(body))
 
 
 def _literal_defaults(args: Any) -> dict[str, Const]:

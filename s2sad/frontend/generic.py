@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from s2sad.frontend.infer import fresh_dim
@@ -21,6 +22,7 @@ def canonical(types: tuple[Type, ...], recursive: bool) -> tuple[tuple[Type, ...
     names: dict[Dim, Sym] = {}
     back: dict[str, Dim] = {}
     longest = {} if recursive else _longest(types)
+    lengths = {value.name for kind in types for value in _lengths(kind)}
 
     def dim(value: Dim) -> Dim:
         if isinstance(value, int):
@@ -46,7 +48,7 @@ def canonical(types: tuple[Type, ...], recursive: bool) -> tuple[tuple[Type, ...
             case Array(dtype, dims, layout):
                 return Array(dtype, tuple(dim(d) for d in dims), layout)
             case Scalar(dtype, weak, value):
-                if isinstance(value, Sym):
+                if isinstance(value, Sym) and (value.name in lengths or not recursive):
                     return Scalar(dtype, weak, dim(value))
                 return Scalar(dtype, weak, None if recursive else value)
             case ListOf(item):
@@ -57,6 +59,20 @@ def canonical(types: tuple[Type, ...], recursive: bool) -> tuple[tuple[Type, ...
                 return kind
 
     return tuple(walk(kind) for kind in types), back
+
+
+def _lengths(kind: Type | None) -> Iterator[Sym]:
+    """Yield the symbolic lengths of the arrays in a type."""
+    match kind:
+        case Array(_, dims, _):
+            yield from (dim for dim in dims if isinstance(dim, Sym))
+        case ListOf(item):
+            yield from _lengths(item)
+        case Struct(_, _, items):
+            for item in items:
+                yield from _lengths(item)
+        case _:
+            pass
 
 
 def _longest(types: tuple[Type, ...]) -> dict[str, Sym]:

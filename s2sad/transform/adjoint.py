@@ -79,7 +79,7 @@ class Sweeps:
 def sweeps(
     fn: Function, wrt: tuple[int, ...], facts: Facts, callee_adjoint: CalleeAdjoint,
     own_bars: bool, active_results: tuple[bool, ...] | None = None, seed: float | None = None,
-    split: bool = False, wants_values: bool = True, device: bool = False,
+    split: bool = False, wants_values: bool = True, device: bool = False, stacks: bool = False,
 ) -> Sweeps:  # fmt: skip
     """Return the forward and reverse sweeps of `fn` for the parameters at positions `wrt`.
 
@@ -88,6 +88,7 @@ def sweeps(
     `wants_values`: the results are returned too; else the forward sweep only serves the reverse one.
     `split`: the sweeps will be functions of their own, so that the reverse binds its views itself.
     `device`: for a thread of a GPU: nothing is allocated at run time, and array arguments end as they began.
+    `stacks`: the sweeps of a recursive function: tapes of loops that call it again are shared by all its calls.
     """
     saved: frozenset[Span] = frozenset()
     reversed_: frozenset[Span] = frozenset()
@@ -95,7 +96,7 @@ def sweeps(
     while True:
         work = _Adjoint(
             fn, wrt, facts, callee_adjoint, own_bars, active_results, seed, split, wants_values, device, saved,
-            reversed_,
+            reversed_, stacks,
         )  # fmt: skip
         try:
             made = work.run()
@@ -143,7 +144,7 @@ class _Adjoint(Statements):
         self.reading = saved.reading
         self._check_control()
         self._ensure_shapes()
-        self.tapes = Tapes(self.layout, self.prepared, self.namer, self.device)
+        self.tapes = Tapes(self.layout, self.prepared, self.namer, self.device, self.stacks)
         self.slots = self._all_slots()
         self._check_additions()
         asked = () if self.silent or self.device else self.fn.params
@@ -324,7 +325,7 @@ class _Adjoint(Statements):
 
     def _zero_bars(self, block: Block) -> list[Stmt]:
         code: list[Stmt] = []
-        params = {p.name for p in self.fn.params}
+        given = set[str]() if self.own_bars else self.inputs
         seen: set[str] = set()
         for name in [*(p.name for p in self.fn.params), *self.layout.uses]:
             if name in seen or name not in self.active or name in self.aliases:
@@ -335,7 +336,7 @@ class _Adjoint(Statements):
             kind = self.kinds.get(name)
             if kind is None:
                 continue
-            if name in params and not self.own_bars and isinstance(kind, Array | ListOf):
+            if name in given and isinstance(kind, Array | ListOf):
                 continue
             code.append(self._zero_bar(Var(name, kind)))
         for i in self.wrt if block == TOP else ():

@@ -72,9 +72,10 @@ class Statements:
         self, fn: Function, wrt: tuple[int, ...], facts: Facts, callee_adjoint: CalleeAdjoint,
         own_bars: bool, active_results: tuple[bool, ...] | None, seed: float | None, split: bool,
         wants_values: bool, device: bool, saved: frozenset[Span], reversed_: frozenset[Span],
+        stacks: bool = False,
     ) -> None:  # fmt: skip
         """Prepare `fn` and name its bars; `plan`, `tapes` and `slots` follow once its statements are known."""
-        self.device, self.saved, self.reversed_ = device, saved, reversed_
+        self.device, self.saved, self.reversed_, self.stacks = device, saved, reversed_, stacks
         self.split, self.wants_values, self.silent = split, wants_values, not own_bars
         self.facts, self.callee_adjoint, self.own_bars, self.seed = facts, callee_adjoint, own_bars, seed
         self.namer = Namer({p.name for p in fn.params} | names_in(fn.body))

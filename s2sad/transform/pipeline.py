@@ -29,6 +29,7 @@ from s2sad.transform.inlined import inlined, recursive
 from s2sad.transform.linear import split
 from s2sad.transform.named import with_named_results
 from s2sad.transform.naming import Namer
+from s2sad.transform.recursion import Halves, begun, calling, halves, joint, lighter, sharing, version, versions
 from s2sad.transform.ruled import ruled_adjoint, ruled_tangent, transposed
 from s2sad.transform.ruled_as_is import runs_as_is, transposed_as_is
 from s2sad.transform.structure import structured
@@ -62,12 +63,12 @@ class Derived:
 class Deriver:
     """Derives functions of one program, each once per activity of its arguments."""
 
-    def __init__(self, ctx: Context) -> None:
-        """Work on the functions of `ctx`."""
-        self.ctx = ctx
-        self.functions: dict[str, Function] = {
-            name: bound_apart(with_named_results(fn)) for name, fn in ctx.functions().items()
-        }
+    def __init__(self, ctx: Context, last: bool = False) -> None:
+        """Work on the functions of `ctx`; `last`: what is derived will not be differentiated again."""
+        self.ctx, self.last = ctx, last
+        own = {name: bound_apart(with_named_results(fn)) for name, fn in ctx.functions().items()}
+        self.versions = versions(own)
+        self.functions: dict[str, Function] = {name: calling(fn, self.versions) for name, fn in own.items()}
         self.rules: dict[str, Instance] = {i.name: i for i in ctx.instances.values() if i.rule is not None}
         self.facts = Facts(self.functions, frozenset(self.rules))
         self.adjoints: dict[Any, str] = {}
@@ -80,6 +81,10 @@ class Deriver:
         """Names of tangents that a reverse-mode rule does not give; they may stand where nothing reads them."""
         self.wholes: dict[str, Function] = {}
         """By function, what reverse mode differentiates: its helpers written out where that serves."""
+        self.recursions: dict[Any, Halves | None] = {}
+        """By function and activity, the sweeps of what calls itself."""
+        self.joint: dict[str, tuple[str, Halves]] = {}
+        """By name, the functions that run both sweeps, and what of."""
         self.finished: dict[str, Function] = {}
         self.decisions: dict[str, Decisions] = {}
         self.prepared: dict[str, Function] = {}
@@ -93,17 +98,23 @@ class Deriver:
         key = (callee, on, results, transposing)
         if key in self.adjoints:
             return self.adjoints[key]
-        name = self.ctx.unique(f"{callee}_bwd")
+        apart = None if by_rule else self._recursion(callee, on, results)
+        name = self.ctx.unique(f"{callee}_adjoint" if apart else f"{callee}_bwd")
         self.adjoints[key] = name
         if by_rule:
             return self._ruled_adjoint(callee, name, on, results)
+        if apart is not None:
+            self.functions[name] = joint(name, self._whole(callee), apart)
+            self.joint[name] = callee, apart
+            return name
         fn = self._whole(callee)
         wrt = tuple(i for i, active in enumerate(on) if active)
-        self.functions[name] = _signature_only(fn, name, wrt, results)
+        self._announce(name, fn, self._shadows_at(fn, wrt, results))
         own = parameters_kept(fn, wrt, self.facts)
         made = sweeps(
             own, wrt, self.facts, self.callee_adjoint, False, results, wants_values=False, device=self.ctx.device
         )
+        made = self._sharing(made)
         self.decisions.setdefault(callee, made.decisions)
         self.prepared[name] = made.primal
         shadows = [bar for i, bar in zip(wrt, made.bars, strict=True) if isinstance(fn.params[i].type, Array | ListOf)]
@@ -124,6 +135,69 @@ class Deriver:
         )
         self.facts.forget(name)
         return name
+
+    def _announce(self, name: str, fn: Function, adjoints: set[int]) -> None:
+        """Let a derivative of `fn` be called before it is written; `adjoints`: those of its parameters it writes."""
+        self.functions[name] = Function(name, fn.params, (), (), "", fn.span)
+        self.facts.declared[name] = self.facts.writes(fn.name) | adjoints
+
+    def _shadows_at(self, fn: Function, wrt: tuple[int, ...], results: tuple[bool, ...]) -> set[int]:
+        first = len(fn.params) + sum(results)
+        return set(range(first, first + sum(isinstance(fn.params[i].type, Array | ListOf) for i in wrt)))
+
+    def _recursion(self, callee: str, on: tuple[bool, ...], results: tuple[bool, ...]) -> Halves | None:
+        """Return the sweeps of a function that calls itself as two recursions, if they can be told apart."""
+        key = (callee, on, results)
+        if key in self.recursions:
+            return self.recursions[key]
+        self.recursions[key] = None  # while it is being made
+        fn = self._whole(callee)
+        called = {s.callee for s in statements(fn.body) if isinstance(s, CallStmt) and s.fn is None}
+        through_others = any(callee in self._reached(name) for name in called - {callee})
+        if callee not in called or through_others or self.ctx.device or self.facts.writes(callee):
+            return None
+        if not self.last or callee in self.ctx.run_again:  # tapes that a function is given are not undone
+            return None
+        wrt = tuple(i for i, active in enumerate(on) if active)
+        down, back = self.ctx.unique(f"{callee}_fwd"), self.ctx.unique(f"{callee}_bwd")
+        self._announce(back, fn, self._shadows_at(fn, wrt, results))
+
+        def adjoint_of(name: str, moving: tuple[bool, ...], given: tuple[bool, ...]) -> str:
+            return back if (name, moving, given) == key else self.callee_adjoint(name, moving, given)
+
+        made = sweeps(fn, wrt, self.facts, adjoint_of, False, results, split=True, stacks=True)
+        apart = halves(fn, made, (down, back), wrt, _residuals(made), self.facts)
+        del self.functions[back]
+        self.facts.forget(back)
+        if apart is None:
+            return None
+        self.decisions.setdefault(callee, made.decisions)
+        self._adopt_halves(apart, made, len(fn.params))
+        tidied = replace(apart, forward=self.functions[down], backward=self.functions[back])
+        if (apart := lighter(tidied)) is not tidied:
+            self._adopt_halves(apart, made, len(fn.params))
+            apart = replace(apart, forward=self.functions[down], backward=self.functions[back])
+        self.recursions[key] = apart
+        return apart
+
+    def _adopt_halves(self, apart: Halves, made: Sweeps, own: int) -> None:
+        """Add two recursions to the program, tidied; each writes into what follows its `own` parameters."""
+        parts = {fn.name: fn for fn in (apart.forward, apart.backward)}
+        self.functions |= parts
+        self.prepared |= dict.fromkeys(parts, made.primal)
+        for name in parts:
+            self.facts.forget(name)
+        for name, part in parts.items():
+            filled = frozenset(p.name for p in part.params[own:])
+            self.functions[name] = tidy(part, self.facts, _names_of(made.primal), filled, silent=True)
+            self.facts.forget(name)
+
+    def _sharing(self, made: Sweeps) -> Sweeps:
+        """Return sweeps in which what calls itself is run once for its value and its adjoint."""
+        for name, (callee, apart) in self.joint.items():
+            if not self.facts.has_effects(callee):  # which the halves leave out
+                made = sharing(made, callee, name, apart)
+        return made
 
     def _ruled_adjoint(self, callee: str, name: str, on: tuple[bool, ...], results: tuple[bool, ...]) -> str:
         """A user's rule in reverse: `fwd` and `bwd`, or the transpose of the tangent rule."""
@@ -237,11 +311,18 @@ class Deriver:
             active = tuple(on and i < main for i, on in enumerate(active))
         split = mode in ("fwd", "bwd")
         wanted = mode not in ("grad", "pullback")
+        on = tuple(i in wrt for i in range(len(fn.params)))
+        again = version(fn, self.functions)
+        if not split and not self.facts.has_effects(fn.name) and (apart := self._recursion(again, on, active)):
+            name = self.ctx.unique(f"{instance.name}_{mode}")
+            self.prepared[name] = fn
+            return self._done(name, begun(name, fn, apart, seed, wanted, _doc(instance, mode, wrt)), instance)
         made = sweeps(fn, wrt, self.facts, self.callee_adjoint, True, active, seed, split, wanted)
         self.decisions[fn.name] = made.decisions
         base = instance.name
         if split:
             return self._split(instance, made, mode)
+        made = self._sharing(made)
         name = self.ctx.unique(f"{base}_{mode}")
         self.prepared[name] = made.primal
         sections, values = self._with_values(made, wanted)
@@ -326,7 +407,7 @@ class Deriver:
                 half = self._forward_half(self.rules[callee])
                 if half is not None:
                     self.undefined[name] = self.rules[callee], on  # for `fwd` may call the function itself
-                    self.functions[name] = _signature_only(self.functions[half], name, (), ())
+                    self._announce(name, self.functions[half], set())
                     self.tangents[key] = self.callee_tangent(half, on)
                     return self.tangents[key]
             if callee in self.rules:
@@ -340,7 +421,7 @@ class Deriver:
             fn = self.functions[callee]
             self.prepared[name] = fn
             wrt = tuple(i for i, active in enumerate(on) if active)
-            self.functions[name] = _signature_only(fn, name, wrt, ())
+            self._announce(name, fn, {len(fn.params) + wrt.index(i) for i in self.facts.writes(callee) if i in wrt})
             around, self.inside = self.inside, self.inside | {callee}
             made = tangent(fn, name, wrt, self.facts, self.callee_tangent)
             self.inside = around
@@ -419,7 +500,7 @@ class Deriver:
 
     def _main(self, instance: Instance) -> Function:
         assert instance.function is not None
-        return with_named_results(instance.function)
+        return calling(with_named_results(instance.function), self.versions)
 
     def _done(self, name: str, fn: Function, instance: Instance, residuals: int = 0) -> Derived:
         fn = _without_empty_sweep(fn)
@@ -459,9 +540,13 @@ class Deriver:
 
 
 def derive_program(
-    fun: Any, mode: str, types: tuple[Type, ...], wrt: tuple[int, ...], aux: bool = False, ctx: Context | None = None
-) -> Derived:
-    """Return the program of the derivative of `fun` for these argument types."""
+    fun: Any, mode: str, types: tuple[Type, ...], wrt: tuple[int, ...], aux: bool = False, ctx: Context | None = None,
+    last: bool = False,
+) -> Derived:  # fmt: skip
+    """Return the program of the derivative of `fun` for these argument types.
+
+    `last`: it is not differentiated again.
+    """
     ctx = ctx or Context()
     try:
         instance = instantiate(ctx, fun, types, Span("<call>", 0, 0, 0, 0, getattr(fun, "__name__", "")))
@@ -472,12 +557,14 @@ def derive_program(
             source.span(source.node),
             "Let one path return without a recursive call, and stand before the others.",
         ) from error
-    return derive_instance(ctx, instance, mode, wrt, aux)
+    return derive_instance(ctx, instance, mode, wrt, aux, last)
 
 
-def derive_instance(ctx: Context, instance: Instance, mode: str, wrt: tuple[int, ...], aux: bool = False) -> Derived:
-    """Return the program of the derivative of a function of the program."""
-    deriver = Deriver(ctx)
+def derive_instance(
+    ctx: Context, instance: Instance, mode: str, wrt: tuple[int, ...], aux: bool = False, last: bool = False
+) -> Derived:
+    """Return the program of the derivative of a function of the program; `last`: it is not differentiated again."""
+    deriver = Deriver(ctx, last)
     if mode == "primal":
         return deriver.primal(instance)
     assert instance.function is not None
@@ -557,11 +644,6 @@ def _without_empty_sweep(fn: Function) -> Function:
         if texts[at : at + 2] == ["---- primal sweep ----", ""] and texts[at + 2] in (ADJOINT, WITH_PRIMAL):
             return replace(fn, body=(*fn.body[:at], *fn.body[at + 3 :]))
     return fn
-
-
-def _signature_only(fn: Function, name: str, wrt: tuple[int, ...], results: tuple[bool, ...]) -> Function:
-    """Stand in for a derivative that is being written: recursion sees its parameters."""
-    return Function(name, fn.params, (), (), "", fn.span)
 
 
 def _private_copies(fn: Function, facts: Facts) -> list[Stmt]:

@@ -36,9 +36,14 @@ class Slot:
 class Tapes:
     """Chooses a slot for every save, cheapest first."""
 
-    def __init__(self, layout: Layout, prepared: Prepared, namer: Namer, device: bool = False) -> None:
-        """Tapes of one function; `device`: an array is made only where its lengths are constants."""
-        self.layout, self.prepared, self.namer, self.device = layout, prepared, namer, device
+    def __init__(
+        self, layout: Layout, prepared: Prepared, namer: Namer, device: bool = False, stacks: bool = False
+    ) -> None:
+        """Tapes of one function; `device`: an array is made only where its lengths are constants.
+
+        `stacks`: what calls the function itself keeps lists, which all its calls share.
+        """
+        self.layout, self.prepared, self.namer, self.device, self.stacks = layout, prepared, namer, device, stacks
 
     def slot(self, place: Expr, stmt: Stmt, block: Any, rebinds: bool, reachable: bool = False) -> Slot:
         """Return the slot of `place`, saved at `stmt` in `block`.
@@ -49,7 +54,8 @@ class Tapes:
         hint = noun(place)
         if not loops:
             return self._variable(place, hint, rebinds, reachable)
-        if all(isinstance(loop, For) and id(loop) not in self.prepared.counts for loop in loops):
+        shared = self.stacks and _calls(loops[0], self.layout.fn.name)
+        if not shared and all(isinstance(loop, For) and id(loop) not in self.prepared.counts for loop in loops):
             indexed = self._indexed(place, [s for s in loops if isinstance(s, For)], hint, rebinds)
             if indexed is not None:
                 return indexed
@@ -226,6 +232,10 @@ class Tapes:
             elif not isinstance(item.type, Scalar):
                 return None
         return shape
+
+
+def _calls(loop: Stmt, name: str) -> bool:
+    return any(isinstance(s, CallStmt) and s.callee == name for s in statements((loop,)))
 
 
 def _changes_a_length(loop: For) -> bool:
