@@ -82,9 +82,25 @@ def function(fn: ir.Function, names: Names) -> Node:
 def block(body: tuple[ir.Stmt, ...], names: Names) -> list[Node]:
     """Convert the statements of one block, guards de-nested; the block may come out empty."""
     nodes: list[Node] = []
-    for stmt in body:
+    for stmt in _told_once(body):
         nodes += statement(stmt, names)
     return nodes
+
+
+def _told_once(body: tuple[ir.Stmt, ...]) -> list[ir.Stmt]:
+    """Return a block where a line of the user's is not told again while what it became goes on."""
+    kept: list[ir.Stmt] = []
+    told: tuple[str, str, int] | None = None
+    for stmt in body:
+        if isinstance(stmt, ir.Comment):
+            line = (stmt.text, stmt.span.file, stmt.span.line)
+            if line == told:
+                continue
+            told = line
+        elif isinstance(stmt, ir.If | ir.For | ir.While):
+            told = None
+        kept.append(stmt)
+    return kept
 
 
 def statement(stmt: ir.Stmt, names: Names) -> list[Node]:

@@ -344,7 +344,7 @@ def call_user(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value],
             if inlined is not None:
                 return inlined
     actual = tuple(type_of(value) for value in bound)
-    kinds, back = canonical(actual, any(i.fun is fn and i.function is None for i in lw.ctx.instances.values()))
+    kinds, back = canonical(actual, any(i.fun is fn and i.open for i in lw.ctx.instances.values()))
     mark = lw.mark()
     try:
         instance = instantiate(lw.ctx, fn, kinds, lw.span(node))

@@ -47,7 +47,7 @@ def instantiate(ctx: Context, fun: Any, types: tuple[Type, ...], span: Span) -> 
     key = (_identity(fun), tuple(_key(kind) for kind in types))
     if key in ctx.instances:
         return ctx.instances[key]
-    if sum(i.fun is fun and i.function is None for i in ctx.instances.values()) > _MAX_KINDS:
+    if sum(i.fun is fun and i.open for i in ctx.instances.values()) > _MAX_KINDS:
         raise UnsupportedSyntaxError(
             f"`{source.name}` calls itself with arguments of ever new kinds", source.span(source.node),
             "A list or tuple that grows with each call has no single type. Pass an array, or a list that is "
@@ -101,6 +101,17 @@ def parameter_names(node: Any) -> list[str]:
 def _finish(
     ctx: Context, instance: Instance, source: Source, names: list[str], types: tuple[Type, ...], env: dict[str, Value]
 ) -> None:
+    """Lower the body; what the function calls may call it in turn."""
+    instance.open = True
+    try:
+        _settle(ctx, instance, source, names, types, env)
+    finally:
+        instance.open = False
+
+
+def _settle(
+    ctx: Context, instance: Instance, source: Source, names: list[str], types: tuple[Type, ...], env: dict[str, Value]
+) -> None:
     """Lower the body; a recursive function is lowered twice, the second time knowing its result.
 
     So is what it calls that calls it in turn: until its result was known, those paths were missing.
@@ -132,6 +143,7 @@ def _finish(
         complete = lowered()
         whole = complete and not any(one.incomplete for key, one in ctx.instances.items() if key not in before)
         if whole and _dtypes(instance.result) == _dtypes(supposed):
+            lowered()  # once more, knowing what it writes
             return
     instance.incomplete = not complete
     if not complete and instance.result is None:
@@ -442,7 +454,7 @@ def call_lifted(lw: Lowerer, fn_node: Any, source: Source, scope: dict[str, Valu
     from s2sad.frontend.captures import pass_captured
     from s2sad.frontend.generic import canonical, restored
 
-    recursive = any(i.fun is fn_node and i.function is None for i in lw.ctx.instances.values())
+    recursive = any(i.fun is fn_node and i.open for i in lw.ctx.instances.values())
     names = [name for name, value in scope.items() if leaves_of(value)]
     kinds, back = canonical(tuple(type_of(scope[name]) for name in names), recursive)
     instance = lifted(lw, fn_node, source, scope, kinds)

@@ -56,6 +56,8 @@ class Instance:
     """The form of what it returns, if it returns None on some of its paths."""
     returns_given: bool = False
     """A list or dict that it returns is, or may be, one that it was called with."""
+    open: bool = False
+    """It is being lowered, perhaps once more."""
     incomplete: bool = False
     """Paths are missing from its IR that call what is still being lowered."""
 

@@ -200,13 +200,47 @@ def speaking(x, n):
     return math.sin(speaking(x, n - 1)) * x
 
 
+def writing(a, n):
+    if n == 0:
+        return a[1]
+    x = a[0] * writing(a, n - 1)  # `a[0]` is read before the call writes it
+    a[0] = x + 1.0
+    return x
+
+
+def use_writing(x):
+    a = x * 1.0
+    return writing(a, 3) + a[0]
+
+
+def here(a, n):
+    if n == 0:
+        return a[1]
+    x = a[0] * there(a, n - 1)
+    a[0] = x + 1.0
+    return x
+
+
+def there(a, n):
+    if n == 0:
+        return a[1]
+    y = a[1] + here(a, n - 1)
+    a[1] = y * 0.5
+    return y * a[0]
+
+
+def use_here(x):
+    a = x * 1.0
+    return here(a, 4) + a[0] + a[1]
+
+
 EIGHT = np.array([0.3, -1.2, 0.7, 1.1, 0.2, 0.9, -0.4, 0.5])
 PROGRAMS = [
     (use_haar, (EIGHT,)), (in_loop, (EIGHT, 5)), (power, (1.3, 13)), (whole_multigrid, (np.append(EIGHT, 0.1),)),
     (simpson, (0.0, 1.0, 0.8, 4)), (newton, (1.7, 3.0, 3)), (use_pairs, (EIGHT,)), (ack, (0.7, 2, 2)),
     (views, (EIGHT, 4)), (use_fft, (EIGHT,)), (swaps, (0.7, 0.4, 4)), (raises, (0.8, 4)),
     (depth_by_value, (1.3, 0)), (even, (0.5, 0.7, 4)), (even, (0.5, 0.7, 5)), (first, (0.5, 0.7, 0.9, 4)),
-    (chain, (0.5, 4)), (tree, (EIGHT, 1, 8)),
+    (chain, (0.5, 4)), (tree, (EIGHT, 1, 8)), (use_writing, (EIGHT[:2] + 1.0,)), (use_here, (EIGHT[:2] + 1.0,)),
 ]  # fmt: skip
 IDS = [f"{fun.__name__}-{k}" for k, (fun, _) in enumerate(PROGRAMS)]
 
