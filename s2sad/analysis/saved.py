@@ -19,6 +19,7 @@ from s2sad.analysis.bounds import lower_bounds
 from s2sad.analysis.facts import Facts, written_by
 from s2sad.analysis.layout import TOP, Block, Layout
 from s2sad.analysis.loops import affine, changes_length, filled_by, is_whole, popped_from, taken_back
+from s2sad.analysis.refilled import filling
 from s2sad.analysis.sharing import Groups
 from s2sad.errors import AliasError
 from s2sad.ir import ops
@@ -73,8 +74,8 @@ class Plan:
     """By statement: the places to save before it and to put back in its reverse."""
     taped: dict[Block, list[Var]] = field(default_factory=dict[Block, list[Var]])
     """By block: names saved at the end of the block's forward run."""
-    recomputed: dict[Block, list[Assign]] = field(default_factory=dict[Block, list[Assign]])
-    """By block: bindings executed again at the start of its reverse."""
+    recomputed: dict[Block, list[Stmt]] = field(default_factory=dict[Block, list[Stmt]])
+    """By block: bindings, and loops that fill arrays, executed again at the start of its reverse."""
     undone: dict[int, Stmt] = field(default_factory=dict[int, Stmt])
     """By statement: what takes it back (`k -= 1` for `k += 1`), so that nothing is saved."""
     reachable: set[int] = field(default_factory=set[int])
@@ -417,7 +418,7 @@ class SavedValues:
             return needs
         owner = self.layout.owner[block]
         result = dict(needs)
-        recomputed: list[Assign] = []
+        recomputed: list[Stmt] = []
         taped: list[Var] = []
         for stmt in reversed([s for s in statements(body) if isinstance(s, Assign | CallStmt)]):
             for target in [stmt.target] if isinstance(stmt, Assign) else list(stmt.targets):
@@ -430,6 +431,9 @@ class SavedValues:
                 if isinstance(stmt, Assign) and self._can_recompute(stmt, name, body):
                     recomputed.append(stmt)
                     result = _union(result, self._binding_needs(stmt, name))
+                elif isinstance(stmt, Assign) and not self.kept and (again := filling(stmt, body, self)):
+                    recomputed += [*again.fills[::-1], stmt]
+                    result = _union(result, {other: frozenset({Need(None)}) for other in again.reads})
                 else:
                     taped.append(target)
         if isinstance(owner, For):

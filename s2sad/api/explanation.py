@@ -303,7 +303,7 @@ class _Part:
         found: dict[int, list[str]] = {}
         for bindings in self.of.plan.recomputed.values():
             for stmt in bindings:
-                if stmt.span.line not in lines:
+                if stmt.span.line not in lines or not isinstance(stmt, Assign):
                     continue
                 rows = found.setdefault(stmt.span.line, [])
                 if stmt.target.name not in rows:

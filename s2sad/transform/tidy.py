@@ -15,6 +15,7 @@ from s2sad.transform.last_stores import without_last_stores
 from s2sad.transform.lighter import lighter
 from s2sad.transform.nest import merged, nested, without_copies
 from s2sad.transform.order import forward_order
+from s2sad.transform.refills import without_refills
 from s2sad.transform.repeats import without_repeats
 from s2sad.transform.returns import without_last_copies
 from s2sad.transform.scalars import scalarised
@@ -60,7 +61,9 @@ def tidy(
         if fn == before:
             break
     if together and "fused" not in DISABLED and (one := fused(fn, facts, keep)) != fn:
-        return tidy(_checked(one, facts), facts, keep, outputs, silent)
+        one = _checked(one, facts)
+        one = _checked(without_refills(one, facts), facts) if "refills" not in DISABLED else one
+        return tidy(one, facts, keep, outputs, silent)
     if "sunk" not in DISABLED and (moved := sunk(fn)) != fn:
         fn = _checked(without_dead_code(_checked(moved, facts), facts, outputs, silent), facts)
     fn = _checked(without_repeats(fn, facts), facts) if "repeats" not in DISABLED else fn
