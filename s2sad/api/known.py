@@ -6,12 +6,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, TypeVar
 
+import gast
 import numpy as np
 
+from s2sad.api.lengths import counted
 from s2sad.api.structure import Tree, static_key
 from s2sad.errors import MissingRuleError, S2SADError, Span, UnsupportedSyntaxError
 from s2sad.ir.types import Scalar, Static
 
+_COUNTED = frozenset(range(2, 17))
+"""Lengths that a specialisation may be made for."""
 S = TypeVar("S")
 Trees = tuple[Tree, ...]
 
@@ -28,7 +32,8 @@ def with_constants(
     """Build a specialisation; where the compiler refuses, build it again with numbers as constants.
 
     Whole numbers and flags are tried first, one at a time and then together, then all numbers: most of
-    what must be known is an axis, a count or an order. Each value then has a specialisation of its own.
+    what must be known is an axis, a count or an order. Then the lengths of short arrays, as `f(*theta)` may
+    ask for. Each value, or length, then has a specialisation of its own.
 
     Returns:
         The structures that the specialisation was made for, and it.
@@ -46,7 +51,13 @@ def with_constants(
                 return fixed, build(fixed, values)
             except S2SADError:
                 continue
-        raise error
+        by_length = counted(trees, values, _COUNTED)
+        if by_length is None:
+            raise
+        try:
+            return by_length, build(by_length, values)
+        except S2SADError:
+            raise error from None
 
 
 def _choices(trees: Trees) -> Iterator[frozenset[int]]:
@@ -62,13 +73,22 @@ def _choices(trees: Trees) -> Iterator[frozenset[int]]:
 
 
 def lowered(fun: Callable[..., Any], trees: Trees) -> None:
-    """Read `fun` for arguments of these structures, where numbers are among them; raises what the compiler says."""
+    """Read `fun` where it may ask for numbers or lengths among its arguments; raises what the compiler says."""
     from s2sad.api.nested import context
     from s2sad.api.written import entered
     from s2sad.frontend.functions import instantiate
 
-    if any(isinstance(tree.type, Scalar) or _is_number(tree.type) for tree in trees):
-        instantiate(context("python"), entered(fun), tuple(t.type for t in trees), Span("<call>", 0, 0, 0, 0))
+    fun = entered(fun)
+    if any(isinstance(tree.type, Scalar) or _is_number(tree.type) for tree in trees) or _has_stars(fun):
+        instantiate(context("python"), fun, tuple(t.type for t in trees), Span("<call>", 0, 0, 0, 0))
+
+
+def _has_stars(fun: Callable[..., Any]) -> bool:
+    """Say whether a function calls another with `*v`, of which the length may have to be known."""
+    from s2sad.frontend.source import has_source, source_of, unwrap
+
+    nodes = gast.walk(source_of(fun).node) if has_source(unwrap(fun)) else ()
+    return any(isinstance(part, gast.Starred) for node in nodes if isinstance(node, gast.Call) for part in node.args)
 
 
 def _is_number(kind: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Methods of a list that the function builds which make it anew: `insert`, `pop(0)`, `sort`.
+"""Methods of a list that the function builds which make it anew: `insert`, `pop(k)`, `reverse`, `clear`, `sort`.
 
 The name is bound to the new list, which is shorter to read and run. Where another name may mean the same list, the
 list is emptied and filled again, so that every name sees it.
@@ -6,6 +6,7 @@ list is emptied and filled again, so that every name sees it.
 
 from __future__ import annotations
 
+import operator
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +17,7 @@ from s2sad.frontend.expressions import append_all, as_expr, list_of
 from s2sad.frontend.indexing import lower_index
 from s2sad.frontend.iteration import emit_loop
 from s2sad.frontend.lowerer import Lowerer
+from s2sad.frontend.operators import build
 from s2sad.frontend.values import RowsV, StaticV, StructV, V, Value, leaves_of, literal
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Assign, Effect, Expr, Slice, Var
@@ -51,6 +53,50 @@ def popped_first(lw: Lowerer, owner: Var, node: Any) -> Value:
     rest = lower_index(lw, V(owner), [Slice(literal(1), None, None)], node)
     _give_way(lw, owner, as_expr(lw, rest, node), node)
     return gone
+
+
+def popped(lw: Lowerer, owner: Var, place: Value, node: Any) -> Value:
+    """`items.pop(k)`: the item there, and the list gives way to `items[:k] + items[k + 1:]`."""
+    at = lw.atom(_counted_from_the_start(lw, owner, as_expr(lw, place, node)), "place", lw.span(node))
+    item = lower_index(lw, V(owner), [at], node)
+    gone = V(lw.atom(as_expr(lw, item, node), "item", lw.span(node)))
+    kind = owner.type
+    assert isinstance(kind, ListOf)
+    left = growing.make(lw, lw.fresh("left"), kind.item, node)
+    for part in (Slice(None, at, None), Slice(build(operator.add, at, literal(1)), None, None)):
+        items = lower_index(lw, V(owner), [part], node)
+        assert isinstance(items, V)
+        append_all(lw, left, items, node)
+    _give_way(lw, owner, left, node)
+    return gone
+
+
+def _counted_from_the_start(lw: Lowerer, owner: Var, place: Expr) -> Expr:
+    """Return a place in a list that may be given from its end."""
+    known = getattr(place.type, "value", None)
+    if isinstance(known, int) and known >= 0:
+        return place
+    whole = Scalar("int64", True)
+    from_the_end = build(operator.add, Apply(ops.length, (owner,), whole), place)
+    if isinstance(known, int):
+        return from_the_end
+    return Apply(ops.ifexp, (build(operator.lt, place, literal(0)), from_the_end, place), whole)
+
+
+def reverse(lw: Lowerer, owner: Var, node: Any) -> Value:
+    """`items.reverse()`: the list gives way to `items[::-1]`."""
+    backwards = lower_index(lw, V(owner), [Slice(None, None, literal(-1))], node)
+    _give_way(lw, owner, as_expr(lw, backwards, node), node)
+    return StaticV(None)
+
+
+def clear(lw: Lowerer, owner: Var, node: Any) -> Value:
+    """`items.clear()`: the list gives way to an empty one."""
+    kind = owner.type
+    assert isinstance(kind, ListOf)
+    item = growing.item_of_empty(lw, owner, node) if kind.item is None else kind.item
+    _give_way(lw, owner, growing.make(lw, lw.list_name(), item, node), node)
+    return StaticV(None)
 
 
 def sort(lw: Lowerer, owner: Var, kwargs: dict[str, Value], node: Any) -> bool:

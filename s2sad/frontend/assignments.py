@@ -16,12 +16,13 @@ from s2sad.frontend.arguments import UNKNOWN, known_value
 from s2sad.frontend.containers import holds, identified, is_mutable, is_open, may_be_written, write_item
 from s2sad.frontend.displays import array_of, operands
 from s2sad.frontend.exchange import exchanged_names, is_read_behind
-from s2sad.frontend.expressions import append_all, as_expr, list_of, lower_expr
+from s2sad.frontend.expressions import as_expr, list_of, lower_expr
 from s2sad.frontend.indexing import expand_index, lower_index
 from s2sad.frontend.iterators import check_used_once
 from s2sad.frontend.knownlists import extend
-from s2sad.frontend.lazily import check_written_before_use
+from s2sad.frontend.lazily import check_extended_by_itself, check_written_before_use
 from s2sad.frontend.lowerer import Contribution, Lowerer
+from s2sad.frontend.methods import list_method
 from s2sad.frontend.operators import BINARY, BY_SYMBOL, SYMBOLS, apply, build
 from s2sad.frontend.order import does_more, settled
 from s2sad.frontend.values import (
@@ -216,6 +217,7 @@ def dynamic_list(lw: Lowerer, name: str, value: StructV, node: Any) -> V | RowsV
                     "A list that is appended to or written holds items of one type.")  # fmt: skip
         item = part.expr.type
     target = growing.make(lw, lw.ir_name(name), item, node)
+    growing.made_for(lw, target, name)
     for part in value.items:
         growing.append(lw, target, as_expr(lw, part, node), node)
     return V(target)
@@ -442,7 +444,8 @@ def _store_item(lw: Lowerer, target: Any, value: Value, node: Any, op: str = "")
             if isinstance(place.expr.type, Array):
                 value = array_of(lw, value, node)
             written = as_expr(lw, value, node)
-            if isinstance(expr.type, ListOf):
+            in_place = bool(op) and isinstance(place.expr.type, Array)
+            if isinstance(expr.type, ListOf) and not in_place:
                 if op == "/":
                     growing.check_division(lw, expr, node)
                 written = growing.fitted(lw, expr, written, node)
@@ -542,6 +545,8 @@ def _add_to(lw: Lowerer, node: Any, target: Any) -> None:
     if own is not None:
         _bind_name(lw, target.id, own, node)
         return
+    if symbol == "+" and not lw.contributing and _extended(lw, now, value, node):
+        return
     match now:
         case BarV(slot):
             if symbol not in ("+", "-"):
@@ -554,13 +559,9 @@ def _add_to(lw: Lowerer, node: Any, target: Any) -> None:
             _contribute_parts(lw, now, as_expr(lw, value, node), node)
         case V(expr) if isinstance(expr.type, Array):
             lw.emit(Store(expr, symbol, as_expr(lw, array_of(lw, value, node), node), span))
-        case V(expr) if isinstance(expr.type, ListOf) and symbol == "+":
-            _extend(lw, expr, value, node)
         case StructV("dict") if isinstance(value, StructV) and value.kind == "dict" and symbol == "|":
             for key, item in zip(value.keys, value.items, strict=True):
                 write_item(lw, now, key, item, node)
-        case StructV("list") if symbol == "+" and not (isinstance(value, V) and isinstance(value.expr.type, Array)):
-            extend(lw, now, value, node)
         case StructV(kind, _, items) if isinstance(value, StructV) and symbol == "+":
             both = (*items, *value.items)
             lw.bind(target.id, StructV(kind, tuple(range(len(both))), both), span)
@@ -652,6 +653,8 @@ def _aug_attribute(lw: Lowerer, target: Any, value: Value, node: Any, symbol: st
     if isinstance(now, V) and isinstance(now.expr.type, Array):
         lw.emit(Store(now.expr, symbol, as_expr(lw, array_of(lw, value, node), node), lw.span(node)))
         return
+    if symbol == "+" and _extended(lw, now, value, node):
+        return
     now, value = operands(lw, now, value, node)
     fn = BINARY[type(node.op).__name__]
     result = apply(lw, fn, (as_expr(lw, now, node), as_expr(lw, value, node)), {}, node)
@@ -668,14 +671,29 @@ def _contribute_parts(lw: Lowerer, bars: StructV, value: Expr, node: Any) -> Non
             _contribute_parts(lw, bar, as_expr(lw, part, node), node)
 
 
+def _extended(lw: Lowerer, now: Value, value: Value, node: Any) -> bool:
+    """`items += more`, wherever the list stands; False for what is no list."""
+    is_array = isinstance(value, V) and isinstance(value.expr.type, Array)
+    known = isinstance(now, StructV) and now.kind == "list" and not is_array
+    grows = isinstance(now, RowsV) or (isinstance(now, V) and isinstance(now.expr.type, ListOf))
+    if known or grows:
+        check_extended_by_itself(lw, node.target, node.value, node)
+    if isinstance(now, StructV) and known:
+        extend(lw, now, value, node)
+    elif isinstance(now, RowsV):
+        rows.method(lw, now, "extend", [value], node)
+    elif isinstance(now, V) and grows:
+        _extend(lw, now.expr, value, node)
+    return known or grows
+
+
 def _extend(lw: Lowerer, target: Expr, value: Value, node: Any) -> None:
     assert isinstance(target, Var)
-    if not isinstance(value, StructV) and not (isinstance(value, V) and isinstance(value.expr.type, ListOf)):
+    if isinstance(value, V) and not isinstance(value.expr.type, ListOf):
         lw.fail(node, "`+=` extends a list by another list only", "Write `items.extend(…)`.")
-    assert isinstance(value, V | StructV)
     if isinstance(value, V) and value.expr == target:
         lw.fail(node, "a list that is extended by itself is not supported", "Loop over a copy of it.")
-    append_all(lw, target, value, node)
+    list_method(lw, V(target), "extend", [value], {}, node)
 
 
 def _aug_item(lw: Lowerer, target: Any, value: Value, node: Any, symbol: str) -> None:
@@ -684,6 +702,8 @@ def _aug_item(lw: Lowerer, target: Any, value: Value, node: Any, symbol: str) ->
         now = lower_expr(lw, target)
         if isinstance(now, V) and isinstance(now.expr.type, Array):
             lw.emit(Store(now.expr, symbol, as_expr(lw, array_of(lw, value, node), node), lw.span(node)))
+            return
+        if symbol == "+" and _extended(lw, now, value, node):
             return
         fn = BINARY[type(node.op).__name__]
         result = apply(lw, fn, (as_expr(lw, now, node), as_expr(lw, value, node)), {}, node)

@@ -44,6 +44,7 @@ from s2sad.frontend.transforms import Derivation, Linear, as_derivation, call_tr
 from s2sad.frontend.values import (
     FuncV,
     MethodV,
+    RangeV,
     RowsV,
     StaticV,
     StructV,
@@ -427,6 +428,7 @@ def library_call(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Valu
         return result
     if fn is np.where and len(args) == 3 and not kwargs and all(_is_scalar(a) for a in args):
         return apply(lw, ops.ifexp, tuple(as_expr(lw, a, node) for a in args), {}, node)
+    args = [array_of(lw, arg, node) if isinstance(arg, RangeV) else arg for arg in args]
     if fn not in _TAKES_LISTS:
         names = parameters_of(fn) or ()
         args = [

@@ -280,7 +280,7 @@ def append_all(lw: Lowerer, target: Var, items: V | StructV, node: Any) -> None:
     from s2sad.frontend.iteration import emit_loop
 
     if isinstance(items, StructV):
-        for item in items.items:
+        for item in growing.read_before(lw, items.items, node):
             growing.append(lw, target, as_expr(lw, item, node), node)
         return
     source = V(lw.atom(items.expr, "items", lw.span(node)))

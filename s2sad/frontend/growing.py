@@ -8,6 +8,8 @@ turns out only later, the function is lowered again.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import gast
@@ -17,10 +19,11 @@ from s2sad.errors import S2SADError
 from s2sad.frontend.infer import fresh_dim
 from s2sad.frontend.lowerer import Context, Instance, Lowerer
 from s2sad.frontend.optional import KindFound
-from s2sad.frontend.values import V, literal
+from s2sad.frontend.values import StructV, V, Value, literal
 from s2sad.ir import ops
 from s2sad.ir.nodes import Append, Apply, Assign, Const, Expr, Var
 from s2sad.ir.types import Array, ListOf, Scalar, Static, Struct, Type
+from s2sad.ir.walk import subexpressions
 
 _GUESS = Scalar("float64", weak=True, value=None)
 _MOST_GUESSES = 12
@@ -35,9 +38,34 @@ def make(lw: Lowerer, name: str, kind: Type | None, node: Any) -> Var:
     return target
 
 
+def made_for(lw: Lowerer, target: Var, name: str) -> None:
+    """Note by which name, of which text, a list is made: where it lies in an object or a dict, that is all it has."""
+    lw.ctx.list_names[_key(lw, target.name)] = (id(lw.source.node), name)
+
+
+def name_of(lw: Lowerer, target: Expr) -> tuple[int, str] | None:
+    """Return what `made_for` has noted of a list."""
+    return lw.ctx.list_names.get(_key(lw, target.name)) if isinstance(target, Var) else None
+
+
 def append(lw: Lowerer, target: Var, value: Expr, node: Any) -> None:
     """Emit `target.append(value)`, with the value as the list holds it."""
     lw.emit(Append(target, fitted(lw, target, value, node), lw.span(node)))
+
+
+def read_before(lw: Lowerer, items: Sequence[Value], node: Any) -> list[Value]:
+    """Return items that go into a list together, `r += [r[-1], 2 * r[-1]]`: all are read before the first goes in."""
+    return [*items[:1], *(_read_now(lw, item, node) for item in items[1:])]
+
+
+def _read_now(lw: Lowerer, item: Value, node: Any) -> Value:
+    """Give what is read of a list a name of its own."""
+    if isinstance(item, StructV):
+        return replace(item, items=tuple(_read_now(lw, part, node) for part in item.items))
+    named = (part for part in subexpressions(item.expr) if isinstance(part, Var)) if isinstance(item, V) else ()
+    if isinstance(item, V) and any(isinstance(part.type, ListOf) for part in named):
+        return V(lw.atom(item.expr, "item", lw.span(node)))
+    return item
 
 
 def fitted(lw: Lowerer, target: Expr, value: Expr, node: Any) -> Expr:

@@ -252,7 +252,8 @@ def lower_index_items(lw: Lowerer, node: Any, at: Any) -> list[Any]:
 
 
 def index_item(lw: Lowerer, value: Value, node: Any) -> Any:
-    """Return one item of an index: an expression, a slice, or `...`."""
+    """Return one item of an index: an expression, a slice, or `...`; `p[range(n), k]` means an array of places."""
+    from s2sad.frontend.displays import array_of
     from s2sad.frontend.expressions import as_expr
 
     match value:
@@ -267,6 +268,10 @@ def index_item(lw: Lowerer, value: Value, node: Any) -> Any:
         case StructV("list", _, items):
             display = pack("list", [as_expr(lw, item, node) for item in items])
             return apply(lw, np.array, (display,), {}, node).expr
+        case RangeV():
+            return as_expr(lw, array_of(lw, value, node), node)
+        case V(expr) if isinstance(expr.type, ListOf):
+            return as_expr(lw, array_of(lw, value, node), node)
         case _:
             return as_expr(lw, value, node)
 

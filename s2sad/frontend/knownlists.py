@@ -52,8 +52,6 @@ def known_list_method(
         case "remove":
             lw.fail(node, "which item `remove` finds is known only when the function runs",
                     "Take it out by its place, `items.pop(1)`, or build the list of the others.")  # fmt: skip
-        case "index" | "count":
-            lw.fail(node, f"`{name}` of a list is not supported", "Compare its items in a loop.")
         case _:
             lw.fail(node, f"`{name}` of a list of {len(now)} items is not supported with these arguments",
                     "Places in a list must be known and inside it.")  # fmt: skip

@@ -3,8 +3,9 @@
     for v in map(f, y):                for v in chain(y, z):              for v in (c * w for w in y):
         y[2] = v                           z.append(v)                        c = v
 
-What CPython gives each of these loops depends on what its turns have written so far. Such loops are refused, and
-iterators with a name of which what they read is written before they are used up.
+What CPython gives each of these loops depends on what its turns have written so far. Such loops are refused,
+iterators with a name of which what they read is written before they are used up, and lists that are extended by an
+iterator which reads them.
 """
 
 from __future__ import annotations
@@ -48,6 +49,15 @@ def check_written_before_use(lw: Lowerer, node: Any) -> None:
     _check(lw, node.value, [part for part in every if part.lineno <= max(uses, default=0)])
 
 
+def check_extended_by_itself(lw: Lowerer, target: Any, iterator: Any, node: Any) -> None:
+    """Refuse `items += (items[-1] * c for c in y)`: each item is appended in CPython before the next is made."""
+    if not isinstance(target, gast.Name | gast.Attribute | gast.Subscript) or not _is_lazy(lw, iterator):
+        return
+    if _text(target) in {_text(n) for part in _bodies(iterator) for n in gast.walk(part)}:
+        lw.fail(node, "a list grows here while an iterator that reads it has items yet to make",
+                "Append in a loop: `for ...: items.append(...)`; or extend by a list, made first.")  # fmt: skip
+
+
 def _check(lw: Lowerer, iterator: Any, parts: list[Any]) -> None:
     """Refuse what writes, among some parts of the text, what an iterator reads."""
     read = {n.id for n in gast.walk(iterator) if isinstance(n, gast.Name)}
@@ -61,6 +71,11 @@ def _check(lw: Lowerer, iterator: Any, parts: list[Any]) -> None:
                 part, f"`{name or bound}` is written while an iterator has items of it yet to read",
                 "Make a list of the iterator first: `list(...)`; or loop over indices.",
             )  # fmt: skip
+
+
+def _text(node: Any) -> str:
+    """Return what an expression says, whether it is read or written."""
+    return gast.dump(node).replace("Store()", "Load()")
 
 
 def _is_lazy(lw: Lowerer, node: Any) -> bool:

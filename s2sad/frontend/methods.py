@@ -8,6 +8,7 @@ import types
 from dataclasses import replace
 from typing import Any
 
+import gast
 import numpy as np
 
 from s2sad.frontend import anew, growing, inherited, objects, rows
@@ -15,9 +16,22 @@ from s2sad.frontend.arguments import UNKNOWN, known_value
 from s2sad.frontend.containers import current, rewrite, write_item
 from s2sad.frontend.expressions import append_all, as_expr, list_of, outside_value
 from s2sad.frontend.knownlists import known_list_method
+from s2sad.frontend.lazily import check_extended_by_itself
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.operators import apply, build
-from s2sad.frontend.values import MethodV, Poison, RowsV, StaticV, StructV, V, Value, ZeroV, keys_of, literal
+from s2sad.frontend.searched import SEARCHES, search
+from s2sad.frontend.values import (
+    MethodV,
+    Poison,
+    RowsV,
+    StaticV,
+    StructV,
+    V,
+    Value,
+    ZeroV,
+    keys_of,
+    literal,
+)
 from s2sad.ir import ops
 from s2sad.ir.nodes import Append, Apply, Index, Slice, Store, Var
 from s2sad.ir.types import Array, ListOf, Scalar, is_complex
@@ -142,14 +156,24 @@ def call_method(lw: Lowerer, method: MethodV, args: list[Value], kwargs: dict[st
         return owner
     if isinstance(owner, StructV) and isinstance(owner.kind, inherited.Behind):
         return inherited.method_behind(lw, owner, name, args, kwargs, node)
+    searched = isinstance(owner, StructV) and owner.kind in ("list", "tuple")
+    if name in SEARCHES and (searched or (isinstance(owner, V) and isinstance(owner.expr.type, ListOf))):
+        return search(lw, name, current(lw, owner) if isinstance(owner, StructV) else owner, args, node)
     if isinstance(owner, StructV):
         return _struct_method(lw, owner, name, args, kwargs, node)
     if isinstance(owner, RowsV):
+        _check_extended(lw, name, node)
         return rows.method(lw, owner, name, args, node)
     assert isinstance(owner, V)
     if isinstance(owner.expr.type, ListOf):
+        _check_extended(lw, name, node)
         return list_method(lw, owner, name, args, kwargs, node)
     return _array_method(lw, owner, name, args, kwargs, node)
+
+
+def _check_extended(lw: Lowerer, name: str, node: Any) -> None:
+    if name == "extend" and isinstance(getattr(node, "func", None), gast.Attribute) and node.args:
+        check_extended_by_itself(lw, node.func.value, node.args[0], node)
 
 
 def _struct_method(
@@ -175,6 +199,7 @@ def _struct_method(
         case "_asdict" if hasattr(owner.kind, "_fields"):
             return StructV("dict", owner.keys, owner.items)
         case _ if owner.kind == "list":
+            _check_extended(lw, name, node)
             return known_list_method(lw, owner, name, args, kwargs, node)
         case _ if owner.kind == "dict":
             return dict_method(lw, owner, name, args, kwargs, node)
@@ -259,7 +284,7 @@ def list_method(
         anew.hold(lw, target)
         return StaticV(None)
     if name == "extend" and len(args) == 1 and isinstance(args[0], StructV):
-        for item in args[0].items:
+        for item in growing.read_before(lw, args[0].items, node):
             list_method(lw, owner, "append", [item], {}, node)
         return StaticV(None)
     if name == "extend" and len(args) == 1 and isinstance(args[0], V) and isinstance(owner.expr, Var):
@@ -268,6 +293,8 @@ def list_method(
         if same and args[0].expr != owner.expr:
             append_all(lw, owner.expr, args[0], node)
             return StaticV(None)
+    if name == "extend" and len(args) == 1 and isinstance(owner.expr, Var) and args[0] != owner:
+        return append_each(lw, owner, args[0], node)
     if name == "insert" and len(args) == 2 and isinstance(owner.expr, Var):
         rows.look_for_records(lw, owner.expr, args[1])
         return anew.inserted(lw, owner.expr, args[0], args[1], node)
@@ -287,8 +314,26 @@ def list_method(
     if name == "sort" and not args and isinstance(owner.expr, Var):
         if anew.sort(lw, owner.expr, kwargs, node):
             return StaticV(None)
-    why = "Only `append`, `extend`, `insert`, `pop`, `sort`. Keep the index of an item, or use an array."
+    if name == "pop" and len(args) == 1 and isinstance(owner.expr, Var):
+        return anew.popped(lw, owner.expr, args[0], node)
+    if name in ("reverse", "clear") and not args and isinstance(owner.expr, Var):
+        return (anew.reverse if name == "reverse" else anew.clear)(lw, owner.expr, node)
+    why = (
+        "Only `append`, `extend`, `insert`, `pop`, `reverse`, `clear`, `sort`.\n"
+        "Keep the index of an item, or use an array."
+    )
     return lw.fail(node, f"`{name}` of a growing list is not supported here", why)
+
+
+def append_each(lw: Lowerer, owner: V | RowsV, items: Value, node: Any) -> Value:
+    """`items.extend(f(x) for x in y)`: each is appended before the next is asked for, as Python does."""
+    from s2sad.frontend.functional import bind_each, placed
+    from s2sad.frontend.statements import lower_block
+
+    (target, given), item = bind_each(lw, [owner, items]), lw.fresh("item")
+    loop = f"for {item} in {given}:\n    {target}.append({item})\n"
+    lower_block(lw, placed(gast.parse(loop).body, node))
+    return StaticV(None)
 
 
 def _joined(a: Any, b: Any) -> Any:

@@ -33,6 +33,9 @@ def look_for_records(lw: Lowerer, items: Expr, value: Value) -> None:
         (id(scope.source.node), name): type_of(value)
         for scope in scopes(lw) for name, held in scope.env.items() if isinstance(held, V) and held.expr == items
     }  # fmt: skip
+    made_for = growing.name_of(lw, items)
+    if made_for is not None:
+        named[made_for] = type_of(value)
     if named.keys() - lw.ctx.row_kinds.keys():
         lw.ctx.row_kinds.update(named)
         raise KindFound
@@ -231,16 +234,18 @@ def ordered(lw: Lowerer, rows: RowsV, order: V, node: Any) -> RowsV:
 
 def method(lw: Lowerer, rows: RowsV, name: str, args: list[Value], node: Any) -> Value:
     """A method of a list of records."""
-    from s2sad.frontend.methods import list_method
+    from s2sad.frontend.methods import append_each, list_method
 
     match name:
         case "append" if len(args) == 1:
             append(lw, rows, args[0], node)
             return StaticV(None)
         case "extend" if len(args) == 1 and isinstance(args[0], StructV) and args[0].kind in ("list", "tuple"):
-            for record in args[0].items:
+            for record in growing.read_before(lw, args[0].items, node):
                 append(lw, rows, record, node)
             return StaticV(None)
+        case "extend" if len(args) == 1 and args[0] != rows:
+            return append_each(lw, rows, args[0], node)
         case "pop" if len(args) < 2:
             gone: list[Value] = []
             for held in rows.items:
@@ -248,8 +253,14 @@ def method(lw: Lowerer, rows: RowsV, name: str, args: list[Value], node: Any) ->
                 item = method(lw, held, "pop", args, node) if within else list_method(lw, held, "pop", args, {}, node)  # type: ignore[arg-type]
                 gone.append(item)
             return StructV(rows.kind, rows.keys, tuple(gone))
+        case "reverse" | "clear" if not args:
+            for held in rows.items:
+                within = isinstance(held, RowsV)
+                _ = method(lw, held, name, [], node) if within else list_method(lw, held, name, [], {}, node)  # type: ignore[arg-type]
+            return StaticV(None)
         case "copy" if not args:
             return copied(lw, rows, node)
         case _:
             return lw.fail(node, f"`{name}` of a growing list is not supported here",
-                           "Only `append`, `extend`, `pop()`, `copy`. Use one array for each field.")  # fmt: skip
+                           "Only `append`, `extend`, `pop`, `reverse`, `clear`, `copy`.\n"
+                           "Use one array for each field.")  # fmt: skip

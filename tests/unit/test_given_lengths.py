@@ -90,3 +90,26 @@ def test_no_shapes_are_compared_where_one_number_made_them():
     written = s2sad.differentiate(two_made_alike).source("grad", types="float64[:], int64")
     assert "sum_to_shape" not in written
     assert "sum_to_shape" in s2sad.differentiate(two_numbers).source("grad", types="float64[:], int64, int64")
+
+
+def decay(y, t, rate, scale=2.0, *more):
+    return -rate * y * scale + sum(more) * t
+
+
+def steps(theta, y):
+    for k in range(3):
+        y = y + 0.1 * decay(y, 0.1 * k, *theta)
+    return y.sum()
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_an_array_is_starred_where_only_its_length_says_how_many_there_are(target):
+    """Each length has a derivative of its own: with two items `more` is empty."""
+    gradient = s2sad.grad(steps, target=target)
+    y = np.array([1.0, 0.5])
+    for theta in (X, X[:2], X[:3], X):
+        step = 1e-6 * DIRECTION[: len(theta)]
+        slope = (steps(theta + step, y) - steps(theta - step, y)) / 2e-6
+        assert gradient(theta, y) @ DIRECTION[: len(theta)] == pytest.approx(slope, rel=1e-6)
+        _, tangent = s2sad.jvp(steps, (theta, y), (DIRECTION[: len(theta)], None), target=target)
+        assert tangent == pytest.approx(slope, rel=1e-6)

@@ -130,17 +130,31 @@ def test_another_number_of_values_is_noticed():
 
 
 def test_defaults_leave_the_number_open():
-    def shifted(t, a, b=0.0, c=0.0):
-        return a * t + b + c
+    """Then the derivative is made for the length of the array, if it is a short one."""
 
+    def shifted(t, a, b=0.0, c=0.0, *others):
+        return a * t + b * b + c * sum(others)
+
+    def total(x):
+        return np.sum(shifted(T, *x))
+
+    for x in (X, X[:2], np.append(X, [0.5, 2.0])):
+        expected = differences(total, x)
+        assert np.allclose(s2sad.grad(total, target="python")(x), expected, atol=1e-6)
+        assert np.allclose(s2sad.jacfwd(total, target="python")(x), expected, atol=1e-6)
     with pytest.raises(s2sad.UnsupportedSyntaxError, match="how many values are starred here is not known"):
-        s2sad.grad(lambda x: np.sum(shifted(T, *x)), target="python")(X)
+        s2sad.grad(total, target="python")(np.ones(40))
 
 
 def test_columns_are_the_rows_of_the_transpose():
-    """`zip(*a)` of an array is refused with what to write instead."""
+    """`zip(*a)` of an array of many rows is refused with what to write instead."""
+
+    def products(a):
+        return sum(np.prod(c) for c in zip(*a))
+
+    assert np.allclose(s2sad.grad(products, target="python")(np.full((3, 2), 2.0)), 4.0)
     with pytest.raises(s2sad.UnsupportedSyntaxError, match=r"xs, ys = a\.T"):
-        s2sad.grad(lambda a: sum(np.prod(c) for c in zip(*a)), target="python")(np.ones((3, 2)))
+        s2sad.grad(products, target="python")(np.ones((30, 2)))
 
 
 def test_a_zip_beside_a_longer_container_is_noticed():
