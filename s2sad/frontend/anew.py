@@ -42,7 +42,7 @@ def inserted(lw: Lowerer, owner: Var, place: Value, value: Value, node: Any) -> 
         take(Slice(None, at, None))
     growing.append(lw, longer, item, node)
     take(Slice(at, None, None))
-    _give_way(lw, owner, longer, node)
+    give_way(lw, owner, longer, node)
     return StaticV(None)
 
 
@@ -51,7 +51,7 @@ def popped_first(lw: Lowerer, owner: Var, node: Any) -> Value:
     item = lower_index(lw, V(owner), [literal(0)], node)
     gone = V(lw.atom(as_expr(lw, item, node), "item", lw.span(node)))
     rest = lower_index(lw, V(owner), [Slice(literal(1), None, None)], node)
-    _give_way(lw, owner, as_expr(lw, rest, node), node)
+    give_way(lw, owner, as_expr(lw, rest, node), node)
     return gone
 
 
@@ -67,7 +67,7 @@ def popped(lw: Lowerer, owner: Var, place: Value, node: Any) -> Value:
         items = lower_index(lw, V(owner), [part], node)
         assert isinstance(items, V)
         append_all(lw, left, items, node)
-    _give_way(lw, owner, left, node)
+    give_way(lw, owner, left, node)
     return gone
 
 
@@ -86,7 +86,7 @@ def _counted_from_the_start(lw: Lowerer, owner: Var, place: Expr) -> Expr:
 def reverse(lw: Lowerer, owner: Var, node: Any) -> Value:
     """`items.reverse()`: the list gives way to `items[::-1]`."""
     backwards = lower_index(lw, V(owner), [Slice(None, None, literal(-1))], node)
-    _give_way(lw, owner, as_expr(lw, backwards, node), node)
+    give_way(lw, owner, as_expr(lw, backwards, node), node)
     return StaticV(None)
 
 
@@ -95,7 +95,7 @@ def clear(lw: Lowerer, owner: Var, node: Any) -> Value:
     kind = owner.type
     assert isinstance(kind, ListOf)
     item = growing.item_of_empty(lw, owner, node) if kind.item is None else kind.item
-    _give_way(lw, owner, growing.make(lw, lw.list_name(), item, node), node)
+    give_way(lw, owner, growing.make(lw, lw.list_name(), item, node), node)
     return StaticV(None)
 
 
@@ -106,7 +106,7 @@ def sort(lw: Lowerer, owner: Var, kwargs: dict[str, Value], node: Any) -> bool:
     ordered = lower_sorted(lw, [V(owner)], kwargs, node)
     if not isinstance(ordered, V):
         return False
-    _give_way(lw, owner, as_expr(lw, list_of(lw, ordered, node), node), node)
+    give_way(lw, owner, as_expr(lw, list_of(lw, ordered, node), node), node)
     return True
 
 
@@ -129,7 +129,7 @@ def _retyped(value: Value, target: Var) -> Value:
             return value
 
 
-def _give_way(lw: Lowerer, owner: Var, new: Expr, node: Any) -> None:
+def give_way(lw: Lowerer, owner: Var, new: Expr, node: Any) -> None:
     """Let the new list stand in the place of the old one, under every name that the old one has."""
     assert isinstance(new.type, ListOf)
     target = Var(owner.name, new.type)

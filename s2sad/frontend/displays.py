@@ -12,7 +12,7 @@ from s2sad.frontend.indexing import lower_index
 from s2sad.frontend.infer import infer
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.operators import apply
-from s2sad.frontend.values import RangeV, StaticV, StructV, V, Value, const, type_of
+from s2sad.frontend.values import RangeV, StaticV, StructV, V, Value, const, literal, type_of
 from s2sad.ir.nodes import Apply, Const, Slice
 from s2sad.ir.types import Array, ListOf, Scalar, Static, is_inexact, rank
 
@@ -21,6 +21,7 @@ _OPERANDS: frozenset[str] = frozenset({
     "a", "arr", "b", "c", "condition", "fp", "m", "p", "q", "v", "values", "weights", "x", "x1", "x2", "xp", "y",
 })  # fmt: skip
 """Parameters that NumPy makes arrays of, whole numbers too."""
+_A_FEW = 8
 _TAKES_DISPLAYS: frozenset[Any] = frozenset({np.linalg.multi_dot})
 
 
@@ -87,6 +88,18 @@ def array_of(lw: Lowerer, value: Value, node: Any) -> Value:
     if isinstance(value, RangeV):
         return call_function(lw, np.arange, [V(value.start), V(value.stop), V(value.step)], {}, node)
     return gathered(lw, value, node)
+
+
+def row_of_numbers(lw: Lowerer, value: Value, node: Any) -> StructV | None:
+    """`tuple(state)` of an array of a few numbers, of which the length is known: their values now."""
+    dims = value.expr.type.dims if isinstance(value, V) and isinstance(value.expr.type, Array) else ()
+    count = dims[0] if len(dims) == 1 else None
+    if not isinstance(value, V) or not isinstance(count, int) or count > _A_FEW:
+        return None
+    row = V(lw.atom(value.expr, "row", lw.span(node)))
+    places = [getattr(lower_index(lw, row, [literal(place)], node), "expr", None) for place in range(count)]
+    items = tuple(V(lw.atom(place, "item", lw.span(node))) for place in places if place is not None)
+    return StructV("tuple", tuple(range(count)), items)
 
 
 def operands(lw: Lowerer, left: Value, right: Value, node: Any) -> tuple[Value, Value]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.values import IterV, RangeV, RowsV, StaticV, StructV, V, Value, const, keys_of, leaves_of
-from s2sad.ir.types import ListOf, Scalar
+from s2sad.ir.types import Array, ListOf, Scalar
 
 
 def lower_map(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
@@ -214,18 +214,43 @@ def _sorted_by(lw: Lowerer, items: Value, key: Value, backwards: bool, node: Any
             return lw.fail(node, "`sorted` of items that are not known is not supported",
                            "Take the order from np.argsort of an array of the keys.")  # fmt: skip
     given, judge, array, argsort = bind_each(lw, [items, key, StaticV(np.array), StaticV(np.argsort)])
-    item, sign = lw.fresh("item"), "-" if backwards else ""
-    keys = f"{array}([{judge}({item}) for {item} in {given}])"
-    order = expression(lw, f'{argsort}({sign}{keys}, kind="stable")', node)
-    assert isinstance(order, V)
-    order = V(lw.atom(order.expr, "order", lw.span(node)))
+    item = lw.fresh("item")
+    keys = expression(lw, f"{array}([{judge}({item}) for {item} in {given}])", node)
+    order = _order_of(lw, keys, argsort, backwards, node)
     if isinstance(items, RowsV):
         return rows.ordered(lw, items, order, node)
     return lower_index(lw, items, [order.expr], node)
 
 
+def _order_of(lw: Lowerer, keys: Value, argsort: str, backwards: bool, node: Any) -> V:
+    """Return the order of keys; of tuples by the last number first, so that the first decides."""
+    kind = keys.expr.type if isinstance(keys, V) else None
+    if not isinstance(keys, V) or not isinstance(kind, Array) or len(kind.dims) > 2:
+        return lw.fail(node, "the keys of `sorted` are numbers, or tuples of numbers")
+    sign = ("~" if kind.dtype == "bool" else "-") if backwards else ""
+    (width,) = kind.dims[1:] or (1,)
+    if len(kind.dims) < 2:
+        (by,) = bind_each(lw, [keys])
+        return _named_order(lw, f'{argsort}({sign}{by}, kind="stable")', node)
+    if not isinstance(width, int):
+        return lw.fail(node, "how many numbers a key of `sorted` has is not known")
+    (by,) = bind_each(lw, [V(lw.atom(keys.expr, "keys", lw.span(node)))])
+    order = _named_order(lw, f'{argsort}({sign}{by}[:, {width - 1}], kind="stable")', node)
+    for place in range(width - 2, -1, -1):
+        (so_far,) = bind_each(lw, [order])
+        order = _named_order(lw, f'{so_far}[{argsort}({sign}{by}[{so_far}, {place}], kind="stable")]', node)
+    return order
+
+
+def _named_order(lw: Lowerer, text: str, node: Any) -> V:
+    order = expression(lw, text, node)
+    assert isinstance(order, V)
+    return V(lw.atom(order.expr, "order", lw.span(node)))
+
+
 def lower_extreme_by_key(lw: Lowerer, sign: str, args: list[Value], key: Value, node: Any) -> Value:
     """`max(items, key=f)`, and without a key of tuples: a loop that keeps the best so far."""
+    from s2sad.frontend.iteration import static_items
     from s2sad.frontend.statements import lower_block
 
     items: Value = args[0] if len(args) == 1 else StructV("list", tuple(range(len(args))), tuple(args))
@@ -233,6 +258,8 @@ def lower_extreme_by_key(lw: Lowerer, sign: str, args: list[Value], key: Value, 
     if key != StaticV(None) and _are_texts(items):
         return lw.fail(node, "which of several texts is chosen is known only when the function runs",
                        "Compare the values themselves, `max(d.values())`, or choose among numbers.")  # fmt: skip
+    if isinstance(items, IterV) and static_items(lw, items) is None:
+        items = lower_list(lw, items, node)
     given, judge = bind_each(lw, [items, key])
     judge = "" if key == StaticV(None) else judge
     best, best_key, item, found = (lw.fresh(word) for word in ("best", "best_key", "item", "key"))
@@ -315,7 +342,8 @@ def lower_combinations(lw: Lowerer, args: list[Value], kwargs: dict[str, Value],
     from s2sad.frontend.iteration import known_items
 
     if len(args) == 2 and known_items(lw, args[0]) is None and known_value(args[1]) == 2:
-        given, numbers, length = bind_each(lw, [args[0], StaticV(builtins.range), StaticV(builtins.len)])
+        items = lower_list(lw, args[0], node) if isinstance(args[0], IterV) else args[0]
+        given, numbers, length = bind_each(lw, [items, StaticV(builtins.range), StaticV(builtins.len)])
         i, j = lw.fresh("i"), lw.fresh("j")
         count = f"{length}({given})"
         pairs = f"({given}[{i}], {given}[{j}])"

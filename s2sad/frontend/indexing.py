@@ -68,14 +68,63 @@ def _range_item(lw: Lowerer, base: RangeV, index: Value, node: Any) -> Value:
     match index:
         case SliceV(None, None, step) if known(step) == -1:
             return reversed_range(base)
-        case SliceV(lower, None, None) if isinstance(first := known(lower), int) and first >= 0:
-            skipped = build(operator.mul, base.step, literal(first))
-            return RangeV(build(operator.add, base.start, skipped), base.stop, base.step)
+        case SliceV(lower, upper, step):
+            part = _part_of_range(base, known(lower), known(upper), 1 if step is None else known(step))
+            if part is not None:
+                return part
         case V():
-            place = build(operator.mul, as_expr(lw, index, node), base.step)
-            return V(build(operator.add, base.start, place))
+            return V(_of_range(base, as_expr(lw, index, node)))
         case _:
-            return lw.fail(node, "this part of a range is not supported", "Write the bounds into the range itself.")
+            pass
+    return lw.fail(node, "this part of a range is not supported", "Write the bounds into the range itself.")
+
+
+def _part_of_range(base: RangeV, lower: Any, upper: Any, step: Any) -> RangeV | None:
+    """`range(n)[1:-1]`, where the bounds are known; None for what else a range can be cut to."""
+    start, stop = base.start, base.stop
+    by_ones = getattr(base.step.type, "value", None) == 1
+    if not isinstance(step, int) or step < 1 or not all(b is None or isinstance(b, int) for b in (lower, upper)):
+        return None
+    if not by_ones and (upper is not None or (lower or 0) < 0):
+        return None
+    first = base.start
+    if lower is not None and lower < 0:
+        first = Apply(max, (start, build(operator.add, stop, literal(lower))), Scalar("int64", True))
+    elif lower:
+        first = build(operator.add, start, build(operator.mul, base.step, literal(lower)))
+    if upper is not None and upper < 0:
+        stop = build(operator.add, stop, literal(upper))
+    elif upper is not None:
+        stop = Apply(min, (stop, build(operator.add, start, literal(upper))), Scalar("int64", True))
+    return RangeV(first, stop, build(operator.mul, base.step, literal(step)) if step > 1 else base.step)
+
+
+def _of_range(base: RangeV, index: Expr) -> Expr:
+    """`range(n)[k]`, counted from the end where `k` is negative."""
+    from_the_start = build(operator.add, base.start, build(operator.mul, index, base.step))
+    known = getattr(index.type, "value", None)
+    if isinstance(known, int) and known >= 0:
+        return from_the_start
+    place = build(operator.add, length_of_range(base), index)
+    from_the_end = build(operator.add, base.start, build(operator.mul, place, base.step))
+    if isinstance(known, int):
+        return from_the_end
+    return Apply(ops.ifexp, (build(operator.lt, index, literal(0)), from_the_end, from_the_start), from_the_start.type)
+
+
+def length_of_range(base: RangeV) -> Expr:
+    """Return how many numbers there are, none where the range ends before it begins."""
+    whole = Scalar("int64", True)
+    start, step = (getattr(part.type, "value", None) for part in (base.start, base.step))
+    if step != 1:
+        return Apply(ops.length, (Apply(range, (base.start, base.stop, base.step), whole),), whole)
+    is_length = isinstance(base.stop, Apply) and base.stop.fn in (ops.length, ops.dim)
+    stop = getattr(base.stop.type, "value", None)
+    if start == 0 and (is_length or (isinstance(stop, int) and stop >= 0)):
+        return base.stop
+    if isinstance(start, int) and isinstance(stop, int):
+        return literal(max(stop - start, 0))
+    return Apply(max, (build(operator.sub, base.stop, base.start), literal(0)), whole)
 
 
 def _struct_item(lw: Lowerer, base: StructV, node: Any) -> Value:

@@ -163,7 +163,7 @@ def call_method(lw: Lowerer, method: MethodV, args: list[Value], kwargs: dict[st
         return _struct_method(lw, owner, name, args, kwargs, node)
     if isinstance(owner, RowsV):
         _check_extended(lw, name, node)
-        return rows.method(lw, owner, name, args, node)
+        return rows.method(lw, owner, name, args, node, kwargs)
     assert isinstance(owner, V)
     if isinstance(owner.expr.type, ListOf):
         _check_extended(lw, name, node)

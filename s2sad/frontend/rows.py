@@ -232,8 +232,26 @@ def ordered(lw: Lowerer, rows: RowsV, order: V, node: Any) -> RowsV:
     return _each(rows, taken)
 
 
-def method(lw: Lowerer, rows: RowsV, name: str, args: list[Value], node: Any) -> Value:
+def _sort(lw: Lowerer, rows: RowsV, ordered: Value, node: Any) -> Value:
+    """`rows.sort(key=f)`: the list of each field gives way to one in the order of the records."""
+    from s2sad.frontend import anew
+    from s2sad.frontend.expressions import as_expr, list_of
+
+    if not isinstance(ordered, RowsV):
+        return lw.fail(node, "the order of these records cannot be found", "Use `sorted(rows, key=...)`.")
+    for held, part in zip(rows.items, ordered.items, strict=True):
+        if isinstance(held, RowsV):
+            _sort(lw, held, part, node)
+        elif isinstance(held, V) and isinstance(held.expr, Var) and isinstance(part, V):
+            anew.give_way(lw, held.expr, as_expr(lw, list_of(lw, part, node), node), node)
+    return StaticV(None)
+
+
+def method(
+    lw: Lowerer, rows: RowsV, name: str, args: list[Value], node: Any, kwargs: dict[str, Value] | None = None
+) -> Value:
     """A method of a list of records."""
+    from s2sad.frontend.functional import lower_sorted
     from s2sad.frontend.methods import append_each, list_method
 
     match name:
@@ -253,6 +271,8 @@ def method(lw: Lowerer, rows: RowsV, name: str, args: list[Value], node: Any) ->
                 item = method(lw, held, "pop", args, node) if within else list_method(lw, held, "pop", args, {}, node)  # type: ignore[arg-type]
                 gone.append(item)
             return StructV(rows.kind, rows.keys, tuple(gone))
+        case "sort" if not args:
+            return _sort(lw, rows, lower_sorted(lw, [rows], kwargs or {}, node), node)
         case "reverse" | "clear" if not args:
             for held in rows.items:
                 within = isinstance(held, RowsV)
@@ -262,5 +282,5 @@ def method(lw: Lowerer, rows: RowsV, name: str, args: list[Value], node: Any) ->
             return copied(lw, rows, node)
         case _:
             return lw.fail(node, f"`{name}` of a growing list is not supported here",
-                           "Only `append`, `extend`, `pop`, `reverse`, `clear`, `copy`.\n"
+                           "Only `append`, `extend`, `pop`, `reverse`, `clear`, `sort`, `copy`.\n"
                            "Use one array for each field.")  # fmt: skip

@@ -20,6 +20,7 @@ from s2sad.frontend import formatted, inherited, iterated, objects, pickers, rec
 from s2sad.frontend.arguments import UNKNOWN, known_value
 from s2sad.frontend.calls import call_function, library_call
 from s2sad.frontend.comparisons import set_of
+from s2sad.frontend.displays import row_of_numbers
 from s2sad.frontend.expansion import refuse
 from s2sad.frontend.expressions import as_expr, list_of, outside_value
 from s2sad.frontend.functional import (
@@ -39,6 +40,7 @@ from s2sad.frontend.functional import (
     lower_reduce,
     lower_sorted,
 )
+from s2sad.frontend.indexing import length_of_range
 from s2sad.frontend.iteration import check_reach, emit_loop, indexable, known_items, static_items
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.methods import attribute
@@ -101,13 +103,10 @@ def _unread(name: str, way_out: str) -> Any:
 
 def reversed_range(value: RangeV) -> RangeV:
     """`reversed(range(a, b))` counts down; another step than 1 first finds the last item."""
-    one = literal(1)
     step = getattr(value.step.type, "value", None)
     if step == 1:
         return RangeV(_one_less(value.stop), _one_less(value.start), literal(-1))
-    length = Apply(ops.length, (Apply(range, (value.start, value.stop, value.step), Scalar("int64", True)),),
-                   Scalar("int64", True))  # fmt: skip
-    last = build(operator.add, value.start, build(operator.mul, build(operator.sub, length, one), value.step))
+    last = build(operator.add, value.start, build(operator.mul, _one_less(length_of_range(value)), value.step))
     return RangeV(last, build(operator.sub, value.start, value.step), build(operator.neg, value.step))
 
 
@@ -125,8 +124,8 @@ def _len(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) ->
             return V(rows.length(args[0]))
         case StaticV(obj):
             return const(len(obj))
-        case RangeV(start, stop, step) if getattr(step.type, "value", None) == 1:
-            return V(build(operator.sub, stop, start))
+        case RangeV():
+            return V(length_of_range(args[0]))
         case V(expr) if isinstance(expr.type, Array):
             return V(build(ops.dim, expr, literal(0)))
         case V(expr) if isinstance(expr.type, ListOf):
@@ -285,6 +284,8 @@ def _container(kind: str) -> Any:
         if items is None:
             if isinstance(args[0], RowsV):
                 return rows.copied(lw, args[0], node)
+            if kind == "tuple" and (known := row_of_numbers(lw, args[0], node)) is not None:
+                return known
             if isinstance(args[0], V) and isinstance(args[0].expr.type, ListOf | Array):
                 return list_of(lw, args[0], node)
             if isinstance(args[0], IterV | RangeV):

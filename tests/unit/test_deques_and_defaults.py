@@ -130,4 +130,9 @@ def by_what_a_run_tells(x):
 ])  # fmt: skip
 def test_what_is_refused(fun, what):
     with pytest.raises(s2sad.UnsupportedSyntaxError, match=what):
-        s2sad.grad(fun, target="python")(X)
+        s2sad.grad(fun, target="python")(np.ones(40))
+
+
+def test_keys_that_the_length_of_a_short_array_tells():
+    even, odd = np.sum(X[::2]), np.sum(X[1::2])
+    assert np.allclose(s2sad.grad(by_what_a_run_tells, target="python")(X), [odd, even, odd, even, odd])
