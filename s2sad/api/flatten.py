@@ -6,6 +6,7 @@ structure spelled out costs a tenth of that.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import sys
 import types
@@ -15,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from s2sad.api.structure import NAMESPACE, Custom, Tree, rebuild, static_key
+from s2sad.api.structure import NAMESPACE, Custom, Tree, class_data, hideable, rebuild, static_key
 from s2sad.ir.types import Array, ListOf, Static, Struct, Sym
 
 Match = Callable[[tuple[Any, ...]], tuple[Any, ...] | None]
@@ -178,11 +179,23 @@ def _match_container(
         writer.line(f"if len({local}) != {len(kind.keys)}: {writer.missed}")
     elif kind.kind == "dict":
         writer.line(f"if tuple({local}) != {writer.constant(kind.keys)}: {writer.missed}")
+    if not isinstance(kind.kind, str) and not isinstance(tree.value, Custom):
+        _match_class(writer, tree.cls, local)
     for position, (key, child) in enumerate(zip(kind.keys, tree.children, strict=True)):
         item = writer.local()
         writer.line(f"{item} = {_access(writer, tree, kind, parts, position, key)}")
         writer.line(f"if type({item}) is not {writer.constant(child.cls)}: {writer.missed}")
         _match(writer, child, item, leaves)
+
+
+def _match_class(writer: Writer, cls: type, local: str) -> None:
+    """Check that a class holds what it held for all its objects, and that this one has nothing in its place."""
+    hidden = hideable(cls) if dataclasses.is_dataclass(cls) else ()
+    if hidden:
+        writer.line(f"if not {writer.constant(hidden)}.isdisjoint({local}.__dict__): {writer.missed}")
+    for name, value in class_data(cls):
+        kind, now = writer.constant(cls), writer.constant(value)
+        writer.line(f"if {kind}.{name} is not {now}: {writer.missed}")
 
 
 def _access(writer: Writer, tree: Tree, kind: Struct, parts: str, position: int, key: Any) -> str:

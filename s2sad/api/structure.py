@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+import inspect
 import sys
 import types
 from collections import defaultdict
@@ -85,7 +87,8 @@ def describe(value: Any, name: str, path: str = "") -> Tree:
         for key, item in zip(keys, items, strict=True)
     )
     struct = Struct(struct_kind, keys, tuple(child.type for child in children))
-    key = (cls, keys, tuple(child.key for child in children), static_key(extra))
+    held = tuple((word, static_key(what)) for word, what in class_data(cls))
+    key = (cls, keys, tuple(child.key for child in children), static_key(extra), held)
     return Tree(struct, cls, path, key, children, extra)
 
 
@@ -128,8 +131,40 @@ def _parts(value: Any) -> _Parts | None:
         return "dict", keys, tuple(value.values()), extra
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         keys = tuple(field.name for field in dataclasses.fields(value))
+        _refuse_hidden(value)
         return cls, keys, tuple(getattr(value, key) for key in keys), None
     return None
+
+
+def class_data(cls: type) -> list[tuple[str, Any]]:
+    """Return what the class of a record holds for all its objects, other than methods: `scale = 3.0` in its text."""
+    if not hasattr(cls, "__dataclass_fields__") and not hasattr(cls, "_fields"):
+        return []
+    fields: Any = getattr(cls, "__dataclass_fields__", None) or getattr(cls, "_fields", ())
+    names = {name for base in cls.__mro__[:-1] for name in vars(base) if not name.startswith("_")} - set(fields)
+    held = [(name, inspect.getattr_static(cls, name)) for name in sorted(names)]
+    return [(name, what) for name, what in held if not callable(what) and not hasattr(type(what), "__get__")]
+
+
+def hideable(cls: type) -> frozenset[str]:
+    """Return what a dataclass holds for all its objects: methods, and attributes that are no fields."""
+    held = {
+        name for base in cls.__mro__[:-1] for name, what in vars(base).items()
+        if not name.startswith("__") and not isinstance(what, functools.cached_property)
+    }  # fmt: skip
+    fields: dict[str, Any] = getattr(cls, "__dataclass_fields__", {})
+    return frozenset(held - fields.keys()) if getattr(cls, "__dictoffset__", 0) else frozenset()
+
+
+def _refuse_hidden(value: Any) -> None:
+    """Refuse an object that has an attribute of its own, no field, in the place of one of its class."""
+    hidden = sorted(hideable(type(value)) & vars(value).keys()) if hasattr(value, "__dict__") else []
+    if hidden:
+        name = type(value).__qualname__
+        raise ArgumentError(
+            f"this `{name}` has a `{hidden[0]}` of its own, which is no field and hides that of the class",
+            why=f"Make it a field, `{hidden[0]}: ... = ...` in the class, so that it is passed with the others.",
+        )
 
 
 def _custom_parts(value: Any, cls: type) -> _Parts | None:

@@ -17,7 +17,7 @@ from s2sad.frontend.containers import holds, identified, is_mutable, is_open, ma
 from s2sad.frontend.displays import array_of, operands
 from s2sad.frontend.exchange import exchanged_names, is_read_behind
 from s2sad.frontend.expressions import as_expr, list_of, lower_expr
-from s2sad.frontend.indexing import expand_index, lower_index
+from s2sad.frontend.indexing import expand_index, item_of_range, length_of_range, lower_index
 from s2sad.frontend.iterators import check_used_once
 from s2sad.frontend.knownlists import extend
 from s2sad.frontend.lazily import check_extended_by_itself, check_written_before_use
@@ -29,6 +29,7 @@ from s2sad.frontend.values import (
     BarV,
     Cell,
     IterV,
+    RangeV,
     RowsV,
     StaticV,
     StructV,
@@ -159,6 +160,10 @@ def _store_attribute(lw: Lowerer, target: Any, value: Value, node: Any) -> None:
             return
     if isinstance(base, StructV) and records.set_by_property(lw, base, target.attr, value, node):
         return
+    is_record = isinstance(base, StructV) and hasattr(base.kind, "__dataclass_fields__") and is_mutable(base)
+    if isinstance(base, StructV) and is_record and target.attr not in base.keys:
+        lw.fail(target, f"`{getattr(base.kind, '__name__', base.kind)}` has no field `{target.attr}`",
+                f"Make it one in the class: `{target.attr}: float = field(init=False)`.")  # fmt: skip
     if not (isinstance(base, StructV) and is_mutable(base) and (target.attr in base.keys or is_open(base))):
         lw.fail(target, "this cannot be assigned to in a differentiated function",
                 "Attributes belong to an object outside; return the new value instead.")  # fmt: skip
@@ -283,6 +288,18 @@ def _items_of(lw: Lowerer, value: Value, count: int, target: Any, node: Any) -> 
             if stars:
                 return _around_star(lw, base, stars[0], count - stars[0] - 1, node)
             return items_of_row(lw, base, count, node)
+        case RangeV() if not any(isinstance(t, gast.Starred) for t in target.elts):
+            length = length_of_range(value)
+            known = getattr(length.type, "value", None)
+            if isinstance(known, int) and known != count:
+                lw.fail(node, f"{known} values cannot be unpacked into {count} names")
+            if not isinstance(known, int):
+                _raise_where(lw, build(operator.ne, length, literal(count)), f"{count} values are needed here", node)
+            return [V(item_of_range(value, literal(place))) for place in range(count)]
+        case RowsV() if not any(isinstance(t, gast.Starred) for t in target.elts):
+            test = build(operator.ne, rows.length(value), literal(count))
+            _raise_where(lw, test, f"{count} values are needed here", node)
+            return [rows.item(lw, value, literal(place), node) for place in range(count)]
         case _:
             return lw.fail(node, "this value cannot be unpacked")
 

@@ -73,7 +73,7 @@ def _range_item(lw: Lowerer, base: RangeV, index: Value, node: Any) -> Value:
             if part is not None:
                 return part
         case V():
-            return V(_of_range(base, as_expr(lw, index, node)))
+            return V(item_of_range(base, as_expr(lw, index, node)))
         case _:
             pass
     return lw.fail(node, "this part of a range is not supported", "Write the bounds into the range itself.")
@@ -99,7 +99,7 @@ def _part_of_range(base: RangeV, lower: Any, upper: Any, step: Any) -> RangeV | 
     return RangeV(first, stop, build(operator.mul, base.step, literal(step)) if step > 1 else base.step)
 
 
-def _of_range(base: RangeV, index: Expr) -> Expr:
+def item_of_range(base: RangeV, index: Expr) -> Expr:
     """`range(n)[k]`, counted from the end where `k` is negative."""
     from_the_start = build(operator.add, base.start, build(operator.mul, index, base.step))
     known = getattr(index.type, "value", None)

@@ -68,7 +68,10 @@ def attribute(lw: Lowerer, owner: Value, name: str, node: Any) -> Value:
 
                     return call_function(lw, found.fget, [owner], {}, node)
                 if found is not None and not _is_method(found):
-                    return outside_value(lw, getattr(kind, name), name, node)
+                    return outside_value(lw, getattr(kind, name), name, node, lambda: getattr(kind, name))
+                if found is None and hasattr(kind, "__dataclass_fields__"):
+                    lw.fail(node, f"`{getattr(kind, '__name__', kind)}` has no field `{name}`",
+                            f"Only fields are followed; `{name}: float = field(init=False)` makes it one.")  # fmt: skip
             return MethodV(owner, name)
         case V(expr) if isinstance(expr.type, Array | Scalar):
             return _array_attribute(lw, owner, expr.type, name, node)

@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
+import s2sad
 from tests.differences import assert_derivatives
 
 X = np.array([0.7, 1.3, -0.4, 2.1, -1.6])
@@ -93,3 +94,22 @@ PROGRAMS = [
 @pytest.mark.parametrize("fun", PROGRAMS)
 def test_value_gradient_and_tangent(fun, target):
     assert_derivatives(fun, X, target)
+
+
+def test_ranges_and_pairs_are_unpacked():
+    x = np.array([0.7, 1.3, -0.4])
+
+    def total(x):
+        first, second, third = range(3)
+        (a, b), c, d = [(v, v * v) for v in x]
+        return x[first] * x[third] + a * b * c[1] + d[0] * second
+
+    def pairs_of_two(x):
+        (a, b), (c, d) = [(v, v * v) for v in x]
+        return a * b * c * d
+
+    p, q, r = x
+    expected = [r + 3 * p**2 * q**2, 2 * p**3 * q, p + 1]
+    assert np.allclose(s2sad.grad(total, target="python")(x), expected)
+    with pytest.raises(ValueError, match="2 values are needed here"):
+        s2sad.grad(pairs_of_two, target="python")(x)
