@@ -254,6 +254,8 @@ def method(
     from s2sad.frontend.functional import lower_sorted
     from s2sad.frontend.methods import append_each, list_method
 
+    if name == "popleft":
+        name, args = "pop", [const(0)]
     match name:
         case "append" if len(args) == 1:
             append(lw, rows, args[0], node)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+
 import numpy as np
 import pytest
 
@@ -137,6 +139,17 @@ def pairs_in_a_dict(x):
     return weighted(history["loss"]) + sum(a * np.sum(b) for a, b in history["steps"])
 
 
+def a_tree_breadth_first(x):
+    queue, total = deque([(0, x[0])]), 0.0
+    while queue:
+        place, carried = queue.popleft()
+        total += carried
+        for child in (2 * place + 1, 2 * place + 2):
+            if child < len(x):
+                queue.append((child, carried * x[child]))
+    return total
+
+
 def arrays_changed_in_the_list(x):
     rows = []
     for k in range(3):
@@ -164,7 +177,7 @@ PROGRAMS = [
     extended_by_what_it_ends_with, extended_by_a_call, extended_by_a_comprehension, extended_under_another_name,
     pairs_extended_by_their_last, turned_around_now_and_then, taken_from_the_middle, emptied_under_another_name,
     pairs_turned_around, extended_by_iterators, pairs_extended_by_iterators, pairs_in_an_object, pairs_in_a_dict,
-    arrays_changed_in_the_list, places_by_ranges,
+    a_tree_breadth_first, arrays_changed_in_the_list, places_by_ranges,
 ]  # fmt: skip
 
 
