@@ -270,6 +270,11 @@ class _Part:
                 if made and id(made[-1]) in own:
                     why = f"lost at the next iteration, and {self._read_by(target.name)}"
                     self._add(found, made[-1], target, slot.save, why)
+        for value, tape in self.of.pushed:
+            made = self.of.layout.defs.get(value.name, ())
+            if made and id(made[-1]) in own:
+                why = f"each call has its own, and it is {self._read_by(value.name)}"
+                self._add(found, made[-1], value, (Append(tape, value),), why)
         return found
 
     def _add(self, found: dict[int, list[Saved]], stmt: Stmt, place: Expr, save: tuple[Stmt, ...], why: str) -> None:

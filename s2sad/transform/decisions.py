@@ -8,7 +8,7 @@ from typing import Any
 from s2sad.analysis.facts import Facts
 from s2sad.analysis.layout import Layout
 from s2sad.analysis.saved import Needs, Plan
-from s2sad.ir.nodes import Function
+from s2sad.ir.nodes import Function, Var
 from s2sad.transform.tapes import Slot
 
 
@@ -26,6 +26,7 @@ class Decisions:
         slots: where the saved values are kept, in the plan's order.
         reading: by statement, the primal values that its adjoint reads.
         layout: the blocks and loops of `primal`.
+        pushed: of a function that calls itself, what each call keeps for its adjoint, and on which tape.
     """
 
     primal: Function
@@ -37,3 +38,4 @@ class Decisions:
     slots: dict[Any, list[Slot]]
     reading: dict[int, Needs]
     layout: Layout
+    pushed: tuple[tuple[Var, Var], ...] = ()

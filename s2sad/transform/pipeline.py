@@ -171,7 +171,7 @@ class Deriver:
         self.facts.forget(back)
         if apart is None:
             return None
-        self.decisions.setdefault(callee, made.decisions)
+        self.decisions.setdefault(callee, replace(made.decisions, pushed=apart.pushed))
         self._adopt_halves(apart, made, len(fn.params))
         tidied = replace(apart, forward=self.functions[down], backward=self.functions[back])
         if (apart := lighter(tidied)) is not tidied:
@@ -316,6 +316,8 @@ class Deriver:
         if not split and not self.facts.has_effects(fn.name) and (apart := self._recursion(again, on, active)):
             name = self.ctx.unique(f"{instance.name}_{mode}")
             self.prepared[name] = fn
+            told = self.decisions.pop(again)
+            self.decisions = {fn.name: replace(told, primal=replace(told.primal, name=fn.name)), **self.decisions}
             return self._done(name, begun(name, fn, apart, seed, wanted, _doc(instance, mode, wrt)), instance)
         made = sweeps(fn, wrt, self.facts, self.callee_adjoint, True, active, seed, split, wanted)
         self.decisions[fn.name] = made.decisions

@@ -79,6 +79,8 @@ class Halves:
     shadows: tuple[Var, ...]
     """The adjoints of array arguments, which the second adds to; those of numbers are its results."""
     tapes: tuple[Var, ...]
+    pushed: tuple[tuple[Var, Var], ...]
+    """What each call keeps, and on which tape, beside what its loops keep."""
 
     def run(
         self, seeds: Sequence[Expr], values: tuple[Var, ...], scalars: tuple[Var, ...], like: Function
@@ -123,6 +125,7 @@ class _Halves:
         there = {*self.params, *(a.target.name for a in again), *(b.name for b in self._shadows())}
         kept = [v for v in free if v.name not in there]
         tapes: list[Var] = []
+        pushed: list[tuple[Var, Var]] = []
         for value in kept:
             if isinstance(value.type, ListOf):
                 if not self._is_stack(value.name):
@@ -133,12 +136,13 @@ class _Halves:
             tape = Var(self.namer.fresh(_tape_name(value.name)), ListOf(_in_one_piece(value.type)))
             forward, reverse = _kept(forward, reverse, value, tape)
             tapes.append(tape)
+            pushed.append((value, tape))
         tapes.sort(key=lambda v: v.name)
         down = _with_tapes(forward, self.callee, self.down, tapes)
         back = _with_tapes([*again, *reverse], self.back, self.back, tapes)
         return Halves(
             self._forward(down, kept, tapes), self._backward(back, tapes), self.differentiated,
-            self.made.seeds, self._shadows(), tuple(tapes),
+            self.made.seeds, self._shadows(), tuple(tapes), tuple(pushed),
         )  # fmt: skip
 
     def _shadows(self) -> tuple[Var, ...]:

@@ -127,6 +127,18 @@ def test_functions_that_are_called_have_their_part(model):
     assert by_text(explained.parts[0])["v[i] = np.sin(v[i] * v[i - 1]) * k"].saved[0].place == "v[i]"
 
 
+def test_what_each_call_of_a_recursion_keeps_is_told(tmp_path):
+    path = tmp_path / "chain.py"
+    path.write_text("import math\n\n\ndef chain(x, n):\n    if n == 0:\n        return x\n"
+                    "    v = chain(x, n - 1)\n    return math.sin(v) * x\n")  # fmt: skip
+    told = explain_file(str(path), "chain", types="float64, int64")
+    (part,) = told.parts
+    assert part.name == "chain"
+    (saved,) = [item for line in part.lines for item in line.saved]
+    assert (saved.place, saved.tape) == ("v", "v_tape")
+    assert "each call has its own" in saved.why
+
+
 def test_forward_mode_saves_nothing_to_tell_of(model):
     with pytest.raises(ArgumentError, match="`jvp` cannot be explained"):
         explain_file(model, "loss", "jvp")
