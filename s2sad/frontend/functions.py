@@ -132,21 +132,26 @@ def _settle(
                 guesses.next(error)
                 _drop(ctx, before)
 
+    def whole() -> bool:
+        return complete and not any(one.incomplete for key, one in ctx.instances.items() if key not in before)
+
+    waits = any(one.open for one in before.values() if one is not instance)  # for a function around it, perhaps
     complete = lowered()
     for _ in range(4):
         inner = [one for key, one in ctx.instances.items() if key not in before]
-        whole = complete and not any(one.incomplete for one in inner)
-        if whole and not any(_calls(one, instance) for one in (instance, *inner)):
+        if whole() and not any(_calls(one, instance) for one in (instance, *inner)):
             return
         _drop(ctx, before)
         supposed, instance.function = instance.result, None
         complete = lowered()
-        whole = complete and not any(one.incomplete for key, one in ctx.instances.items() if key not in before)
-        if whole and _dtypes(instance.result) == _dtypes(supposed):
-            lowered()  # once more, knowing what it writes
-            return
+        if _dtypes(instance.result) == _dtypes(supposed):
+            if whole():
+                lowered()  # once more, knowing what it writes
+                return
+            if waits:
+                break
     instance.incomplete = not complete
-    if not complete and instance.result is None:
+    if (not complete and instance.result is None) or not (waits or whole()):
         raise BottomReached
 
 

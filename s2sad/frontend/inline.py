@@ -106,6 +106,9 @@ def _inline(
     from s2sad.frontend.functions import bind_parameters
     from s2sad.frontend.statements import lower_block
 
+    if lw.depth > _MAX_DEPTH and local is None:
+        lw.fail(node, f"`{source.name}` calls itself again and again, on every path",
+                "Let one path return without a recursive call.")  # fmt: skip
     if lw.depth > _MAX_DEPTH:
         lw.fail(node, "a recursive inner function is not supported", "Move it to module level.")
     body = _body(fn_node)

@@ -343,6 +343,24 @@ def test_what_a_recursion_raises_is_raised():
         s2sad.grad(raises, target="python")(0.5, -1)
 
 
+def endless(x, n):
+    return math.sin(without_end(x, n - 1))
+
+
+def without_end(x, n):
+    return endless(x * 2.0, n) + 1.0
+
+
+def bottomless(x, n):
+    return bottomless(x, n - 1) * x
+
+
+@pytest.mark.parametrize("fun", [endless, bottomless])
+def test_a_recursion_that_never_ends_is_refused_with_the_way_out(fun):
+    with pytest.raises(s2sad.UnsupportedSyntaxError, match=r"[Ll]et one path return without a recursive call"):
+        s2sad.grad(fun, target="python")(0.5, 3)
+
+
 AGAIN = """
 import test_recursion as here
 import s2sad
