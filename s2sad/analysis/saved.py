@@ -9,7 +9,7 @@ recomputed from what is still there, else read from a tape.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -116,6 +116,8 @@ class SavedValues:
         self.least = lower_bounds(fn)
         self.plan = Plan(reachable=reachable)
         self.recording = False
+        self.counting: dict[str, set[int]] = {}
+        """By the variable of loops, those loops and the ones around them."""
 
     def run(self) -> Plan:
         """Return the plan of the whole function."""
@@ -381,10 +383,7 @@ class SavedValues:
         head = needs
         while True:
             end = self._block(stmt.body, (id(stmt), 0), head)
-            around = {
-                name: frozenset(Need(n.place, n.crossed | {id(stmt)}) for n in places)
-                for name, places in end.items()
-            }
+            around = {name: frozenset(self._crossing(n, stmt) for n in places) for name, places in end.items()}
             if isinstance(stmt, For):
                 around.pop(stmt.var.name, None)
             merged = _union(head, around)
@@ -403,6 +402,22 @@ class SavedValues:
         if isinstance(stmt, For):
             head = _without_index(head, stmt.var.name)
         return _union(head, self.leaving.get(id(stmt), {}))
+
+    def _crossing(self, need: Need, loop: For | While) -> Need:
+        """Return a need that was carried into the next iteration; what tells nothing of its place is left out."""
+        return replace(need, crossed=need.crossed | {id(loop)}) if id(loop) in self._telling(need.place) else need
+
+    def _telling(self, place: Expr | None) -> frozenset[int]:
+        """Return the loops that count the indices of a place, and those around them."""
+        if not isinstance(place, Index):
+            return frozenset()
+        if not self.counting:
+            for stmt in statements(self.fn.body):
+                if isinstance(stmt, For):
+                    around = {id(s) for s in self.layout.loops(self.layout.block_of[id(stmt)])}
+                    self.counting.setdefault(stmt.var.name, set()).update({id(stmt)} | around)
+        names = {name for item in place.index for name in reads(item)}
+        return frozenset[int]().union(*(self.counting.get(name, ()) for name in names))
 
     def sharing_in(self, loop: For | While, name: str) -> bool:
         """Say whether a write in a loop may reach an array through another name."""
