@@ -29,13 +29,14 @@ from s2sad.transform.inlined import inlined, recursive
 from s2sad.transform.linear import split
 from s2sad.transform.named import with_named_results
 from s2sad.transform.naming import Namer
-from s2sad.transform.recursion import Halves, begun, calling, halves, joint, lighter, sharing, version, versions
+from s2sad.transform.recursion import Halves, begun, halves, joint, lighter, sharing
 from s2sad.transform.ruled import ruled_adjoint, ruled_tangent, transposed
 from s2sad.transform.ruled_as_is import runs_as_is, transposed_as_is
 from s2sad.transform.structure import structured
 from s2sad.transform.tangent import tangent
 from s2sad.transform.tidy import tidy
 from s2sad.transform.unmoved import gives_unmoved
+from s2sad.transform.versions import calling, version, versions
 from s2sad.transform.written_out import written_out
 
 MODES = (

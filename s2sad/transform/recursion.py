@@ -18,8 +18,8 @@ many turns as the primal. What one call puts on a stack last, the adjoint of the
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,6 @@ import numpy as np
 from s2sad.analysis.facts import Facts, written_by
 from s2sad.analysis.loops import popped_from
 from s2sad.analysis.sharing import Groups
-from s2sad.errors import Span
 from s2sad.frontend.operators import build, negate
 from s2sad.frontend.values import literal
 from s2sad.ir import ops
@@ -46,7 +45,7 @@ from s2sad.ir.nodes import (
     Var,
 )
 from s2sad.ir.shapes import SHAPES
-from s2sad.ir.types import Array, Dim, ListOf, Scalar, Sym, Type, is_given
+from s2sad.ir.types import Array, ListOf, Scalar, Type
 from s2sad.ir.walk import (
     bound,
     exprs_of,
@@ -371,82 +370,6 @@ def _created(tapes: Sequence[Var], fn: Function) -> list[Stmt]:
     return [Assign(tape, Apply(ops.new_list, (), tape.type), fn.span) for tape in tapes]
 
 
-def versions(functions: Mapping[str, Function]) -> dict[str, str]:
-    """Return, for the functions of a program that are another for fewer lengths, the name of that one."""
-    best = {name: version(fn, functions) for name, fn in functions.items()}
-    return {name: other for name, other in best.items() if name != other}
-
-
-def calling(fn: Function, names: Mapping[str, str]) -> Function:
-    """Return a function with other names of what it calls."""
-
-    def block(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-        return tuple(
-            replace(s, callee=names.get(s.callee, s.callee)) if isinstance(s, CallStmt) and s.fn is None
-            else map_blocks(s, block)
-            for s in body
-        )  # fmt: skip
-
-    return replace(fn, body=block(fn.body)) if names else fn
-
-
-def version(fn: Function, functions: Mapping[str, Function]) -> str:
-    """Return the name of the function that `fn` calls and that is `fn` again, for other lengths; else its own."""
-    called = {s.callee for s in statements(fn.body) if isinstance(s, CallStmt) and s.fn is None} - {fn.name}
-    for name in sorted(called & functions.keys()):
-        if _outline(fn) == _outline(functions[name]) and _serves(functions[name], fn):
-            return name
-    return fn.name
-
-
-def _serves(general: Function, fn: Function) -> bool:
-    """Say whether the lengths that a function takes for equal, or for known, are so in those of another."""
-    found: dict[str, Dim] = {}
-    for one, other in zip(general.params, fn.params, strict=True):
-        for mine, given in zip(_dims(one.type), _dims(other.type), strict=True):
-            if not isinstance(mine, Sym):
-                if mine != given:
-                    return False
-                continue
-            longer = replace(given, minus=given.minus - mine.minus) if isinstance(given, Sym) else given + mine.minus
-            if found.setdefault(mine.name, longer) != longer or (mine.nonone and _may_be_one(given)):
-                return False
-    return not any(_named(one.type) for one in general.params)
-
-
-def _dims(kind: Type) -> tuple[Dim, ...]:
-    return kind.dims if isinstance(kind, Array) else ()
-
-
-def _may_be_one(dim: Dim) -> bool:
-    return not dim.nonone if isinstance(dim, Sym) else dim == 1
-
-
-def _named(kind: Type) -> bool:
-    """Say whether a number stands for a length that arrays have too."""
-    return isinstance(kind, Scalar) and isinstance(kind.value, Sym) and not is_given(kind.value)
-
-
-def _outline(node: Any) -> Any:
-    """Return what a part of a program says, without lengths and places in the source."""
-    match node:
-        case Function():
-            return _outline((node.params, node.body))
-        case Array(dtype, dims):
-            return "array", dtype, len(dims)
-        case Scalar(dtype):
-            return "number", dtype
-        case tuple():
-            return tuple(_outline(part) for part in node)
-        case Span():
-            return None
-        case _ if is_dataclass(node):
-            parts = ((f.name, getattr(node, f.name)) for f in fields(node) if f.compare)
-            return type(node), tuple((name, _outline(part)) for name, part in parts)
-        case _:
-            return node
-
-
 def joint(name: str, fn: Function, apart: Halves) -> Function:
     """Return both recursions, one after the other: the adjoint of `fn` for those who call it."""
     scalars = tuple(_bar(p) for p in apart.differentiated if not _is_shared(p.type))
@@ -489,4 +412,4 @@ def _is_shared(kind: Type) -> bool:
     return isinstance(kind, Array | ListOf)
 
 
-__all__ = ["Halves", "begun", "calling", "halves", "joint", "lighter", "sharing", "version", "versions"]
+__all__ = ["Halves", "begun", "halves", "joint", "lighter", "sharing"]
