@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from dataclasses import replace
 from typing import Any
 
@@ -102,30 +102,27 @@ class Facts:
         One by one, a function of a cycle would be solved from what is not yet known of another, and stay so.
         """
         if name not in table:
-            new = [one for one in self._reached(name) if one not in table]
+            new = [one for one in self.reached(name) if one not in table]
             table.update((one, bottom(self.functions[one])) for one in new)
             changed = True
             while changed:
                 changed = False
-                for one in reversed(new):
+                for one in reversed(new):  # callees first
                     found = step(self.functions[one])
                     if found != table[one]:
                         table[one], changed = found, True
         return table[name]
 
-    def _reached(self, name: str) -> list[str]:
-        """Return a function and all that it calls, directly or not."""
+    def reached(self, name: str) -> Set[str]:
+        """Return a function and all that it calls, directly or not, in the order in which they are met."""
         found = {name: None}
         waiting = [name]
         while waiting:
-            called = self._called_here(self.functions[waiting.pop()])
+            called = self._callees(self.functions[waiting.pop()]) & self.functions.keys()
             new = sorted(called - found.keys())
             found |= dict.fromkeys(new)
             waiting += new
-        return list(found)
-
-    def _called_here(self, fn: Function) -> frozenset[str]:
-        return frozenset(name for name in self._callees(fn) if name in self.functions)
+        return found.keys()
 
     def writes(self, name: str) -> frozenset[int]:
         """Return the positions of the parameters that the function writes into."""

@@ -53,6 +53,11 @@ def popped_from(stmt: Stmt) -> Var | None:
     return None
 
 
+def makes_list(stmt: Stmt) -> bool:
+    """Say whether a statement makes an empty list."""
+    return isinstance(stmt, Assign) and isinstance(stmt.value, Apply) and stmt.value.fn is ops.new_list
+
+
 def changes_length(stmt: Stmt) -> bool:
     """Say whether a statement makes a list longer or shorter."""
     return isinstance(stmt, Append) or popped_from(stmt) is not None

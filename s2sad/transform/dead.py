@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from s2sad.analysis.facts import Facts
 from s2sad.analysis.liveness import Liveness
-from s2sad.analysis.loops import popped_from
+from s2sad.analysis.loops import makes_list, popped_from
 from s2sad.analysis.sharing import Groups
 from s2sad.errors import RuleShapeError
 from s2sad.ir import ops
@@ -179,13 +179,9 @@ def _lists_only_filled(fn: Function) -> set[str]:
     filled = {s.list.name for s in every if isinstance(s, Append)}
     read = {n for s in every if isinstance(s, Append) for n in reads(s.value)}
     read |= {n for s in every if not isinstance(s, Append) for e in exprs_of(s) for n in reads(e)}
-    made = {s.target.name for s in every if isinstance(s, Assign) and _is_new_list(s.value)}
-    other = {n for s in every if not (isinstance(s, Assign) and _is_new_list(s.value)) for n in bound(s)}
+    made = {n for s in every if makes_list(s) for n in bound(s)}
+    other = {n for s in every if not makes_list(s) for n in bound(s)}
     return (filled & made) - read - other - {p.name for p in fn.params}
-
-
-def _is_new_list(value: Expr) -> bool:
-    return isinstance(value, Apply) and value.fn is ops.new_list
 
 
 def escaping(body: tuple[Stmt, ...], inside: frozenset[str] = frozenset()) -> set[str]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from s2sad.analysis import alias
 from s2sad.analysis.facts import Facts
-from s2sad.errors import NotDifferentiableError, RuleError, Span, UnsupportedSyntaxError
+from s2sad.errors import AliasError, NotDifferentiableError, RuleError, Span, UnsupportedSyntaxError
 from s2sad.frontend.functions import instantiate
 from s2sad.frontend.lowerer import BottomReached, Context, Instance
 from s2sad.frontend.operators import build
@@ -95,7 +95,7 @@ class Deriver:
     def callee_adjoint(self, callee: str, on: tuple[bool, ...], results: tuple[bool, ...]) -> str:
         """Return the name of the adjoint of a callee that adds into the adjoints of its arrays."""
         by_rule = callee in self.rules and callee not in self.transposing
-        transposing = self._reached(callee) & self.transposing if self.transposing else self.transposing
+        transposing = self.transposing and self.transposing.intersection(self.facts.reached(callee))
         key = (callee, on, results, transposing)
         if key in self.adjoints:
             return self.adjoints[key]
@@ -154,7 +154,7 @@ class Deriver:
         self.recursions[key] = None  # while it is being made
         fn = self._whole(callee)
         called = {s.callee for s in statements(fn.body) if isinstance(s, CallStmt) and s.fn is None}
-        through_others = any(callee in self._reached(name) for name in called - {callee})
+        through_others = any(callee in self.facts.reached(name) for name in called - {callee})
         if callee not in called or through_others or self.ctx.device or self.facts.writes(callee):
             return None
         if not self.last or callee in self.ctx.run_again:  # tapes that a function is given are not undone
@@ -166,10 +166,14 @@ class Deriver:
         def adjoint_of(name: str, moving: tuple[bool, ...], given: tuple[bool, ...]) -> str:
             return back if (name, moving, given) == key else self.callee_adjoint(name, moving, given)
 
-        made = sweeps(fn, wrt, self.facts, adjoint_of, False, results, split=True, stacks=True)
-        apart = halves(fn, made, (down, back), wrt, _residuals(made), self.facts)
-        del self.functions[back]
-        self.facts.forget(back)
+        try:
+            made = sweeps(fn, wrt, self.facts, adjoint_of, False, results, split=True, stacks=True)
+            apart = halves(fn, made, (down, back), wrt, _residuals(made), self.facts)
+        except AliasError:  # only between two functions; as one, they may share memory
+            return None
+        finally:
+            del self.functions[back]
+            self.facts.forget(back)
         if apart is None:
             return None
         self.decisions.setdefault(callee, replace(made.decisions, pushed=apart.pushed))
@@ -235,16 +239,6 @@ class Deriver:
             yield
         finally:
             self.transposing = around
-
-    def _reached(self, name: str) -> frozenset[str]:
-        """Return a function and what it calls, directly or not."""
-        found, todo = set[str](), [name]
-        while todo:
-            if (one := todo.pop()) not in found:
-                found.add(one)
-                every = statements(self.functions[one].body)
-                todo += [s.callee for s in every if isinstance(s, CallStmt) and s.fn is None]
-        return frozenset(found)
 
     def _require_no_writes(self, instance: Instance) -> None:
         """A rule says what becomes of results; what a function writes into its arguments is no result."""

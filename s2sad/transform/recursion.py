@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from s2sad.analysis.facts import Facts, written_by
-from s2sad.analysis.loops import popped_from
+from s2sad.analysis.loops import makes_list, popped_from
 from s2sad.analysis.sharing import Groups
 from s2sad.frontend.operators import build, negate
 from s2sad.frontend.values import literal
@@ -175,7 +175,7 @@ class _Halves:
     def _is_stack(self, name: str) -> bool:
         """Say whether a list is made once, appended to by one sweep and emptied by the other, and nothing else."""
         made = [s for s in statements(self.made.forward) if name in bound(s)]
-        if len(made) != 1 or not _is_new(made[0]) or name in self.params:
+        if len(made) != 1 or not makes_list(made[0]) or name in self.params:
             return False
         for stmt in statements(self.made.forward):
             grows = isinstance(stmt, Append) and stmt.list.name == name and name not in reads(stmt.value)
@@ -183,8 +183,9 @@ class _Halves:
                 return False
         parts = [p for s in statements(self.made.reverse) for e in exprs_of(s) for p in subexpressions(e)]
         popped = sum(isinstance(p, Apply) and p.fn is ops.pop and reads(p) == {name} for p in parts)
-        changed = any(name in written_by(s, self.facts) for s in statements(self.made.reverse) if not _pops(s))
-        return not changed and popped == sum(isinstance(p, Var) and p.name == name for p in parts)
+        others = (s for s in statements(self.made.reverse) if popped_from(s) is None)
+        met = sum(isinstance(p, Var) and p.name == name for p in parts)
+        return popped == met and not any(name in written_by(s, self.facts) for s in others)
 
     def _forward(self, body: tuple[Stmt, ...], kept: Sequence[Var], tapes: Sequence[Var]) -> Function:
         fn = self.made.primal
@@ -227,16 +228,8 @@ def _with_tapes(body: Sequence[Stmt], callee: str, name: str, tapes: Sequence[Va
     )
 
 
-def _pops(stmt: Stmt) -> bool:
-    return popped_from(stmt) is not None
-
-
-def _is_new(stmt: Stmt) -> bool:
-    return isinstance(stmt, Assign) and isinstance(stmt.value, Apply) and stmt.value.fn is ops.new_list
-
-
 def _without_creation(body: tuple[Stmt, ...], name: str) -> tuple[Stmt, ...]:
-    rest = (s for s in body if not (_is_new(s) and name in bound(s)))
+    rest = (s for s in body if not (makes_list(s) and name in bound(s)))
     return tuple(map_blocks(s, lambda b: _without_creation(b, name)) for s in rest)
 
 
@@ -278,9 +271,8 @@ def _with_side(stmt: If, side: int, body: tuple[Stmt, ...]) -> If:
 
 def _branch(forward: Sequence[Stmt], reverse: Sequence[Stmt], stmt: If, name: str) -> tuple[int, int, int] | None:
     """Return the side of a branch outside of which a name is nothing to either sweep, and where its adjoint is."""
-    uses = [s for s in statements((stmt,)) if s is not stmt and _has(s, name)]
     sides = [side for side, block in enumerate((stmt.body, stmt.orelse)) if _anywhere(block, name)]
-    if len(sides) != 1 or not uses:
+    if len(sides) != 1:
         return None
     if any(_anywhere((s,), name) for s in forward if s is not stmt) or any(name in reads(e) for e in exprs_of(stmt)):
         return None
@@ -311,7 +303,8 @@ def _anywhere(body: tuple[Stmt, ...], name: str) -> bool:
 
 def lighter(apart: Halves) -> Halves:
     """Return halves without the tapes of which nothing is read any more."""
-    read = {n for s in statements(apart.backward.body) if not _drops(s) for e in _own_exprs(s, apart) for n in reads(e)}
+    kept = (s for s in statements(apart.backward.body) if not _dropped_from(s))
+    read = {n for s in kept for e in _own_exprs(s, apart) for n in reads(e)}
     idle = {t.name for t in apart.tapes} - read
     if not idle:
         return apart
@@ -320,8 +313,10 @@ def lighter(apart: Halves) -> Halves:
     return replace(apart, forward=forward, backward=backward, tapes=tapes)
 
 
-def _drops(stmt: Stmt) -> bool:
-    return isinstance(stmt, Effect) and popped_from(stmt) is not None
+def _dropped_from(stmt: Stmt) -> str:
+    """Return the tape that a statement takes an item from which nobody reads."""
+    tape = popped_from(stmt) if isinstance(stmt, Effect) else None
+    return tape.name if tape is not None else ""
 
 
 def _own_exprs(stmt: Stmt, apart: Halves) -> tuple[Any, ...]:
@@ -335,7 +330,7 @@ def _without_tapes(fn: Function, apart: Halves, idle: set[str]) -> Function:
     def block(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         made: list[Stmt] = []
         for stmt in body:
-            if (isinstance(stmt, Append) and stmt.list.name in idle) or (_drops(stmt) and _tape_of(stmt) in idle):
+            if (isinstance(stmt, Append) and stmt.list.name in idle) or _dropped_from(stmt) in idle:
                 continue
             if isinstance(stmt, CallStmt) and stmt.callee in (apart.forward.name, apart.backward.name):
                 rest = (a for a in stmt.args if not (isinstance(a, Var) and a.name in idle))
@@ -344,11 +339,6 @@ def _without_tapes(fn: Function, apart: Halves, idle: set[str]) -> Function:
         return tuple(made)
 
     return replace(fn, params=tuple(p for p in fn.params if p.name not in idle), body=block(fn.body))
-
-
-def _tape_of(stmt: Stmt) -> str:
-    tape = popped_from(stmt)
-    return tape.name if tape is not None else ""
 
 
 def sharing(made: Sweeps, callee: str, adjoint: str, apart: Halves) -> Sweeps:

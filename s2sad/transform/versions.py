@@ -39,7 +39,8 @@ def version(fn: Function, functions: Mapping[str, Function]) -> str:
     """Return the name of the function that `fn` calls and that is `fn` again, for other lengths; else its own."""
     called = {s.callee for s in statements(fn.body) if isinstance(s, CallStmt) and s.fn is None} - {fn.name}
     for name in sorted(called & functions.keys()):
-        if _outline(fn) == _outline(functions[name]) and _serves(functions[name], fn):
+        other = functions[name]
+        if other.span == fn.span and _outline(fn) == _outline(other) and _serves(other, fn):
             return name
     return fn.name
 

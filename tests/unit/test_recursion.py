@@ -234,6 +234,19 @@ def use_here(x):
     return here(a, 4) + a[0] + a[1]
 
 
+def taking_turns(x, n):
+    if n == 0:
+        return x[0] * x[1]
+    a = x * 1.0
+    b = x * 2.0
+    for _ in range(2):
+        a[0] = math.sin(a[0] * b[1]) * taking_turns(x, n - 1)  # `a` may be `b` to what brings values back
+        b = a
+        b[1] = b[1] * a[0]
+        a = b * 1.5
+    return np.sum(a * b)
+
+
 EIGHT = np.array([0.3, -1.2, 0.7, 1.1, 0.2, 0.9, -0.4, 0.5])
 PROGRAMS = [
     (use_haar, (EIGHT,)), (in_loop, (EIGHT, 5)), (power, (1.3, 13)), (whole_multigrid, (np.append(EIGHT, 0.1),)),
@@ -299,6 +312,13 @@ def test_compiled_it_is_what_the_interpreter_gives(fun, args):
     assert value == pytest.approx(same, rel=1e-12)
     for got, want in zip(found, wanted, strict=True):
         np.testing.assert_allclose(got, want, rtol=1e-11, atol=1e-13)
+
+
+def test_what_only_one_function_can_bring_back_is_still_differentiated():
+    x = EIGHT[2:5] * 0.5
+    found = s2sad.grad(taking_turns, target="python")(x, 2)
+    np.testing.assert_allclose(found, s2sad.jacfwd(taking_turns, target="python")(x, 2), rtol=1e-11)
+    np.testing.assert_allclose(found, differences(taking_turns, (x, 2), 0), rtol=1e-6, atol=1e-7)
 
 
 def calls_of(gradient, *args):
