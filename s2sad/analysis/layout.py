@@ -49,6 +49,14 @@ class Layout:
                 self.owner[inner] = stmt
                 self._visit(nested, inner)
 
+    def is_steady(self, name: str) -> bool:
+        """Say whether a name, or the shape of an array of this name, is the same from its definition to the end."""
+        given = any(p.name == name for p in self.fn.params)
+        made = self.defs.get(name, [])
+        if self.may_change_length(name) or len(made) + given != 1:
+            return False
+        return given or (isinstance(made[0], Assign) and self.block_of[id(made[0])] == TOP)
+
     def chain(self, block: Block) -> list[Block]:
         """Return the blocks from the outermost to `block`."""
         found = [block]

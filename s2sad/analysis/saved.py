@@ -53,6 +53,7 @@ _SHAPES = frozenset({
     ops.dim, ops.size, np.zeros_like, np.empty_like, np.ones_like, np.full_like, ops.shape,
     zero_arrays, zero_complexes, zero_scalars,
 })  # fmt: skip
+_PLAIN = (ops.both, ops.either, ops.ifexp, ops.transpose, ops.length)
 
 
 @dataclass(frozen=True, slots=True)
@@ -635,7 +636,7 @@ def is_pure(expr: Expr) -> bool:
         if isinstance(part, Apply):
             if part.fn in (ops.pop, ops.new_list) or is_draw(part.fn):
                 return False
-            if part.fn in _SHAPES or is_index(part.fn) or part.fn in (ops.both, ops.either, ops.transpose, ops.length):
+            if part.fn in _SHAPES or is_index(part.fn) or part.fn in _PLAIN:
                 continue
             rule = find(part.fn)
             module = getattr(part.fn, "__module__", "") or ""

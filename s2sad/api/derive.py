@@ -21,6 +21,7 @@ from s2sad.api.written import entered, is_defined
 from s2sad.backends.base import Hints, Module
 from s2sad.emit.abreast import abreast
 from s2sad.emit.accumulated import accumulated
+from s2sad.emit.ends import apart_at_ends
 from s2sad.emit.gathered import gathered
 from s2sad.emit.legal import legalised
 from s2sad.emit.loops import looped
@@ -115,7 +116,7 @@ def _looped(derived: Derived, target: str, options: Any) -> dict[str, Function]:
     facts = Facts(derived.functions)
     made = {name: looped(fn, facts) for name, fn in derived.functions.items()}
     facts = Facts(made)
-    made = {name: abreast(fn, facts) for name, fn in made.items()}
+    made = {name: apart_at_ends(abreast(fn, facts)) for name, fn in made.items()}
     facts = Facts(made)
     made = {name: gathered(fn, facts) for name, fn in made.items()}
     facts = Facts(made)

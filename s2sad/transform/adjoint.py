@@ -215,6 +215,8 @@ class _Adjoint(Statements):
                 if not (isinstance(value, Apply) and value.args and isinstance(value.args[0], Var)):
                     continue
                 name = value.args[0]
+                if not isinstance(name.type, Array | ListOf):
+                    continue  # made by its lengths
                 made = self.layout.defs.get(name.name, ())
                 if name.name in params or any(self.layout.block_of[id(d)] == block for d in made):
                     continue
@@ -351,11 +353,21 @@ class _Adjoint(Statements):
         span = self.fn.span
         match name.type:
             case Array():
-                return Assign(bar, build(np.zeros_like, name), span)
+                return Assign(bar, self._zeros(name), span)
             case ListOf():
                 return Assign(bar, zero_list(name), span)
             case _:
                 return Assign(bar, zero(name.type), span)
+
+    def _zeros(self, name: Var) -> Expr:
+        """Return zeros for an array; one made anew in each turn of a loop is not kept for its shape alone."""
+        made = self.layout.defs.get(name.name, [])
+        if self.layout.loops(self.layout.home[name.name]) and len(made) == 1 and isinstance(made[0], Assign):
+            value = made[0].value
+            if isinstance(value, Apply) and value.fn in (np.zeros, np.empty, np.ones):
+                if all(self.layout.is_steady(part) for part in reads(value)):
+                    return replace(value, fn=np.zeros)
+        return build(np.zeros_like, name)
 
     def _reverse_stmt(self, stmt: Stmt) -> list[Stmt]:
         slots = self.slots.get(id(stmt), ())
