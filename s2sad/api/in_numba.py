@@ -6,6 +6,7 @@ for the argument types that Numba infers, and then behaves as the dispatcher of 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numba
@@ -15,7 +16,7 @@ from numba.core.typing.templates import AttributeTemplate, infer_getattr
 from numba.extending import lower_getattr_generic, models, register_model
 
 from s2sad.api.plan import Entry, Request, differentiated, entry, select
-from s2sad.api.signature import label
+from s2sad.api.signature import Binder, label
 from s2sad.api.structure import Tree, tree_of
 from s2sad.api.transformed import Transformed, plain
 from s2sad.errors import S2SADError
@@ -31,7 +32,7 @@ class DerivativeType(types.Callable, types.Opaque):
         """Keep the transform, and the object whose attributes can be read in compiled code."""
         self.owner, self.public = owner, public
         self._compiled: dict[Any, Any] = {}
-        super().__init__(f"s2sad({owner!r}, {id(owner.store)})")
+        super().__init__(f"s2sad({owner!r}, {id(getattr(owner, 'store', owner))})")
 
     def get_call_type(self, context: Any, args: Any, kws: Any) -> Any:
         """Return the signature for these argument types, compiling the derivative for them."""
@@ -56,12 +57,9 @@ class DerivativeType(types.Callable, types.Opaque):
         if kws:
             raise errors.TypingError("a derivative takes its arguments by position in compiled code")
         owner = self.owner
-        if owner.kind not in _KINDS or owner.options.aux:
-            raise errors.TypingError(
-                f"`{owner.kind}` of `{label(owner.fun)}` cannot be called in compiled code: "
-                "`grad` and `value_and_grad` without has_aux can"
-            )
-        binder = owner.store.binder
+        if hasattr(owner.fun, "s2sad_mapped"):
+            raise errors.TypingError("a linear map keeps values of one run: it cannot be called in compiled code")
+        binder = _binder(owner)
         if len(args) != binder.arity:
             raise errors.TypingError(f"`{label(owner.fun)}` needs {binder.arity} arguments in compiled code")
         trees = tuple(tree_of(type_of(kind, name), name) for kind, name in zip(args, binder.names, strict=True))
@@ -72,6 +70,9 @@ class DerivativeType(types.Callable, types.Opaque):
 
     def _derive(self, trees: tuple[Tree, ...]) -> Any:
         owner = self.owner
+        if owner.kind not in _KINDS or owner.options.aux:  # as where it stands in a function
+            whole = entry(Request(owner, "cpu", replace(owner.options, aux=False)), "primal", trees, ())
+            return _shaped(whole, [_display(whole.output, iter(_names(whole)))], True)
         request = Request(plain(owner.fun, owner.options), "cpu", owner.options)
         if owner.kind == "primal":
             made = entry(request, "primal", trees, ())
@@ -84,6 +85,12 @@ class DerivativeType(types.Callable, types.Opaque):
         bars = [_display(tree, parts) for tree in chosen]
         gradient = f"({', '.join(bars)},)" if isinstance(owner.argnums, tuple) else bars[0]
         return _shaped(made, [*value, gradient], not value)
+
+
+def _binder(owner: Any) -> Binder:
+    """Return what knows the parameters of a transformed function."""
+    binder: Binder = owner.store.binder if hasattr(owner, "store") else owner._binder
+    return binder
 
 
 def _names(made: Entry) -> list[str]:
@@ -200,7 +207,7 @@ class _Attributes(AttributeTemplate):
     key = DerivativeType
 
     def generic_resolve(self, typ: DerivativeType, attr: str) -> Any:
-        if attr not in ("grad", "value_and_grad"):
+        if attr not in ("grad", "value_and_grad", "jacobian", "hessian"):
             return None
         return numba_type(getattr(typ.public, attr))
 

@@ -4,7 +4,8 @@
     hit = x == np.max(x)          becomes          hit = x == m
 
 Only calls that cost something are looked at: reductions, products, transcendental functions. Those of numbers
-stay as they are where all of them are in the user's own lines.
+stay as they are where all of them are in the user's own lines. What a branch has computed is known in a later
+branch on the same condition, as a function's branches and those of its adjoint are.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from s2sad.frontend.infer import OPERATORS
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Assign, Expr, For, Function, If, Index, Return, Stmt, Store, Swap, Var, While
 from s2sad.ir.shapes import SHAPES
-from s2sad.ir.types import Array, Scalar
+from s2sad.ir.types import Array, Scalar, is_inexact
 from s2sad.ir.views import VIEWS
 from s2sad.ir.walk import (
     bound,
@@ -36,6 +37,7 @@ from s2sad.ir.walk import (
     reads,
     root_of,
     statements,
+    subexpressions,
     substitute,
 )
 from s2sad.transform.inlined import Names, free
@@ -76,6 +78,32 @@ def _only_read(fn: Function, facts: Facts, groups: Groups) -> frozenset[str]:
     return frozenset(name for name, count in binds.items() if count == 1 and groups.find(name) not in elsewhere)
 
 
+class _Statements(list[Stmt]):
+    """The statements of a block so far; the first `edge` of them are those of an earlier block."""
+
+    edge = 0
+
+    def put_before(self, at: int, stmt: Stmt) -> None:
+        """Insert a statement."""
+        self.insert(at, stmt)
+        self.edge += at < self.edge
+
+
+@dataclass(slots=True)
+class _Side:
+    """A block while it is rewritten: calls whose value a name holds, where others were met, the statements."""
+
+    known: dict[Expr, Var]
+    seen: dict[Expr, int] = field(default_factory=dict[Expr, int])
+    out: _Statements = field(default_factory=_Statements)
+    stmt: Stmt | None = None
+    """Of the first side of a branch: the branch."""
+
+    def at(self, out: list[Stmt]) -> int | None:
+        """Return where the branch stands."""
+        return next((k for k, stmt in enumerate(out) if stmt is self.stmt), None)
+
+
 @dataclass(slots=True)
 class _Shared:
     groups: Groups
@@ -90,12 +118,19 @@ class _Shared:
 
     def block(self, body: tuple[Stmt, ...], known: dict[Expr, Var]) -> tuple[Stmt, ...]:
         """Rewrite a block; `known` are calls whose value a name holds at its start."""
-        known = dict(known)
-        seen: dict[Expr, int] = {}
-        out: list[Stmt] = []
+        side = _Side(dict(known))
+        self._go_on(side, body)
+        return tuple(side.out)
+
+    def _go_on(self, side: _Side, body: tuple[Stmt, ...]) -> None:
+        """Rewrite the statements that follow those of a block."""
+        known, seen, out = side.known, side.seen, side.out
+        branches: dict[Expr, tuple[_Side, _Side]] = {}
         for stmt in body:
             stmt = self._renamed(stmt)
             changed = self._changed(stmt)
+            again = branches.pop(stmt.test, None) if isinstance(stmt, If) and _is_hashable(stmt.test) else None
+            self._forget(branches, changed)
             if isinstance(stmt, Assign) and self._is_one_more(stmt, known):
                 self.other[stmt.target.name] = known[stmt.value]
                 continue
@@ -117,8 +152,7 @@ class _Shared:
                 for call in _costly_in(stmt):
                     seen[call] = len(out)
             if isinstance(stmt, If):
-                inner = dict(known)
-                out.append(map_blocks(stmt, lambda b, k=inner: self.block(b, k)))
+                self._branch(stmt, side, again, branches)
             else:
                 out.append(stmt)
             self._drop(known, changed)
@@ -126,7 +160,46 @@ class _Shared:
             if isinstance(stmt, Assign) and _is_costly(stmt.value) and stmt.target.name not in reads(stmt.value):
                 known[stmt.value] = Var(stmt.target.name, stmt.value.type)
                 seen.pop(stmt.value, None)
-        return tuple(out)
+
+    # ---- branches on one condition ----
+
+    def _branch(
+        self, stmt: If, around: _Side, again: tuple[_Side, _Side] | None, branches: dict[Expr, tuple[_Side, _Side]]
+    ) -> None:
+        """Rewrite both sides of a branch; `again` are those of an earlier one on its condition."""
+        if again is not None and (at := again[0].at(around.out)) is not None:
+            sides = again
+            counts = [len(side.out) for side in sides]
+            for side, body, count in zip(sides, (stmt.body, stmt.orelse), counts, strict=True):
+                side.known |= around.known
+                side.out.edge = count
+                self._go_on(side, body)
+            first = around.out[at]
+            assert isinstance(first, If)
+            bodies = [tuple(side.out[: side.out.edge]) for side in sides]
+            around.out[at] = replace(first, body=bodies[0], orelse=bodies[1])
+            rest = [tuple(side.out[side.out.edge :]) for side in sides]
+            sides[0].stmt = around.out[at]
+            around.out.append(replace(stmt, body=rest[0], orelse=rest[1]))
+            return
+        sides = _Side(dict(around.known)), _Side(dict(around.known))
+        for side, body in zip(sides, (stmt.body, stmt.orelse), strict=True):
+            self._go_on(side, body)
+        made = replace(stmt, body=tuple(sides[0].out), orelse=tuple(sides[1].out))
+        around.out.append(made)
+        sides[0].stmt = made
+        if _is_exact(stmt.test) and not self.groups.of(reads(stmt.test)) & self._changed(made):
+            branches[stmt.test] = sides
+
+    def _forget(self, branches: dict[Expr, tuple[_Side, _Side]], changed: set[str]) -> None:
+        """Forget what a statement behind branches has changed."""
+        for test in list(branches):
+            if self.groups.of(reads(test)) & changed:
+                del branches[test]
+                continue
+            for side in branches[test]:
+                self._drop(side.known, changed)
+                self._drop(side.seen, changed)
 
     def _is_one_more(self, stmt: Assign, known: dict[Expr, Var]) -> bool:
         """Say whether a statement gives a value that has a name another, of which neither is written into."""
@@ -162,14 +235,17 @@ class _Shared:
         made = map_exprs(stmt, lambda expr: substitute(expr, self.other))
         return map_blocks(made, lambda body: tuple(self._renamed(s) for s in body))
 
-    def _named(self, call: Expr, seen: dict[Expr, int], out: list[Stmt], name: Var | None = None) -> Var:
+    def _named(
+        self, call: Expr, seen: dict[Expr, int], out: _Statements, name: Var | None = None
+    ) -> Var:
         """Give a call that was met before a name, before the statement that made it first."""
         at = seen.pop(call)
         if name is None:
             name = Var(self.namer.fresh(noun(call)), call.type)
             self.made.add(name.name)
         first = _reusing(out[at], {call: name})
-        out[at : at + 1] = [Assign(name, call, first.span), first]
+        out[at] = first
+        out.put_before(at, Assign(name, call, first.span))
         inside = set(_below(call))
         for other, place in seen.items():
             if place > at or (place == at and other not in inside):
@@ -190,6 +266,12 @@ class _Shared:
             names = reads(call) | ({held.name} if isinstance(held, Var) else set())
             if self.groups.of(names) & changed:
                 del table[call]
+
+
+def _is_exact(test: Expr) -> bool:
+    """Say whether a condition compares what is there: arithmetic of real numbers may come out otherwise again."""
+    parts = [part for part in subexpressions(test) if isinstance(part, Apply)]
+    return all(isinstance(part.type, Scalar) and not is_inexact(part.type) for part in parts) and _is_hashable(test)
 
 
 def _is_costly(expr: Expr) -> bool:

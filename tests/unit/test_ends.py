@@ -122,7 +122,7 @@ def test_other_arrays(fun):
         agree(fun, np.sin(np.arange(n) * 1.3) + 0.2, 3)
 
 
-@pytest.mark.parametrize("fun", (ring, choices, of_known_length))
+@pytest.mark.parametrize("fun", [ring, choices, of_known_length])
 def test_the_middle_divides_nothing_and_chooses_nothing(fun):
     text = compiled_text(fun, np.ones(9), 2)
     middles = re.findall(r"for (i\w*) in range\(\d, (?:n - \d|\d+)\):\n((?: {12}.*\n)+)", text)
@@ -176,7 +176,7 @@ def test_counters_read_behind_the_loop_keep_their_last_value():
     agree(last, np.linspace(0.2, 1.0, 9), 1.5)
 
 
-@pytest.mark.parametrize("fun", (choices, ring))
+@pytest.mark.parametrize("fun", [choices, ring])
 def test_whole_numbers_are_worked_out_again(fun):
     """Neither the places of neighbours nor arrays of which only the length is asked are kept for every turn."""
     text = s2sad.differentiate(fun).source("grad", (np.ones(9), 2))

@@ -115,29 +115,15 @@ def reproject_hand(cameras, points, weights, features):
     return by_camera, by_point, by_weight
 
 
-@compiled
-def error_x(camera, point, weight, feature):
-    return reproject(camera, point, weight, feature)[0]
-
-
-@compiled
-def error_y(camera, point, weight, feature):
-    return reproject(camera, point, weight, feature)[1]
-
-
 def reproject_rows(target):
-    """Return a program that fills the Jacobian itself, calling s2sad's gradients inside compiled code."""
-    slopes_x = s2sad.grad(error_x, argnums=(0, 1, 2), target=target)
-    slopes_y = s2sad.grad(error_y, argnums=(0, 1, 2), target=target)
+    """Return a program that fills the Jacobian itself, calling s2sad's Jacobian of one point inside compiled code."""
+    slopes = s2sad.jacrev(reproject, argnums=(0, 1, 2), target=target)
 
     def jacobian(cameras, points, weights, features):
         n = weights.size
         by_camera, by_point, by_weight = np.empty((n, 2, 11)), np.empty((n, 2, 3)), np.empty((n, 2))
         for i in range(n):
-            camera, point, weight = slopes_x(cameras[i], points[i], weights[i], features[i])
-            by_camera[i, 0], by_point[i, 0], by_weight[i, 0] = camera, point, weight
-            camera, point, weight = slopes_y(cameras[i], points[i], weights[i], features[i])
-            by_camera[i, 1], by_point[i, 1], by_weight[i, 1] = camera, point, weight
+            by_camera[i], by_point[i], by_weight[i] = slopes(cameras[i], points[i], weights[i], features[i])
         return by_camera, by_point, by_weight
 
     return compiled(jacobian) if target == "cpu" else jacobian
