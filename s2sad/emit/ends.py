@@ -253,16 +253,28 @@ def _wishes(loop: For, one: _Loop) -> Iterable[_Middle]:
     for stmt in statements(loop.body):
         for expr in exprs_of(stmt):
             for part in subexpressions(expr):
-                found = one.unwrapped(part) or one.decided(part)
-                if found is not None:
+                if (found := one.unwrapped(part)) is not None:
                     yield found[0]
+                for test in _tests(part.args[0]) if isinstance(part, Apply) and part.fn is ops.ifexp else ():
+                    if (choice := one.decided(test)) is not None:
+                        yield choice[0]
                 for item in part.index if isinstance(part, Index) else ():
                     if (place := one.sum(item)) is not None and place.counter == 1 and not place.root:
                         yield _Middle(max(one.start, -place.constant), 0)
+        for test in _tests(stmt.test) if isinstance(stmt, If) else ():
+            if (choice := one.decided(test)) is not None:
+                yield choice[0]
         if isinstance(stmt, Assign) and stmt.target.name in indices:
             place = one.sum(stmt.value)
             if place is not None and place.counter == 1 and not place.root:
                 yield _Middle(max(one.start, -place.constant), 0)
+
+
+def _tests(condition: Expr) -> list[Expr]:
+    """Return the comparisons that a condition is made of."""
+    if isinstance(condition, Apply) and condition.fn in (ops.both, ops.either, operator.not_):
+        return [test for part in condition.args for test in _tests(part)]
+    return [condition]
 
 
 def _names_of_indices(loop: For) -> set[str]:
@@ -281,12 +293,28 @@ def _centre(
         unwrapped = one.unwrapped(expr)
         if unwrapped is not None and middle.within(unwrapped[0]) == middle:
             return plus(loop.var, unwrapped[1])
+        if isinstance(expr, Apply) and expr.fn is ops.ifexp:
+            test, then, other = condition(expr.args[0]), simple(expr.args[1]), simple(expr.args[2])
+            if isinstance(test, Const):
+                return then if test.value else other
+            return replace(expr, args=(test, then, other))
+        return map_children(expr, simple)
+
+    def condition(expr: Any) -> Any:
+        if isinstance(expr, Apply) and expr.fn in (ops.both, ops.either, operator.not_):
+            return _folded(replace(expr, args=tuple(condition(part) for part in expr.args)))
         decided = one.decided(expr)
         if decided is not None and middle.within(decided[0]) == middle:
             return Const(decided[1], BOOL)
-        return _folded(map_children(expr, simple))
+        return simple(expr)
 
-    body = _without_branches(tuple(_in_all(s, simple) for s in loop.body))
+    def each(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        made = [
+            replace(s, test=condition(s.test)) if isinstance(s, If) else map_exprs(s, simple) for s in body
+        ]  # fmt: skip
+        return _without_branches(tuple(map_blocks(s, each) for s in made))
+
+    body = each(loop.body)
     var = loop.var
     if sum(var.name in bound(s) for s in statements(fn.body)) > 1:  # bounds are known by name
         var = Var(namer.fresh(var.name), var.type)
@@ -294,15 +322,9 @@ def _centre(
     return replace(loop, var=var, start=first, stop=last, body=body)
 
 
-def _in_all(stmt: Stmt, simple: Any) -> Stmt:
-    return map_blocks(map_exprs(stmt, simple), lambda body: tuple(_in_all(s, simple) for s in body))
-
-
 def _folded(expr: Any) -> Any:
-    """Leave out what a known condition decides."""
+    """Return a condition without the parts that are known."""
     match expr:
-        case Apply(fn, (Const(bool() as known), then, other)) if fn is ops.ifexp:
-            return then if known else other
         case Apply(fn, (Const(bool() as known),)) if fn is operator.not_:
             return Const(not known, BOOL)
         case Apply(fn, tests) if fn in (ops.both, ops.either):
@@ -320,7 +342,6 @@ def _folded(expr: Any) -> Any:
 def _without_branches(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
     made: list[Stmt] = []
     for stmt in body:
-        stmt = map_blocks(stmt, _without_branches)
         if isinstance(stmt, If) and isinstance(stmt.test, Const):
             made += stmt.body if stmt.test.value else stmt.orelse
         else:

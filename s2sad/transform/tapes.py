@@ -18,8 +18,10 @@ from s2sad.ir.nodes import Append, Apply, Assign, CallStmt, Const, Expr, For, In
 from s2sad.ir.types import Array, ListOf, Scalar, Sym, Type
 from s2sad.ir.walk import exprs_of, reads, root_of, statements
 from s2sad.runtime.lists import copy_arrays, copy_list
+from s2sad.transform.extents import furthest, nearest
 from s2sad.transform.naming import Namer, noun
 from s2sad.transform.prepare import Prepared
+from s2sad.transform.stepping import minus
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +111,10 @@ class Tapes:
     def extent(self, loop: For, outer: For) -> tuple[Expr, Expr] | None:
         """Return the length of an axis with a place for each turn of a loop, told before `outer`, and the position."""
         begin, stop = self._before(loop.start, outer), self._before(loop.stop, outer)
-        if begin is None or stop is None or not isinstance(loop.step, Const):
+        if not isinstance(loop.step, Const) or (begin is None and stop is None):
             return None
+        if begin is None or stop is None:
+            return self._triangle(loop, outer)
         step = loop.step.value
         start = loop.start.value if isinstance(loop.start, Const) else None
         if step == 1 and isinstance(start, int) and 0 <= start <= 64:
@@ -129,6 +133,25 @@ class Tapes:
         count = Apply(ops.length, (span,), Scalar("int64", True))
         offset = build(operator.sub, loop.var, loop.start)
         return count, build(operator.floordiv, offset, loop.step)
+
+    def _triangle(self, loop: For, outer: For) -> tuple[Expr, Expr] | None:
+        """Return the same of a loop of which one end moves with the loops around it: `range(i + 1)`, `range(i, n)`.
+
+        Where both do, a band may be meant, and most of the places would stay empty.
+        """
+        assert isinstance(loop.step, Const)
+        around = [s for s in self.layout.loops(self.layout.block_of[id(loop)]) if isinstance(s, For)]
+        if self.device or outer not in around:
+            return None
+        around = around[around.index(outer) :]
+        low, high = (loop.start, loop.stop) if loop.step.value == 1 else (loop.stop, loop.start)
+        least = nearest(low, around)
+        top = furthest(high, around, lambda expr: self._steady(expr, outer))
+        if top is None or least is None or loop.step.value not in (1, -1):
+            return None
+        if loop.step.value == -1:
+            top, least = minus(top, -1), least + 1
+        return (self._no_less_than_nothing(top), loop.var) if least >= 0 else None
 
     def _no_less_than_nothing(self, stop: Expr) -> Expr:
         """Return a length that a counter which begins at nothing or later does not leave, of an empty loop too.

@@ -1,0 +1,112 @@
+"""Tapes of loops whose ends move with the loops around them are arrays: the counters say where."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import s2sad
+from tests.differences import assert_derivatives
+
+X = np.array([1.3, 0.6, 2.7, 0.4, 1.9])
+
+
+def pairs(x):
+    """Every pair once: what a turn makes is kept for it."""
+    total = 0.0
+    for i in range(x.size):
+        for j in range(i + 1, x.size):
+            distance = 0.0
+            for k in range(2):
+                d = x[i] - (k + 1) * x[j]
+                d = d - 0.5 * math.sin(d)
+                distance += d * d
+            total += math.log(1.0 + distance * total)
+            total = total + distance
+    return total
+
+
+def backwards_through_a_tree(x):
+    """A tree of prices, from the leaves to the root."""
+    n = x.size
+    value = x * 1.0
+    for i in range(n - 2, -1, -1):
+        for j in range(i + 1):
+            value[j] = 0.6 * value[j] * value[j + 1] + 0.3 * math.cos(value[j])
+    return value[0]
+
+
+def elimination(x):
+    """A factorisation in place: three loops, two of whose ends move."""
+    n = x.size
+    a = np.outer(x, x) * 0.1 + 3.0 * np.eye(n)
+    for k in range(n):
+        for i in range(k + 1, n):
+            a[i, k] /= a[k, k]
+            for j in range(n - 1, k, -1):
+                a[i, j] -= a[i, k] * a[k, j]
+    total = 0.0
+    for k in range(n):
+        total += math.log(a[k, k])
+    return total
+
+
+def shrinking_from_both_sides(x):
+    n = x.size
+    y = x * 1.0
+    for k in range(n // 2):
+        for i in range(min(k, 1), n - k):
+            y[i] = y[i] * math.sin(y[n - 1 - i] + k)
+    return np.sum(y * y)
+
+
+def band(x):
+    """Both ends move: the turns are few, and a place for every pair would mostly stay empty."""
+    n = x.size
+    y = x * 1.0
+    for i in range(n):
+        for j in range(max(0, i - 1), min(n, i + 2)):
+            y[j] = y[j] * math.cos(y[i])
+    return np.sum(y * y)
+
+
+def counter_set_again(x):
+    """The counter of the outer loop is another number by the time that the inner one begins."""
+    n = x.size
+    y = x * 1.0
+    for i in range(n - 3):
+        i = i + 2
+        for j in range(i):
+            y[j] = y[j] * math.cos(y[i])
+    return np.sum(y * y)
+
+
+EVERY = (pairs, backwards_through_a_tree, elimination, shrinking_from_both_sides, band, counter_set_again)
+
+
+@pytest.mark.parametrize("fun", EVERY)
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_derivatives(fun, target):
+    assert_derivatives(fun, X, target)
+
+
+@pytest.mark.parametrize("fun", [pairs, backwards_through_a_tree, elimination])
+def test_tapes_are_arrays(fun):
+    text = s2sad.differentiate(fun).source("grad", (X,))
+    assert "tape = np.empty(" in text
+    assert ".append(" not in text
+
+
+@pytest.mark.parametrize("fun", [pairs, elimination, shrinking_from_both_sides])
+def test_nothing_and_one(fun):
+    for n in (0, 1, 2):
+        x = X[:n]
+        bars = s2sad.grad(fun, target="python")(x)
+        _, out_dot = s2sad.jvp(fun, (x,), (np.ones(n),), target="python")
+        np.testing.assert_allclose(np.sum(bars), out_dot, rtol=1e-10, atol=1e-12)
+
+
+def test_a_band_keeps_a_list():
+    assert ".append(" in s2sad.differentiate(band).source("grad", (X,))
