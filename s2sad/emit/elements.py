@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from s2sad.frontend.infer import InferenceError, infer
+from s2sad.frontend.operators import build
 from s2sad.frontend.values import literal
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Const, Expr, Index, Slice, Var
@@ -45,7 +46,18 @@ class Unfit(Exception):
 
 def is_compound(expr: Expr) -> bool:
     """Say whether an array expression computes elements, rather than naming or viewing an array."""
-    return isinstance(expr, Apply) and isinstance(expr.type, Array) and expr.fn in SCALABLE and not expr.static
+    if not (isinstance(expr, Apply) and isinstance(expr.type, Array)):
+        return False
+    return (expr.fn in SCALABLE and not expr.static) or _diagonal(expr) is not None
+
+
+def _diagonal(expr: Apply) -> int | None:
+    """Return which diagonal is the last that `np.tril` keeps, or the first of `np.triu`, of a matrix."""
+    if expr.fn not in (np.tril, np.triu) or len(expr.args) != 1 or rank(expr.type) != 2:
+        return None
+    static = dict(expr.static)
+    k = static.pop("k", 0)
+    return int(k) if isinstance(k, int) and not static else None
 
 
 def plus(expr: Expr, offset: Expr | int) -> Expr:
@@ -111,8 +123,13 @@ class Elements:
                 own.append(index[first + axis])
             else:
                 raise Unfit
+        if _is_computed_first(expr):
+            expr = self.value(expr)
         if isinstance(expr, Var | Index) or is_view(expr):
             expr = self._measured(expr, own)
+        elif isinstance(expr, Apply) and expr.fn in _FILLED and isinstance(expr.args[0], Var):
+            if isinstance(expr.args[0].type, Array) and expr.args[0].type.dims == expr.type.dims:
+                self._measured(expr.args[0], own)
         return self.at(expr, tuple(own))
 
     def _measured(self, expr: Expr, own: list[Expr]) -> Expr:
@@ -178,6 +195,13 @@ class Elements:
 
     def _applied(self, expr: Apply, index: tuple[Expr, ...]) -> Expr:
         assert isinstance(expr.type, Array)
+        if (k := _diagonal(expr)) is not None:
+            kept = build(operator.le if expr.fn is np.tril else operator.ge, index[1], plus(index[0], k))
+            nothing = literal(0.0 if expr.type.dtype == "float64" else 0)
+            if expr.type.dtype == "bool":
+                raise Unfit
+            element = self._aligned(expr.args[0], expr.type.dims, index)
+            return Apply(ops.ifexp, (kept, element, nothing), Scalar(expr.type.dtype))
         args = tuple(self._aligned(arg, expr.type.dims, index) for arg in expr.args)
         if expr.fn in _ARITHMETIC and all(_dtype(a) == "bool" for a in args):
             raise Unfit
@@ -229,6 +253,14 @@ class Elements:
                         return None
                     inner.append(item)
         return (*inner, *own)
+
+
+def _is_computed_first(expr: Expr) -> bool:
+    """Say whether an array is the result of a function that does not work element by element: a product, an inverse."""
+    if not isinstance(expr, Apply) or is_compound(expr) or is_view(expr):
+        return False
+    kept = expr.fn is np.sum and dict(expr.static).get("keepdims")
+    return expr.fn not in (np.copy, np.outer) and expr.fn not in _FILLED and not kept
 
 
 def is_plain(item: Slice) -> bool:
