@@ -13,7 +13,7 @@ from s2sad.frontend.infer import InferenceError, infer
 from s2sad.frontend.operators import build
 from s2sad.frontend.values import literal
 from s2sad.ir import ops
-from s2sad.ir.nodes import Apply, Const, Expr, Index, Slice, Var
+from s2sad.ir.nodes import Apply, Const, Expr, Index, Pack, Slice, Var
 from s2sad.ir.types import Array, Dim, Scalar, not_one, rank
 from s2sad.ir.views import is_advanced
 
@@ -48,7 +48,7 @@ def is_compound(expr: Expr) -> bool:
     """Say whether an array expression computes elements, rather than naming or viewing an array."""
     if not (isinstance(expr, Apply) and isinstance(expr.type, Array)):
         return False
-    return (expr.fn in SCALABLE and not expr.static) or _diagonal(expr) is not None
+    return (expr.fn in SCALABLE and not expr.static) or _diagonal(expr) is not None or _sources(expr) is not None
 
 
 def _diagonal(expr: Apply) -> int | None:
@@ -58,6 +58,30 @@ def _diagonal(expr: Apply) -> int | None:
     static = dict(expr.static)
     k = static.pop("k", 0)
     return int(k) if isinstance(k, int) and not static else None
+
+
+def _sources(expr: Apply) -> dict[int, Callable[[Expr, Expr], Expr]] | None:
+    """Return, of `np.roll` and `np.flip`, by axis where an element comes from: given its index and the length."""
+    if expr.fn not in (np.roll, np.flip) or not isinstance(expr.type, Array):
+        return None
+    count, static = len(expr.type.dims), dict(expr.static)
+    axis = static.pop("axis", None)
+    every = range(count) if expr.fn is np.flip or count == 1 else ()
+    axes = [axis] if isinstance(axis, int) else list(every if axis is None else axis)
+    if static or not axes or len({a % count for a in axes}) != len(axes):
+        return None
+    if expr.fn is np.flip:
+        return {a % count: lambda at, length: build(operator.sub, plus(length, -1), at) for a in axes}
+    shift = expr.args[1]
+    each = list(shift.items) if isinstance(shift, Pack) else [shift] * len(axes)
+    if len(each) != len(axes) or not all(is_simple(by) for by in each):
+        return None
+    return {a % count: lambda at, length, by=by: _rolled(at, by, length) for a, by in zip(axes, each, strict=True)}
+
+
+def _rolled(at: Expr, by: Expr, length: Expr) -> Expr:
+    back = plus(at, -by.value) if isinstance(by, Const) else build(operator.sub, at, by)
+    return build(operator.mod, back, length)
 
 
 def plus(expr: Expr, offset: Expr | int) -> Expr:
@@ -127,9 +151,9 @@ class Elements:
             expr = self.value(expr)
         if isinstance(expr, Var | Index) or is_view(expr):
             expr = self._measured(expr, own)
-        elif isinstance(expr, Apply) and expr.fn in _FILLED and isinstance(expr.args[0], Var):
-            if isinstance(expr.args[0].type, Array) and expr.args[0].type.dims == expr.type.dims:
-                self._measured(expr.args[0], own)
+        elif isinstance(expr, Apply) and expr.fn in _FILLED and isinstance(like := expr.args[0], Var):
+            if isinstance(like.type, Array) and like.type.dims == expr.type.dims:  # type: ignore[union-attr]
+                self._measured(like, own)
         return self.at(expr, tuple(own))
 
     def _measured(self, expr: Expr, own: list[Expr]) -> Expr:
@@ -202,6 +226,8 @@ class Elements:
                 raise Unfit
             element = self._aligned(expr.args[0], expr.type.dims, index)
             return Apply(ops.ifexp, (kept, element, nothing), Scalar(expr.type.dtype))
+        if (sources := _sources(expr)) is not None:
+            return self._moved(expr.args[0], sources, index)
         args = tuple(self._aligned(arg, expr.type.dims, index) for arg in expr.args)
         if expr.fn in _ARITHMETIC and all(_dtype(a) == "bool" for a in args):
             raise Unfit
@@ -219,6 +245,21 @@ class Elements:
         if not isinstance(kind, Scalar) or kind.dtype not in DTYPES:
             raise Unfit
         return Apply(fn, args, Scalar(kind.dtype, kind.weak))
+
+    def _moved(
+        self, base: Expr, sources: dict[int, Callable[[Expr, Expr], Expr]], index: tuple[Expr, ...]
+    ) -> Expr:
+        """The element that comes from elsewhere in an array."""
+        if not (isinstance(base, Var | Index) or is_view(base)):
+            base = self.value(base)
+        base = self._measured(base, list(index))
+        moved = list(index)
+        for axis, source in sources.items():
+            length = length_of(base, axis)
+            if length is None:
+                raise Unfit
+            moved[axis] = source(index[axis], length)
+        return self.at(base, tuple(moved))
 
     def _kept(self, expr: Apply, base: Expr, static: dict[str, Any], index: tuple[Expr, ...]) -> Expr:
         """A sum with `keepdims`: the sum itself, indexed without the axes that it lost."""

@@ -41,7 +41,7 @@ from s2sad.ir.nodes import (
     Var,
     While,
 )
-from s2sad.ir.types import Scalar, is_given
+from s2sad.ir.types import Array, Scalar, Sym, is_given
 from s2sad.ir.walk import (
     bound,
     exprs_of,
@@ -135,14 +135,10 @@ class _Loop:
                 return _Sum(0, 1, 0) if self._is_root(expr) else None
 
     def _is_root(self, expr: Any) -> bool:
-        if self.root is None:
+        if self.root is None or isinstance(expr, Const):
             return False
-        if expr == self.root:
-            return True
-        kinds = getattr(expr, "type", None), self.root.type
-        if not (isinstance(kinds[0], Scalar) and isinstance(kinds[1], Scalar)) or isinstance(expr, Const):
-            return False
-        return kinds[0].value is not None and kinds[0].value == kinds[1].value and not is_given(kinds[0].value)
+        length = _length(expr)
+        return expr == self.root or (length is not None and length == _length(self.root))
 
     # ---- remainders ----
 
@@ -192,6 +188,19 @@ class _Loop:
     def sits_near(self, middle: _Middle) -> bool:
         """Say whether few turns are outside the middle."""
         return middle.first - self.start <= _TURNS and middle.less <= _TURNS
+
+
+def _length(expr: Any) -> Sym | None:
+    """Return the length that an expression is known to be."""
+    match expr:
+        case Apply(fn, (Var(_, Array(_, dims)), Const(axis))) if fn is ops.dim:
+            found = dims[axis]
+        case Apply(fn, (Var(_, Array(_, (dim,))),)) if fn is ops.size:
+            found = dim
+        case _:
+            kind = getattr(expr, "type", None)
+            found = kind.value if isinstance(kind, Scalar) else None
+    return found if isinstance(found, Sym) and not is_given(found) else None
 
 
 def _root(stop: Expr) -> tuple[Expr | None, int]:
