@@ -5,14 +5,19 @@ shares no memory with the others that it makes, nor with its arguments. LLVM can
 loops twice, with a test of the addresses before them; or, where the arrays are many, not in vectors
 at all. Each array made gets a scope, which its items carry and the items of the others deny.
 
-A view lies where its array does (`x[i]`, `x[2:]`, `x.T`), and carries what the items of that carry. Items read
-or written through any other name (an item of a list, a name bound in two places) carry nothing, and so may
-be anywhere.
+A view lies where its array does (`x[i]`, `x[2:]`, `x.T`), and carries what the items of that carry; a name that is
+bound in several places (`u, new = new, u`) carries the scopes of all its arrays. Items read or written through any
+other name (an item of a list, the result of a function) carry nothing, and so may be anywhere.
+
+That is more than speed. The tests of addresses take arrays that lie close together for one, and then elements are
+worked out one by one, by functions (`exp`) that may differ from those for several in the last bit: a result would
+depend on where its arrays happen to lie.
 """
 
 from __future__ import annotations
 
 import importlib
+import operator
 from typing import Any
 
 _numba_ir: Any = importlib.import_module("numba.core.ir")
@@ -21,8 +26,9 @@ _types: Any = importlib.import_module("numba.core.types")
 _alloca: Any = importlib.import_module("llvmlite.ir").AllocaInstr
 
 _MAKERS = frozenset(
-    {"empty", "empty_like", "zeros", "zeros_like", "ones", "ones_like", "full", "full_like", "copy"}
+    {"empty", "empty_like", "zeros", "zeros_like", "ones", "ones_like", "full", "full_like", "copy", "outer"}
 )
+_SOLVERS = frozenset({"inv", "solve", "cholesky"})
 _VIEWS = frozenset({"getitem", "static_getitem", "getattr"})
 
 
@@ -34,34 +40,59 @@ class Scopes:
         self._ir = lower.func_ir
         self._module = lower.module
         self._name = lower.fndesc.mangled_name
+        assigned = [inst for block in lower.blocks.values() for inst in block.find_insts(_numba_ir.Assign)]
+        self._values: dict[str, list[Any]] = {}
+        for inst in assigned:
+            self._values.setdefault(inst.target.name, []).append(inst.value)
         made = [
             inst.value
-            for block in lower.blocks.values()
-            for inst in block.find_insts(_numba_ir.Assign)
+            for inst in assigned
             if self._is_made(inst.value) and isinstance(lower.typeof(inst.target.name), _types.Array)
         ]
         self._made = {id(value): number for number, value in enumerate(made)}
         self._typeof = lower.typeof
-        self._notes: dict[int | None, dict[str, Any]] = {}
+        self._notes: dict[frozenset[int | None], dict[str, Any]] = {}
+        self._roots: dict[str, frozenset[int | None] | None] = {}
         self._nodes: list[Any] = []
 
     def tell(self, var: Any, instructions: list[Any]) -> None:
         """Mark the loads and stores among `instructions`, which reach one item of the array `var`."""
-        known = self._root(var)
-        number = self._made.get(id(known))
-        if not self._made or (number is None and not isinstance(known, _numba_ir.Arg)):
+        if not self._made:
+            return
+        if var.name not in self._roots:
+            found: set[int | None] = set()
+            self._roots[var.name] = frozenset(found) if self._gather(var, found, set()) else None
+        roots = self._roots[var.name]
+        if not roots:
             return
         for instruction in instructions:
             if instruction.opname in ("load", "store") and not isinstance(instruction.operands[-1], _alloca):
-                for kind, node in self._note(number).items():
+                for kind, node in self._note(roots).items():
                     instruction.set_metadata(kind, node)
 
-    def _root(self, var: Any) -> Any:
-        """Return what the array was made by that `var` is, or is a view of; or the argument; None where unknown."""
-        known = _utils.guard(_utils.get_definition, self._ir, var)
-        while isinstance(known, _numba_ir.Expr) and self._is_view(known):
-            known = _utils.guard(_utils.get_definition, self._ir, known.value)
-        return known
+    def _gather(self, var: Any, found: set[int | None], seen: set[str]) -> bool:
+        """Add the arrays that a name may stand for, None for an argument; say whether they are all known."""
+        if var.name in seen:
+            return True
+        seen.add(var.name)
+        return all(self._gather_value(value, found, seen) for value in self._values.get(var.name, [None]))
+
+    def _gather_value(self, value: Any, found: set[int | None], seen: set[str]) -> bool:
+        if id(value) in self._made:
+            found.add(self._made[id(value)])
+        elif isinstance(value, _numba_ir.Arg):
+            found.add(None)
+        elif isinstance(value, _numba_ir.Var):
+            return self._gather(value, found, seen)
+        elif isinstance(value, _numba_ir.Expr) and value.op == "cast":
+            return self._gather(value.value, found, seen)
+        elif isinstance(value, _numba_ir.Expr) and value.op == "phi":
+            return all(self._gather(one, found, seen) for one in value.incoming_values)
+        elif isinstance(value, _numba_ir.Expr) and self._is_view(value):
+            return self._gather(value.value, found, seen)
+        else:
+            return False
+        return True
 
     def _is_view(self, value: Any) -> bool:
         if not isinstance(self._typeof(value.value.name) if value.op in _VIEWS else None, _types.Array):
@@ -71,23 +102,25 @@ class Scopes:
     def _is_made(self, value: Any) -> bool:
         if not isinstance(value, _numba_ir.Expr):
             return False
-        if value.op == "arrayexpr":
+        if value.op == "arrayexpr" or (value.op == "binop" and value.fn is operator.matmul):
             return True
         if value.op != "call":
             return False
         name, module = _utils.guard(_utils.find_callname, self._ir, value) or ("", "")
-        return module == "numpy" and name in _MAKERS
+        return (module == "numpy" and name in _MAKERS) or (module == "numpy.linalg" and name in _SOLVERS)
 
-    def _note(self, number: int | None) -> dict[str, Any]:
-        if number not in self._notes:
+    def _note(self, roots: frozenset[int | None]) -> dict[str, Any]:
+        """Return what the items of arrays that may be any of `roots` carry."""
+        if roots not in self._notes:
             if not self._nodes:
                 domain = self._module.add_metadata([self._name])
                 self._nodes = [
                     self._module.add_metadata([f"{self._name} array {k}", domain]) for k in range(len(self._made))
                 ]
-            others = [node for k, node in enumerate(self._nodes) if k != number]
+            others = [node for k, node in enumerate(self._nodes) if k not in roots]
             note = {"noalias": self._module.add_metadata(others)} if others else {}
-            if number is not None:
-                note["alias.scope"] = self._module.add_metadata([self._nodes[number]])
-            self._notes[number] = note
-        return self._notes[number]
+            if None not in roots:
+                own = [node for k, node in enumerate(self._nodes) if k in roots]
+                note["alias.scope"] = self._module.add_metadata(own)
+            self._notes[roots] = note
+        return self._notes[roots]

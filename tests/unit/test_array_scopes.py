@@ -99,3 +99,54 @@ def test_items_of_rows_are_known_to_lie_apart_from_other_arrays():
     compiled(X[0].copy())
     (code,) = compiled.inspect_llvm().values()
     assert "!alias.scope" in code
+
+
+def changing_places(x):
+    """Names that exchange their arrays, a third one that keeps the first, and one bound in two places."""
+    here, ahead = np.copy(x), np.zeros(x.shape)
+    first = here
+    for t in range(5):
+        other = ahead if t > 2 else first
+        for i in range(x.size):
+            ahead[i] = np.exp(-here[i]) + first[i]
+            first[i] = ahead[i] * 0.5 + here[i] * 0.1
+            other[i] = other[i] + here[x.size - 1 - i]
+        here, ahead = ahead, here
+        if t == 3:
+            ahead = np.ones(x.shape)
+    return np.sum(here * ahead) + np.sum(first)
+
+
+def products_that_change_places(a, x):
+    state = np.copy(x)
+    before = state
+    for _ in range(6):
+        made = a @ state
+        for i in range(x.size):
+            made[i] = np.tanh(made[i] + before[i])
+            before[i] = made[i] * 0.5
+        before, state = state, made
+    return np.sum(state) + np.sum(before)
+
+
+PLACES = [(changing_places, (X[0],)), (products_that_change_places, (X @ X.T, X[:, 0]))]
+
+
+@pytest.mark.parametrize(("fun", "args"), PLACES)
+def test_names_bound_in_several_places(fun, args):
+    np.testing.assert_allclose(jitted(fun, cache=False)(*args), fun(*args), rtol=1e-13)
+
+
+def test_a_result_does_not_depend_on_where_its_arrays_lie():
+    def field(j):
+        m = np.zeros(5)
+        m[0] = 1.0
+        for _ in range(6):
+            m = np.tanh(j @ m + 0.1)
+        return np.sum(m)
+
+    bar = s2sad.grad(field)
+    couplings = np.random.default_rng(1).normal(size=(5, 5))
+    lengths = np.random.default_rng(2).integers(1, 60, 200)
+    kept = [(np.empty(n), bar(couplings).tobytes()) for n in lengths]
+    assert len({found for _, found in kept}) == 1
