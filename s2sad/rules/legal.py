@@ -107,15 +107,10 @@ def _reduce(call: Apply) -> Expr | None:
     if not keepdims or result is None:
         return result
     if len(axes) == n:
-        return _apply(np.full, (_ones(n), result), call.type)
+        return _apply(np.full, (legal_shapes.ones(n), result), call.type)
     for k in axes:
         result = _apply(np.expand_dims, (result,), _with(result.type, k), axis=k)
     return result
-
-
-def _ones(n: int) -> Pack:
-    items = tuple(_int(1) for _ in range(n))
-    return Pack("tuple", items, Struct("tuple", tuple(range(n)), (_INT,) * n))
 
 
 def _reduce_axes(
@@ -477,7 +472,7 @@ def _expand_dims(call: Apply) -> Expr | None:
     axis = dict(call.static).get("axis")
     result = call.args[0]
     if rank(result.type) == 0:
-        return _apply(np.full, (_ones(rank(call.type)), result), call.type)
+        return _apply(np.full, (legal_shapes.ones(rank(call.type)), result), call.type)
     if not isinstance(axis, tuple):
         return None
     for k in sorted(k % rank(call.type) for k in axis):
@@ -509,7 +504,7 @@ def _join(call: Apply) -> Expr | None:
         parts = tuple(_expand(x, 0) if rank(x.type) == 1 else x for x in parts)
     if call.fn is np.hstack and ranks == {0, 1}:
         line = Array(call.type.dtype, (1,), "C")  # type: ignore[union-attr]
-        parts = tuple(_apply(np.full, (_ones(1), x), line) if rank(x.type) == 0 else x for x in parts)
+        parts = tuple(_apply(np.full, (legal_shapes.ones(1), x), line) if rank(x.type) == 0 else x for x in parts)
     if call.fn is np.concatenate and static.get("axis", 0) is None:
         del static["axis"]
         parts = tuple(_apply(np.ravel, (x,), x.type) for x in parts)
@@ -656,7 +651,7 @@ def _atleast(call: Apply) -> Expr | None:
     x, n = call.args[0], 1 if call.fn is np.atleast_1d else 2
     if rank(x.type) >= n:
         return x
-    return _apply(np.full, (_ones(n), x), call.type) if rank(x.type) == 0 else None
+    return _apply(np.full, (legal_shapes.ones(n), x), call.type) if rank(x.type) == 0 else None
 
 
 def _repeat(call: Apply) -> Expr | None:

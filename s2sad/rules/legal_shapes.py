@@ -48,6 +48,22 @@ def _size(call: Apply) -> Expr | None:
     return Apply(np.absolute, (x,), call.type) if isinstance(x.type, Array) else None
 
 
+def _reshaped(call: Apply) -> Expr | None:
+    """Of a number, the array of the one element: Numba reshapes arrays only."""
+    x = call.args[0]
+    if isinstance(x, Apply) and x.fn is np.full and rank(x.type) == 0:
+        x = x.args[1]
+    if not isinstance(x.type, Scalar) or not isinstance(call.type, Array) or not call.type.dims:
+        return _sizes_at(1)(call)
+    return Apply(np.full, (ones(len(call.type.dims)), x), call.type)
+
+
+def ones(n: int) -> Pack:
+    """Return the shape of an array of one element."""
+    items = (Const(1, Scalar("int64", weak=True, value=1)),) * n
+    return Pack("tuple", items, Struct("tuple", tuple(range(n)), tuple(item.type for item in items)))
+
+
 def _empty(call: Apply) -> Expr | None:
     """`np.ndarray(shape)` is an array without values."""
     made = Apply(np.empty, call.args, call.type, call.static)
@@ -82,7 +98,8 @@ def _length(x: Expr, axis: int) -> Apply:
 
 REWRITES: dict[Any, Callable[[Apply], Expr | None]] = {
     **dict.fromkeys((np.zeros, np.ones, np.empty), listed_shape),
-    **dict.fromkeys((np.reshape, np.broadcast_to), _sizes_at(1)),
+    np.reshape: _reshaped,
+    np.broadcast_to: _sizes_at(1),
     np.ndarray: _empty,
     np.take: _take,
     np.transpose: _transpose,
