@@ -175,9 +175,9 @@ def _stmt(stmt: Stmt, places: _Places) -> Stmt:
 
 def _is_grid_mask(expr: Index) -> bool:
     """A mask of two or more dimensions, which Numba does not index with."""
-    mask = expr.index[0]
+    mask = expr.index[0] if len(expr.index) == 1 else None
     return (
-        len(expr.index) == 1 and not isinstance(mask, Slice) and isinstance(mask.type, Array)
+        mask is not None and not isinstance(mask, Slice) and isinstance(mask.type, Array)
         and mask.type.dtype == "bool" and len(mask.type.dims) >= 2
         and isinstance(expr.base.type, Array) and len(expr.base.type.dims) == len(mask.type.dims)
     )  # fmt: skip
@@ -297,10 +297,12 @@ def _with_places(expr: Index) -> Index:
 
 def _gathered(expr: Apply) -> Apply | None:
     """`np.array(items)` and `np.stack(items)` of a growing list: helpers, as Numba lacks both."""
-    from s2sad.runtime.lists import gather_arrays, gather_numbers, gather_scalars, join_arrays
+    from s2sad.runtime.lists import gather_arrays, gather_numbers, gather_scalars, join_along, join_arrays
 
     if expr.fn is np.concatenate and isinstance(expr.args[0].type, ListOf):
-        return Apply(join_arrays, (expr.args[0],), expr.type)
+        axis = dict(expr.static).get("axis", 0)
+        return Apply(join_along, (expr.args[0], literal(axis)), expr.type) if axis else Apply(
+            join_arrays, (expr.args[0],), expr.type)  # fmt: skip
     if expr.fn not in (np.array, np.stack) or not isinstance(expr.args[0].type, ListOf):
         return None
     if isinstance(expr.args[0].type.item, Array):

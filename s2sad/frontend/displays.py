@@ -72,11 +72,11 @@ def joined(lw: Lowerer, fn: Any, items: V, kwargs: dict[str, Value], node: Any) 
         if stacked_at in (0, -n - 1):
             return whole
         return call_function(lw, np.moveaxis, [whole, const(0), const(stacked_at)], {}, node)
-    along = {np.hstack: min(n - 1, 1), np.column_stack: 1}.get(fn, axis)
-    if along not in (0, -n) or fn is np.dstack:
+    along = {np.hstack: min(n - 1, 1), np.column_stack: 1, np.dstack: 2}.get(fn, axis)
+    if not -n <= along < n:
         return lw.fail(node, f"`{fn.__name__}` of a growing list along axis {along} is not supported",
-                       "Append transposed items and transpose the result, or write into an array.")  # fmt: skip
-    return apply(lw, np.concatenate, (items.expr,), {}, node)
+                       f"Append items of {along + 1} axes.")  # fmt: skip
+    return apply(lw, np.concatenate, (items.expr,), {"axis": along % n} if along % n else {}, node)
 
 
 def array_of(lw: Lowerer, value: Value, node: Any) -> Value:

@@ -71,6 +71,19 @@ def join_arrays(items: list[Any]) -> Any:
     return result
 
 
+def join_along(items: list[Any], axis: int) -> Any:
+    """Return the arrays of a list one behind the other, along an axis that is not their first."""
+    count = 0
+    for item in items:
+        count += item.shape[axis]
+    result = np.empty((count, *np.swapaxes(items[0], 0, axis).shape[1:]), items[0].dtype)
+    start = 0
+    for item in items:
+        result[start : start + item.shape[axis]] = np.swapaxes(item, 0, axis)
+        start += item.shape[axis]
+    return np.ascontiguousarray(np.swapaxes(result, 0, axis))
+
+
 def gather_arrays(items: list[Any]) -> Any:
     """Return the arrays of a list stacked along a new first axis; they have one shape."""
     result = np.empty((len(items), *items[0].shape), items[0].dtype)

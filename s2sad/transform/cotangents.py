@@ -242,7 +242,8 @@ class Cotangents:
         assert isinstance(items, Var)
         assert isinstance(items.type, ListOf)
         assert items.type.item is not None
-        if dict(expr.static).get("axis", 0) != 0:
+        axis = dict(expr.static).get("axis", 0)
+        if axis != 0 and expr.fn is not np.concatenate:
             raise NotDifferentiableError("only axis 0 of a stacked list is supported", self.span)
         bar = self.bar(items)
         full = self.name(self._masked(self._full(g, expr)), f"{noun(expr)}_bar")
@@ -251,9 +252,9 @@ class Cotangents:
         step: tuple[Stmt, ...] = ()
         if expr.fn is np.concatenate:
             start = Var(self.namer.fresh("start"), Scalar("int64", True))
-            size = build(ops.dim, Index(items, (k,), items.type.item), literal(0))
+            size = build(ops.dim, Index(items, (k,), items.type.item), literal(axis))
             end = build(operator.add, start, size)
-            part = Index(full, (Slice(start, end, None),), items.type.item)
+            part = Index(full, (*[Slice(None, None, None)] * axis, Slice(start, end, None)), items.type.item)
             self.code.append(Assign(start, literal(0), self.span))
             step = (Assign(start, end, self.span),)
         add = Store(Index(bar, (k,), items.type.item), "+", part, self.span, accumulate=True)
