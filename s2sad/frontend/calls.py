@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import enum
 import functools
 import logging
 import operator
@@ -24,7 +25,7 @@ from s2sad.frontend.arguments import (
     parameters_of,
     split_arguments,
 )
-from s2sad.frontend.computed import computed, repeatable
+from s2sad.frontend.computed import computed, member, repeatable
 from s2sad.frontend.containers import UNDECIDED, identified, is_lost_write, writes_given
 from s2sad.frontend.displays import array_of, displayed, gathered, joined, makes_array, rows_as_arrays
 from s2sad.frontend.effects import has_effects
@@ -60,7 +61,7 @@ from s2sad.frontend.written_loops import stops_early
 from s2sad.ir import ops
 from s2sad.ir.draws import UNSUPPORTED, is_draw, rehearsed
 from s2sad.ir.nodes import Apply, Assign, CallStmt, Expr, Index, Pack, Slice, Store, Var
-from s2sad.ir.types import Array, ListOf, Scalar, Static, Struct, is_complex
+from s2sad.ir.types import Array, ListOf, Scalar, Struct, is_complex
 from s2sad.ir.views import is_advanced
 from s2sad.rules.rearranging import vectorized
 from s2sad.rules.writing import AT, OPERATORS
@@ -165,6 +166,8 @@ def call_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
         return call_function(lw, fn.func, [*fixed, *args], {**named, **kwargs}, node)
     if isinstance(fn, type) and (hasattr(fn, "_fields") or hasattr(fn, "__dataclass_fields__")):
         return objects.of_fields(lw, fn, args, kwargs, node)
+    if isinstance(fn, enum.EnumType) and (found := member(lw, fn, args, node)) is not None:
+        return found
     if records.is_plain_class(fn):
         return records.construct(lw, fn, args, kwargs, node)
     if getattr(fn, "__self__", None) is not None and isinstance(getattr(fn, "__self__", None), np.ufunc):
@@ -330,7 +333,7 @@ def call_user(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value],
     """Call a Python function: one more function of the program, specialised on the arguments."""
     from s2sad.frontend.captures import pass_captured
     from s2sad.frontend.functions import bind_arguments, instantiate, parameter_names
-    from s2sad.frontend.generic import canonical, learn, restored, shares_memory
+    from s2sad.frontend.generic import canonical, flat_types, known_results, learn, restored, shares_memory
     from s2sad.frontend.inline import inline_call, inline_expression, returns_a_function
 
     inlined = inline_expression(lw, fn, args, kwargs, node)
@@ -372,11 +375,12 @@ def call_user(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value],
         learn(own.var.type, given.type, back)
     results: list[Expr] = []
     result = restored(instance.result, back)
-    for kind in _flat(result):
-        results.append(Var(lw.fresh(_result_name(fn, len(_flat(result)))), kind))
+    for kind in flat_types(result):
+        results.append(Var(lw.fresh(_result_name(fn, len(flat_types(result)))), kind))
     targets = tuple(r for r in results if isinstance(r, Var))
     lw.emit(CallStmt(targets, instance.name, tuple(leaves), span))
-    given = identified(rebuild(result, list(results)), UNDECIDED if instance.returns_given else None)
+    given = rebuild(result, known_results(instance, results))
+    given = identified(given, UNDECIDED if instance.returns_given else None)
     return called(lw, given, node, instance.name, instance.optional_result is not None)
 
 
@@ -403,14 +407,6 @@ def _is_named_view(leaf: Expr) -> bool:
             return _is_named_view(base)
         case _:
             return False
-
-
-def _flat(kind: Any) -> list[Any]:
-    from s2sad.ir.types import Struct
-
-    if isinstance(kind, Struct):
-        return [leaf for item in kind.items for leaf in _flat(item)]
-    return [] if isinstance(kind, Static) else [kind]
 
 
 def _result_name(fn: Any, count: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import operator
 from typing import Any, TypeGuard
 
@@ -61,6 +62,7 @@ def _compare_two(lw: Lowerer, op: str, left: Value, right: Value, node: Any) -> 
         if not (isinstance(left, StaticV) and isinstance(right, StaticV)):
             _refuse_none(lw, right, node)
         if isinstance(left, StaticV | FuncV) or isinstance(right, StaticV | FuncV):
+            _refuse_member(lw, left, right, node)
             return same if op == "Is" else not same
         lw.fail(node, "`is` between numbers or arrays is not supported", "Compare values with `==`.")
     if op in ("Eq", "NotEq") and (texts.is_choice(left) or texts.is_choice(right)):
@@ -95,6 +97,14 @@ def _refuse_none(lw: Lowerer, asked: Value, node: Any) -> None:
     if lw.ctx.holds_none and isinstance(asked, StaticV) and asked.value is None:
         lw.fail(node, "whether an item of a list is still None is not known here",
                 "Keep a list of flags beside it, or test the length of a list that grows.")  # fmt: skip
+
+
+def _refuse_member(lw: Lowerer, left: Value, right: Value, node: Any) -> None:
+    """A located error where a number is asked whether it is a member of an enumeration of whole numbers."""
+    numbers, members = (left, right) if isinstance(left, V) else (right, left)
+    if isinstance(numbers, V) and isinstance(members, StaticV) and isinstance(members.value, enum.IntEnum):
+        lw.fail(node, f"which member of `{type(members.value).__name__}` this number is, is not known here",
+                "Compare with `==`, or pass the member itself.")  # fmt: skip
 
 
 def _number_of(value: Value) -> Any:

@@ -1,7 +1,7 @@
 """Library calls that are done while the derivative is made: they have no rule, and all their arguments are constants.
 
 `t, w = np.polynomial.legendre.leggauss(5)` gives numbers that no argument of the program moves. They are computed
-once, and reach the derivative as arrays from outside do.
+once, and reach the derivative as arrays from outside do. Members of enumerations are found then, too.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from s2sad.frontend.captures import capture
 from s2sad.frontend.effects import has_effects
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.operators import build
-from s2sad.frontend.values import StructV, V, Value
+from s2sad.frontend.values import StaticV, StructV, V, Value
 from s2sad.ir.types import Array
 
 _ARGUMENTS = (bool, int, float, complex, str, np.generic, np.dtype, type(None))
@@ -44,6 +44,18 @@ def computed(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value], 
     if result is None:
         return None
     return _own(capture(lw, result, fn.__name__, lambda: result))
+
+
+def member(lw: Lowerer, fn: Any, args: list[Value], node: Any) -> Value | None:
+    """Return the member of an enumeration that `Limiter("minmod")` is; None of a whole number that a run tells."""
+    known = [known_value(a) for a in args]
+    if any(value is UNKNOWN for value in known):
+        return None if issubclass(fn, int) else lw.fail(
+            node, f"which member of `{fn.__name__}` this is, is not known here", "Pass the member itself.")  # fmt: skip
+    try:
+        return StaticV(fn(*known))
+    except ValueError as error:
+        return lw.fail(node, f"`{fn.__name__}` has no such member", f"Python says: {error}.", ArgumentError)
 
 
 def repeatable(fn: Any) -> bool:
@@ -89,4 +101,4 @@ def _own(value: Value) -> Value:
     return value
 
 
-__all__ = ["computed", "repeatable"]
+__all__ = ["computed", "member", "repeatable"]

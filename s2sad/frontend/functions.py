@@ -19,6 +19,7 @@ from s2sad.frontend.containers import (
     of_the_caller,
     returns_given,
 )
+from s2sad.frontend.generic import canonical, flat_types, known_results, restored
 from s2sad.frontend.growing import Guesses, as_number
 from s2sad.frontend.inline import dynamic_lists
 from s2sad.frontend.lists import settled
@@ -30,9 +31,9 @@ from s2sad.frontend.source import Source, source_of, unwrap
 from s2sad.frontend.statements import lower_block
 from s2sad.frontend.texts import changing_texts
 from s2sad.frontend.values import StaticV, StructV, V, Value, const, join_types, leaves_of, literal, rebuild, type_of
-from s2sad.ir.nodes import CallStmt, Const, Expr, Function, Param, Return, Stmt, Var
+from s2sad.ir.nodes import Assign, CallStmt, Const, Expr, Function, Param, Return, Stmt, Var
 from s2sad.ir.types import ListOf, Scalar, Static, Struct, Type, given_length
-from s2sad.ir.walk import map_blocks
+from s2sad.ir.walk import map_blocks, statements
 
 _MAX_KINDS = 12
 
@@ -173,7 +174,7 @@ def _drop(ctx: Context, before: dict[Any, Instance]) -> None:
 
 def _dtypes(result: Type | None) -> list[Any]:
     """Return what a second look at a recursive function may change in the type of its result."""
-    return [] if result is None else [getattr(kind, "dtype", None) for kind in _flat(result)]
+    return [] if result is None else [getattr(kind, "dtype", None) for kind in flat_types(result)]
 
 
 def _calls(one: Instance, other: Instance) -> bool:
@@ -232,12 +233,21 @@ def _lower_into(
     instance.returns_given = any(returns_given(value) for value in lw.results)
     instance.captured = list(lw.captured.values())
     params.extend(Param(c.var.name, c.var.type) for c in instance.captured)
-    body = settled(_returning(_typed_returns(tuple(lw.block)), tuple(_flat(instance.result))))
+    body = settled(_returning(_typed_returns(tuple(lw.block)), tuple(flat_types(instance.result))))
     instance.function = Function(
-        instance.name, tuple(params), body, tuple(_flat(instance.result)),
-        "", source.span(source.node), frozenset(lw.names if _is_ours(source) else lw.invented),
+        instance.name, tuple(params), body, tuple(flat_types(instance.result)),
+        "", source.span(source.node), _invented(lw, source, body),
     )  # fmt: skip
     return not bottomed
+
+
+def _invented(lw: Lowerer, source: Source, body: tuple[Stmt, ...]) -> frozenset[str]:
+    """Return the names that no text has: also those of parts of containers that only stand for others, `p_x = x`."""
+    if _is_ours(source):
+        return frozenset(lw.names)
+    assigned = [s for s in statements(body) if isinstance(s, Assign)]
+    computed = {s.target.name for s in assigned if not isinstance(s.value, Var)}
+    return frozenset(lw.invented | ({s.target.name for s in assigned} & set(lw.parts.values()) - computed))
 
 
 def _is_ours(source: Source) -> bool:
@@ -292,16 +302,6 @@ def _parameter_leaves(lw: Lowerer, name: str, kind: Type) -> list[Var]:
             return []
         case _:
             return [Var(name, kind)]
-
-
-def _flat(kind: Type) -> list[Type]:
-    match kind:
-        case Struct(_, _, items):
-            return [leaf for item in items for leaf in _flat(item)]
-        case Static():
-            return []
-        case _:
-            return [kind]
 
 
 def _returns_lists_of_both_forms(lw: Lowerer) -> bool:
@@ -457,7 +457,6 @@ def call_lifted(lw: Lowerer, fn_node: Any, source: Source, scope: dict[str, Valu
     """Call an inner function with early returns as a function of all that it sees."""
     from s2sad.frontend.calls import argument
     from s2sad.frontend.captures import pass_captured
-    from s2sad.frontend.generic import canonical, restored
 
     recursive = any(i.fun is fn_node and i.open for i in lw.ctx.instances.values())
     names = [name for name, value in scope.items() if leaves_of(value)]
@@ -469,9 +468,10 @@ def call_lifted(lw: Lowerer, fn_node: Any, source: Source, scope: dict[str, Valu
     leaves: list[Expr] = [argument(lw, leaf, span) for value in scope.values() for leaf in leaves_of(value)]
     leaves += pass_captured(lw, instance.captured)
     result = restored(instance.result, back)
-    results = [Var(lw.fresh(f"{instance.name}_value"), kind) for kind in _flat(result)]
+    results = [Var(lw.fresh(f"{instance.name}_value"), kind) for kind in flat_types(result)]
     lw.emit(CallStmt(tuple(results), instance.name, tuple(leaves), lw.span(node)))
-    given = identified(rebuild(result, list(results)), UNDECIDED if instance.returns_given else None)
+    given = rebuild(result, known_results(instance, list(results)))
+    given = identified(given, UNDECIDED if instance.returns_given else None)
     return called(lw, given, node, instance.name, instance.optional_result is not None)
 
 
