@@ -13,7 +13,7 @@ from s2sad.api.known import constant, with_constants
 from s2sad.api.plan import DERIVING
 from s2sad.api.signature import Binder
 from s2sad.api.structure import Tree, describe
-from s2sad.ir.types import Scalar
+from s2sad.ir.types import Scalar, Static
 
 _RECENT = 4  # specialisations tried by generated code before a call is described anew
 
@@ -27,6 +27,11 @@ class Specialisation(Protocol):
 
 
 S = TypeVar("S", bound=Specialisation)
+
+
+def _made_constant(tree: Tree, other: Tree) -> bool:
+    """Say whether a number among the arguments had to be known; lengths that had to be are asked for anew."""
+    return isinstance(tree.type, Scalar) and isinstance(other.type, Static)
 
 
 class Store(Generic[S]):
@@ -74,8 +79,8 @@ class Store(Generic[S]):
             found = self._fitting(key, values)
             if found is None:
                 found = with_constants(self._build, trees, values)
-                changed = [i for i, (tree, other) in enumerate(zip(trees, found[0], strict=True)) if tree is not other]
-                self._constants = self._constants.union(changed)
+                pairs = enumerate(zip(trees, found[0], strict=True))
+                self._constants = self._constants.union(i for i, (tree, other) in pairs if _made_constant(tree, other))
                 kept = (rules, *(tree.key for tree in found[0]))
                 others = [one for one in self._known.get(kept, ()) if one[1].guard is None or one[1].guard()]
                 self._known[kept] = (found, *others)

@@ -149,3 +149,25 @@ def test_the_lesser_of_two_known_numbers_is_known():
     x = np.array([0.4, -0.3, 0.7])
     found = s2sad.grad(weights_of_edges, target="python")(x)
     np.testing.assert_allclose(found, differences(weights_of_edges, x), rtol=1e-6)
+
+
+def polynomial(a, b, c=1.0):
+    return a + 2.0 * b + 3.0 * c
+
+
+def starred(theta, scale, x):
+    return polynomial(*np.exp(theta)) * scale * np.sum(x)
+
+
+def test_a_number_stays_one_where_the_length_of_an_array_must_be_known():
+    gradient = s2sad.grad(starred, argnums=(0, 1))
+    theta = np.array([0.1, 0.2])
+    for x in (np.ones(3), [1.0, 2.0]):
+        for scale in (0.5, 0.7):
+            _, by_scale = gradient(theta, scale, x)
+            np.testing.assert_allclose(by_scale, starred(theta, 1.0, x))
+    by_theta = s2sad.grad(starred)
+    for k in range(4):
+        by_theta(theta, 0.1 * k, np.ones(3))
+        by_theta(theta, 0.1 * k, [1.0, 2.0])
+    assert len(by_theta.store.known()) == 2
