@@ -193,7 +193,7 @@ def check(fn: Function, facts: Facts, only_unsure: bool = False) -> None:
 
     `only_unsure`: a tangent follows every alias by itself, but for views that may be copies.
     """
-    _Checker(fn, facts, only_unsure).run()
+    _checked(fn, facts, only_unsure)
 
 
 def shared_at_writes(fn: Function, facts: Facts) -> tuple[dict[int, set[str]], set[int]]:
@@ -202,16 +202,29 @@ def shared_at_writes(fn: Function, facts: Facts) -> tuple[dict[int, set[str]], s
     First, for each statement that writes, the other names that may share the memory then. Second, the
     statements that bind a name anew, to an array or a view, while others hold the one that it had.
     """
-    checker = _Checker(fn, facts, False)
-    checker.run()
+    checker = _checked(fn, facts, False)
     return checker.shared, checker.reachable
 
 
-class _Checker:
-    """Follows buffers: a parameter's, or of an allocation, its newest and its earlier instances."""
+def _checked(fn: Function, facts: Facts, only_unsure: bool) -> _Checker:
+    """Follow the buffers of a function: loops turn by turn only where that decides what is undecided otherwise."""
+    checker = _Checker(fn, facts, only_unsure)
+    try:
+        checker.run()
+    except AliasError:
+        checker = _Checker(fn, facts, only_unsure, peeled=True)
+        checker.run()
+    return checker
 
-    def __init__(self, fn: Function, facts: Facts, only_unsure: bool) -> None:
-        self.fn, self.facts, self.only_unsure = fn, facts, only_unsure
+
+class _Checker:
+    """Follows buffers: a parameter's, or of an allocation, its newest and its earlier instances.
+
+    `peeled`: the first turn of a loop is followed by itself, as what it works on may be what no later turn does.
+    """
+
+    def __init__(self, fn: Function, facts: Facts, only_unsure: bool, peeled: bool = False) -> None:
+        self.fn, self.facts, self.only_unsure, self.peeled = fn, facts, only_unsure, peeled
         self.exact = exact_aliases(fn)
         self.live = Liveness(fn.body, given_names(fn))
         self.unsure: set[str] = set()
@@ -364,11 +377,12 @@ class _Checker:
                 )
 
     def _loop(self, stmt: For | While, state: State) -> State:
+        around = self._block(stmt.body, dict(state)) if self.peeled else state
         while True:
-            after = _join(state, self._block(stmt.body, dict(state)))
-            if after == state:
-                return state
-            state = after
+            after = _join(around, self._block(stmt.body, dict(around)))
+            if after == around:
+                return _join(state, around)
+            around = after
 
 
 def given_names(fn: Function) -> frozenset[str]:

@@ -85,3 +85,42 @@ def test_a_list_of_unknown_length_has_no_cotangent(transform):
     np.testing.assert_allclose((out, out_dot), (V * V, 2 * V))
     with pytest.raises(NotDifferentiableError, match="a list of unknown length"):
         transform(squares, target="python")(V)
+
+
+def mirrored(u):
+    u[0] = u[1]
+    u[-1] = u[-2]
+
+
+def rate(u):
+    mirrored(u)
+    change = np.zeros_like(u)
+    change[1:-1] = u[2:] * u[:-2] - u[1:-1]
+    return change
+
+
+def stepped_with_borders_that_are_filled_in_place(u0):
+    u, t = u0.copy(), 0.0
+    while t < 0.25:
+        middle = u + 0.1 * rate(u)
+        u = 0.5 * (u + middle + 0.1 * rate(middle))
+        t += 0.1
+    return np.sum(u**2)
+
+
+def kept_from_turn_to_turn(u0):
+    past, u = [], u0.copy()
+    for _ in range(3):
+        u[0] = u[1] * u[2]
+        past.append(u)
+        u = u * u
+    return sum([np.sum(v**2) for v in past]) + np.sum(u)
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+@pytest.mark.parametrize("fun", [stepped_with_borders_that_are_filled_in_place, kept_from_turn_to_turn])
+def test_what_the_first_turn_works_on_is_kept_apart_from_what_later_ones_do(fun, target):
+    x = np.array([0.5, 0.7, 1.1, 0.9, 0.4])
+    again = s2sad.jacrev(s2sad.grad(fun), target=target)(x)
+    np.testing.assert_allclose(again, s2sad.hessian(fun)(x), rtol=1e-12, atol=1e-13)
+    s2sad.check_grads(fun, (x,), order=2)
