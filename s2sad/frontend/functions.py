@@ -316,9 +316,9 @@ def _joined_result(lw: Lowerer, source: Source) -> Type:
     for other in lw.results[1:]:
         joined = _join(result, type_of(other))
         if joined is None:
-            lw.fail(source.node.body[-1] if hasattr(source.node, "body") else source.node,
-                    "the returns of this function differ in kind",
-                    "Every `return` must give the same structure, and scalars or arrays of one rank.")  # fmt: skip
+            why = "Every `return` must give the same structure, and scalars or arrays of one rank and dtype."
+            last = source.node.body[-1] if hasattr(source.node, "body") else source.node
+            lw.fail(last, "the returns of this function differ in kind", why)
         assert joined is not None
         result = joined
     return result

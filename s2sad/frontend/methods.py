@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import operator
 import types
@@ -67,6 +68,9 @@ def attribute(lw: Lowerer, owner: Value, name: str, node: Any) -> Value:
                     from s2sad.frontend.calls import call_function
 
                     return call_function(lw, found.fget, [owner], {}, node)
+                if isinstance(found, functools.cached_property):
+                    lw.fail(node, f"`{name}` is a `cached_property`, which keeps its value when what it reads changes",
+                            "Make it a `property`, or an attribute that `__init__` sets.")  # fmt: skip
                 if found is not None and not _is_method(found):
                     return outside_value(lw, getattr(kind, name), name, node, lambda: getattr(kind, name))
                 if found is None and hasattr(kind, "__dataclass_fields__"):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import enum
+import functools
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
 import s2sad
-from s2sad.errors import ArgumentError
+from s2sad.errors import ArgumentError, UnsupportedSyntaxError
 from tests.differences import assert_derivatives
 
 X = np.array([0.7, 1.3, -0.4])
@@ -183,3 +184,36 @@ def test_what_an_object_holds_is_not_named_again_in_the_emitted_text():
     text = source.source("grad")
     assert "made" not in text
     assert "bridge_load" not in text.replace("bridge_load_bar", "")
+
+
+class Grid:
+    def __init__(self, n):
+        self.n = n
+
+    @functools.cached_property
+    def spacing(self):
+        return 1.0 / self.n
+
+
+def on_a_grid(x):
+    return np.sum(x**2) * Grid(4).spacing
+
+
+def test_a_cached_property_is_refused_by_its_name():
+    with pytest.raises(UnsupportedSyntaxError, match="`spacing` is a `cached_property`") as caught:
+        s2sad.grad(on_a_grid)(X)
+    assert "Make it a `property`" in str(caught.value)
+
+
+def of_one_precision_on_one_path(x):
+    def settled(v):
+        if v[0] > 10.0:
+            return v
+        return v * np.eye(3)[0]
+
+    return np.sum(settled(x))
+
+
+def test_returns_of_two_precisions_are_said_to_be():
+    with pytest.raises(UnsupportedSyntaxError, match="one rank and dtype"):
+        s2sad.grad(of_one_precision_on_one_path)(X.astype(np.float32))
