@@ -233,5 +233,7 @@ def test_loops_that_surely_have_turns_are_not_asked_for_them():
     assert "if " not in text
 
 
-def test_an_index_that_counts_from_the_end_stays():
-    assert "u_bar[i - 1] -=" in source(from_the_end)
+def test_a_turn_whose_index_counts_from_the_end_stays():
+    text = source(from_the_end)
+    assert "for end in range(min(1, " in text
+    assert re.search(r"u_bar\[end\w* - 1\] -=", text)
