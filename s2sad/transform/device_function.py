@@ -32,6 +32,7 @@ from s2sad.transform.shadowed import with_shadows
 from s2sad.transform.structure import structured
 from s2sad.transform.tangent import tangent
 from s2sad.transform.tidy import tidy
+from s2sad.transform.together import with_values
 
 MODES = ("primal", "grad", "value_and_grad", "vjp", "jvp")
 
@@ -235,7 +236,7 @@ def _reverse(
         fn, wrt, deriver.facts, deriver.callee_adjoint, False, tuple(is_inexact(k) for k in fn.results), seed,
         wants_values=wanted, device=True,
     )  # fmt: skip
-    sections, values = deriver._with_values(made, wanted)
+    sections, values = with_values(made, wanted)
     shadows = [b for i, b in zip(wrt, made.bars, strict=True) if isinstance(fn.params[i].type, Array)]
     numbers = [b for i, b in zip(wrt, made.bars, strict=True) if not isinstance(fn.params[i].type, Array)]
     extra = tuple(Param(v.name, v.type) for v in (*made.seeds, *shadows) if isinstance(v, Var))

@@ -7,24 +7,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
-
 from s2sad.analysis import alias
 from s2sad.analysis.facts import Facts
 from s2sad.errors import AliasError, NotDifferentiableError, RuleError, Span, UnsupportedSyntaxError
 from s2sad.frontend.functions import instantiate
+from s2sad.frontend.generic import flat_types
 from s2sad.frontend.lowerer import BottomReached, Context, Instance
-from s2sad.frontend.operators import build
 from s2sad.frontend.rulecalls import title
 from s2sad.frontend.source import source_of
-from s2sad.frontend.values import literal
-from s2sad.ir.nodes import Assign, CallStmt, Comment, Const, Expr, For, Function, If, Param, Return, Stmt, Store, Var
-from s2sad.ir.types import Array, ListOf, Scalar, Static, Struct, Type, is_inexact
-from s2sad.ir.walk import bound, exprs_of, map_blocks, names_in, reads, root_of, statements, subexpressions
-from s2sad.transform.adjoint import Sweeps, placeholder, sweeps
+from s2sad.ir.nodes import CallStmt, Expr, Function, Param, Return, Stmt, Var
+from s2sad.ir.types import Array, ListOf, Scalar, Struct, Type, is_inexact
+from s2sad.ir.walk import exprs_of, map_blocks, reads, statements
+from s2sad.transform.adjoint import Sweeps, sweeps
 from s2sad.transform.decisions import Decisions
 from s2sad.transform.entry import bound_apart, parameters_kept
-from s2sad.transform.fused import ADJOINT, WITH_PRIMAL
 from s2sad.transform.inlined import inlined, recursive
 from s2sad.transform.linear import split
 from s2sad.transform.named import with_named_results
@@ -35,6 +31,16 @@ from s2sad.transform.ruled_as_is import runs_as_is, transposed_as_is
 from s2sad.transform.structure import structured
 from s2sad.transform.tangent import tangent
 from s2sad.transform.tidy import tidy
+from s2sad.transform.together import (
+    halved,
+    headline,
+    joined,
+    names_of,
+    private_copies,
+    residuals_of,
+    taken_in,
+    without_empty_sweep,
+)
 from s2sad.transform.unmoved import gives_unmoved
 from s2sad.transform.versions import calling, version, versions
 from s2sad.transform.written_out import written_out
@@ -132,7 +138,7 @@ class Deriver:
         whole = Function(name, params, body, tuple(s.type for s in scalars), doc, fn.span)
         shared = frozenset(s.name for s in shadows if isinstance(s, Var))
         self.functions[name] = tidy(
-            whole, self.facts, _names_of(made.primal), shared, silent=True, together=not self.ctx.device
+            whole, self.facts, names_of(made.primal), shared, silent=True, together=not self.ctx.device
         )
         self.facts.forget(name)
         return name
@@ -168,7 +174,7 @@ class Deriver:
 
         try:
             made = sweeps(fn, wrt, self.facts, adjoint_of, False, results, split=True, stacks=True)
-            apart = halves(fn, made, (down, back), wrt, _residuals(made), self.facts)
+            apart = halves(fn, made, (down, back), wrt, residuals_of(made), self.facts)
         except AliasError:  # only between two functions; as one, they may share memory
             return None
         finally:
@@ -194,7 +200,7 @@ class Deriver:
             self.facts.forget(name)
         for name, part in parts.items():
             filled = frozenset(p.name for p in part.params[own:])
-            self.functions[name] = tidy(part, self.facts, _names_of(made.primal), filled, silent=True)
+            self.functions[name] = tidy(part, self.facts, names_of(made.primal), filled, silent=True)
             self.facts.forget(name)
 
     def _sharing(self, made: Sweeps) -> Sweeps:
@@ -253,7 +259,7 @@ class Deriver:
     def _require_moved(self, instance: Instance, tangent_rule: Function, on: tuple[bool, ...]) -> None:
         """A tangent that no tangent moves is a slope that was not multiplied, unless it is zero."""
         assert instance.result is not None
-        tangents = sum(is_inexact(kind) for kind in _leaves(instance.result))
+        tangents = sum(is_inexact(kind) for kind in flat_types(instance.result))
         if not runs_as_is(tangent_rule) and gives_unmoved(tangent_rule, sum(on), tangents, self.facts):
             raise RuleError(
                 f"the tangent that the rule of `{title(instance)}` gives does not depend on the tangents",
@@ -302,7 +308,7 @@ class Deriver:
         seed = 1.0 if mode in ("grad", "value_and_grad") else None
         active = tuple(is_inexact(k) for k in fn.results)
         if aux and isinstance(instance.result, Struct):
-            main = len(_leaves(instance.result.items[0]))
+            main = len(flat_types(instance.result.items[0]))
             active = tuple(on and i < main for i, on in enumerate(active))
         split = mode in ("fwd", "bwd")
         wanted = mode not in ("grad", "pullback")
@@ -313,7 +319,7 @@ class Deriver:
             self.prepared[name] = fn
             told = self.decisions.pop(again)
             self.decisions = {fn.name: replace(told, primal=replace(told.primal, name=fn.name)), **self.decisions}
-            return self._done(name, begun(name, fn, apart, seed, wanted, _doc(instance, mode, wrt)), instance)
+            return self._done(name, begun(name, fn, apart, seed, wanted, headline(instance, mode, wrt)), instance)
         made = sweeps(fn, wrt, self.facts, self.callee_adjoint, True, active, seed, split, wanted)
         self.decisions[fn.name] = made.decisions
         base = instance.name
@@ -322,58 +328,15 @@ class Deriver:
         made = self._sharing(made)
         name = self.ctx.unique(f"{base}_{mode}")
         self.prepared[name] = made.primal
-        sections, values = self._with_values(made, wanted)
-        outputs = (*values, *made.bars) if wanted else made.bars
-        params = (*made.primal.params, *(Param(s.name, s.type) for s in made.seeds))
-        body = (*_private_copies(made.primal, self.facts), *sections, Return(outputs, fn.span))
-        whole = Function(name, params, body, tuple(o.type for o in outputs), _doc(instance, mode, wrt), fn.span)
-        kept = _names_of(made.primal) | {v.name for v in values if isinstance(v, Var)}
+        whole, kept = joined(made, name, headline(instance, mode, wrt), wanted, self.facts)
         return self._done(name, tidy(whole, self.facts, kept), instance)
-
-    def _with_values(self, made: Sweeps, wanted: bool) -> tuple[list[Stmt], tuple[Expr, ...]]:
-        """Put the sweeps together; results are named before the reverse sweep may change what they read."""
-        forward: list[Stmt] = list(made.forward)
-        values: list[Expr] = []
-        changed = _changed_names(made.reverse)
-        for position, value in enumerate(made.values if wanted else ()):
-            if isinstance(value, Const) or (isinstance(value, Var) and value.name not in changed):
-                values.append(value)
-                continue
-            hint = "result" if len(made.values) == 1 else f"result_{position}"
-            name = Var(_unused(hint, made), value.type)
-            copied = isinstance(value.type, Array) and root_of(value) is not None
-            forward.append(Assign(name, build(np.copy, value) if copied else value, made.primal.span))
-            values.append(name)
-        return [
-            Comment("---- primal sweep ----"), *forward, Comment(""), Comment(ADJOINT), *made.reverse,
-        ], tuple(values)  # fmt: skip
 
     def _split(self, instance: Instance, made: Sweeps, mode: str) -> Derived:
         """Put each sweep in a function of its own: `fwd` gives what `bwd` still needs after the results."""
-        fn = made.primal
-        residuals = _residuals(made)
-        if mode == "bwd":
-            name = self.ctx.unique(f"{instance.name}_bwd")
-            self.prepared[name] = fn
-            params = (*(Param(r.name, r.type) for r in residuals), *(Param(s.name, s.type) for s in made.seeds))
-            body = (*made.reverse, Return(made.bars, fn.span))
-            doc = f"Adjoint sweep of `{instance.name}` from what `{instance.name}_fwd` kept."
-            whole = Function(name, params, body, tuple(b.type for b in made.bars), doc, fn.span)
-            return self._done(name, tidy(whole, self.facts, _names_of(fn)), instance, len(residuals))
-        name = self.ctx.unique(f"{instance.name}_fwd")
-        self.prepared[name] = fn
-        forward: list[Stmt] = [*_private_copies(fn, self.facts), *_placeholders(made, residuals), *made.forward]
-        values: list[Expr] = []
-        kept = {r.name for r in residuals}
-        for value in made.values:
-            root = root_of(value)
-            shared = isinstance(value.type, Array) and root is not None and root.name in kept
-            values.append(build(np.copy, value) if shared else value)
-        outputs = (*values, *residuals)
-        doc = f"Forward sweep of `{instance.name}`: its value, then what the adjoint sweep needs."
-        kinds = tuple(o.type for o in outputs)
-        whole = Function(name, fn.params, (*forward, Return(outputs, fn.span)), kinds, doc, fn.span)
-        return self._done(name, tidy(whole, self.facts, _names_of(fn)), instance, len(residuals))
+        name = self.ctx.unique(f"{instance.name}_{mode}")
+        self.prepared[name] = made.primal
+        whole, count = halved(made, name, instance.name, mode == "bwd", self.facts)
+        return self._done(name, tidy(whole, self.facts, names_of(made.primal)), instance, count)
 
     # ---- forward ----
 
@@ -390,8 +353,9 @@ class Deriver:
         whole = _without_dots(whole, len(fn.results), moving)
         if mode == "tangent":
             whole = _with_results(whole, slice(len(fn.results), None))
-        whole = replace(whole, body=(*_private_copies(whole, self.facts), *whole.body), doc=_doc(instance, mode, wrt))
-        return self._done(name, tidy(whole, self.facts, _names_of(fn)), instance)
+        body = (*private_copies(whole, self.facts), *whole.body)
+        whole = replace(whole, body=body, doc=headline(instance, mode, wrt))
+        return self._done(name, tidy(whole, self.facts, names_of(fn)), instance)
 
     def callee_tangent(self, callee: str, on: tuple[bool, ...]) -> str:
         """Return the name of the tangent of a callee, given which arguments carry a tangent."""
@@ -423,7 +387,7 @@ class Deriver:
             made = tangent(fn, name, wrt, self.facts, self.callee_tangent)
             self.inside = around
             outputs = frozenset(p.name for p in made.params if isinstance(p.type, Array | ListOf))
-            self.functions[name] = tidy(made, self.facts, _names_of(fn), outputs)
+            self.functions[name] = tidy(made, self.facts, names_of(fn), outputs)
             self.facts.forget(name)
         return self.tangents[key]
 
@@ -455,25 +419,25 @@ class Deriver:
         """Return one half of the tangent: "lin" runs the primal and keeps, "push" takes tangents."""
         fn = self._main(instance)
         alias.check(fn, self.facts, only_unsure=True)
-        fn = structured(fn, Namer(_taken(fn)))
+        fn = structured(fn, Namer(taken_in(fn)))
         self.inside = frozenset({instance.name})
         whole = tangent(fn, instance.name, wrt, self.facts, self.callee_tangent)
-        whole = replace(whole, body=(*_private_copies(fn, self.facts), *whole.body))
+        whole = replace(whole, body=(*private_copies(fn, self.facts), *whole.body))
         whole = _without_dots(whole, len(fn.results), moving)
-        return self._cut(instance, whole, mode, len(fn.results), len(wrt), _names_of(fn))
+        return self._cut(instance, whole, mode, len(fn.results), len(wrt), names_of(fn))
 
     def hoisted(self, instance: Instance, mode: str, wrt: tuple[int, ...], aux: bool) -> Derived:
         """Return one half of the adjoint sweep: "hoist" does what needs no cotangent, "pull" the rest."""
         made = self.reverse(instance, "bwd", wrt, aux)
         fn = made.functions[made.entry]
-        return self._cut(instance, fn, mode, 0, len(fn.params) - made.residuals, _names_of(self._whole(instance.name)))
+        return self._cut(instance, fn, mode, 0, len(fn.params) - made.residuals, names_of(self._whole(instance.name)))
 
     def _cut(
         self, instance: Instance, whole: Function, mode: str, results: int, dots: int, kept: frozenset[str]
     ) -> Derived:
         alone = not any(isinstance(s, CallStmt) and s.fn is None for s in statements(whole.body))
         before = self._main(instance) if alone else whole  # of helpers' names, which are whose is not known
-        whole = inlined(whole, self._defined, Namer(_taken(whole)))
+        whole = inlined(whole, self._defined, Namer(taken_in(whole)))
         halves = split(tidy(whole, self.facts, kept), results, dots, self.facts)
         half = halves.forward if mode in ("lin", "hoist") else halves.push
         name = self.ctx.unique(f"{instance.name}_{mode}")
@@ -484,7 +448,7 @@ class Deriver:
             "hoist": f"What the adjoint sweep of `{base}` does before it needs a cotangent.",
             "pull": f"The adjoint sweep of `{base}` from what `{base}_hoist` kept.",
         }[mode]
-        half = replace(half, name=name, doc=doc, body=(*_private_copies(half, self.facts), *half.body))
+        half = replace(half, name=name, doc=doc, body=(*private_copies(half, self.facts), *half.body))
         self.finished.clear()
         self.prepared[name] = before
         return self._done(name, tidy(half, self.facts, kept), instance, len(halves.residuals))
@@ -500,7 +464,7 @@ class Deriver:
         return calling(with_named_results(instance.function), self.versions)
 
     def _done(self, name: str, fn: Function, instance: Instance, residuals: int = 0) -> Derived:
-        fn = _without_empty_sweep(fn)
+        fn = without_empty_sweep(fn)
         self.functions[name] = fn
         order: dict[str, Function] = {}
         self._collect(name, order)
@@ -593,17 +557,7 @@ def _differentiated_results(instance: Instance, aux: bool) -> int | None:
     """Return how many results are differentiated where others are only passed on; None for all."""
     if not aux or not isinstance(instance.result, Struct):
         return None
-    return sum(is_inexact(kind) for kind in _leaves(instance.result.items[0]))
-
-
-def _leaves(kind: Type) -> list[Type]:
-    match kind:
-        case Struct(_, _, items):
-            return [leaf for item in items for leaf in _leaves(item)]
-        case Static():
-            return []
-        case _:
-            return [kind]
+    return sum(is_inexact(kind) for kind in flat_types(instance.result.items[0]))
 
 
 def _without_dots(fn: Function, results: int, moving: int | None) -> Function:
@@ -622,102 +576,6 @@ def _with_results(fn: Function, which: slice) -> Function:
         )
 
     return replace(fn, body=each(fn.body), results=fn.results[which])
-
-
-def _names_of(fn: Function) -> frozenset[str]:
-    """The user's own names, as they stand in the prepared primal."""
-    return frozenset(_taken(fn) - fn.invented)
-
-
-def _taken(fn: Function) -> set[str]:
-    """Return every name that a function uses."""
-    return names_in(fn.body) | {p.name for p in fn.params}
-
-
-def _without_empty_sweep(fn: Function) -> Function:
-    """Where nothing of the primal is needed, the headings of the two sweeps say nothing."""
-    texts = [s.text if isinstance(s, Comment) else None for s in fn.body]
-    for at in range(len(texts) - 2):
-        if texts[at : at + 2] == ["---- primal sweep ----", ""] and texts[at + 2] in (ADJOINT, WITH_PRIMAL):
-            return replace(fn, body=(*fn.body[:at], *fn.body[at + 3 :]))
-    return fn
-
-
-def _private_copies(fn: Function, facts: Facts) -> list[Stmt]:
-    """Arguments that the function writes are copied first: the caller's arrays are never touched."""
-    from s2sad.analysis.facts import written_names
-
-    written = written_names(fn, facts)
-    copies: list[Stmt] = []
-    for param in fn.params:
-        if isinstance(param.type, Array) and param.name in written:
-            var = Var(param.name, param.type)
-            copies.append(Assign(var, build(np.copy, var), fn.span))
-    return copies
-
-
-def _changed_names(body: tuple[Stmt, ...]) -> set[str]:
-    changed: set[str] = set()
-    for stmt in statements(body):
-        changed.update(bound(stmt))
-        if isinstance(stmt, Store):
-            root = root_of(stmt.place)
-            if root is not None:
-                changed.add(root.name)
-        if isinstance(stmt, CallStmt) and stmt.fn is None:
-            for arg in stmt.args:
-                root = root_of(arg)
-                if root is not None and isinstance(root.type, Array):
-                    changed.add(root.name)
-    return changed
-
-
-def _residuals(made: Sweeps) -> tuple[Var, ...]:
-    """Return what the reverse sweep reads and does not make: arguments, primal values, tapes."""
-    from s2sad.analysis.liveness import Liveness
-
-    probe = If(literal(True), (*made.reverse, Return(made.bars)))
-    free = Liveness((probe, Return(()))).inside(probe) - {s.name for s in made.seeds}
-    kinds: dict[str, Var] = {}
-    for stmt in statements(made.reverse):
-        for expr in exprs_of(stmt):
-            for part in subexpressions(expr):
-                if isinstance(part, Var):
-                    kinds.setdefault(part.name, part)
-    return tuple(kinds[name] for name in sorted(free) if name in kinds)
-
-
-def _placeholders(made: Sweeps, residuals: tuple[Var, ...]) -> list[Stmt]:
-    """A residual that only some path sets must exist on the others."""
-    surely = {p.name for p in made.primal.params}
-    for stmt in made.forward:
-        surely.update(bound(stmt) if not isinstance(stmt, For) else ())
-    return [Assign(r, placeholder(r.type), made.primal.span) for r in residuals if r.name not in surely]
-
-
-def _unused(hint: str, made: Sweeps) -> str:
-    from s2sad.ir.walk import names_in
-
-    taken = names_in((*made.forward, *made.reverse)) | {p.name for p in made.primal.params}
-    candidate, count = hint, 1
-    while candidate in taken:
-        count += 1
-        candidate = f"{hint}_{count}"
-    return candidate
-
-
-def _doc(instance: Instance, mode: str, wrt: tuple[int, ...]) -> str:
-    what = {
-        "jvp": "Value and tangent", "tangent": "Tangent", "vjp": "Value and adjoint", "pullback": "Adjoint",
-        "grad": "Gradient", "value_and_grad": "Value and gradient", "fwd": "Forward sweep", "bwd": "Adjoint sweep",
-    }[mode]  # fmt: skip
-    assert instance.function is not None
-    names = ", ".join(f"`{instance.function.params[i].name}`" for i in wrt)
-    span = instance.function.span
-    import os
-
-    place = f" ({os.path.basename(span.file)}:{span.line})" if span.line else ""
-    return f"{what} of `{instance.name}`{place} for {names}."
 
 
 __all__ = ["Derived", "Deriver", "Scalar", "derive_program"]
