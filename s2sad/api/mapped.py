@@ -22,7 +22,7 @@ import numpy as np
 from s2sad.analysis.facts import Facts
 from s2sad.api.axes import Axes, frozen, in_range, spread
 from s2sad.api.nested import writes_of
-from s2sad.api.pieces import Flat, filled, leaf_types, part, structured_instance
+from s2sad.api.pieces import Flat, filled, part, structured_instance
 from s2sad.api.signature import Binder, label
 from s2sad.api.structure import Tree, tree_of
 from s2sad.api.texts import created, identifier, index_text, unique
@@ -32,7 +32,7 @@ from s2sad.frontend.functions import instantiate
 from s2sad.frontend.generic import canonical, restored
 from s2sad.frontend.lowerer import Context, Instance
 from s2sad.ir.nodes import Function
-from s2sad.ir.types import Array, Dim, ListOf, Scalar, Sym, Type, is_inexact
+from s2sad.ir.types import Array, Dim, ListOf, Scalar, Sym, Type, is_inexact, leaf_types
 from s2sad.transform.batched import batched
 
 

@@ -25,7 +25,7 @@ from s2sad.frontend.operators import build
 from s2sad.frontend.values import literal
 from s2sad.ir import ops
 from s2sad.ir.nodes import Append, Apply, Assign, For, Function, Index, Stmt, Var
-from s2sad.ir.types import Array, Dim, ListOf, Scalar, Static, Struct, Sym, Type
+from s2sad.ir.types import Array, Dim, ListOf, Scalar, Static, Struct, Sym, Type, leaf_types
 from s2sad.ir.walk import exprs_of, names_in, statements, subexpressions
 from s2sad.transform.pipeline import Derived, derive_program
 
@@ -85,17 +85,6 @@ def filled(kind: Type, leaves: Iterator[Type]) -> Type:
             return kind
         case _:
             return next(leaves)
-
-
-def leaf_types(kind: Type) -> list[Type]:
-    """List the types of the leaves."""
-    match kind:
-        case Struct(_, _, items):
-            return [leaf for item in items for leaf in leaf_types(item)]
-        case Static():
-            return []
-        case _:
-            return [kind]
 
 
 def flat_result(inner: Instance) -> Type:

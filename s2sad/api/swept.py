@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from s2sad.api.options import Options
-from s2sad.api.pieces import Half, filled, leaf_types, part, tuple_of
+from s2sad.api.pieces import Half, filled, part, tuple_of
 from s2sad.api.plan import differentiated, select, split_aux
 from s2sad.api.signature import Argnums, Binder, label
 from s2sad.api.structure import Tree, inexact_leaves, kind_text, tree_of
@@ -33,7 +33,7 @@ from s2sad.frontend.functions import instantiate
 from s2sad.frontend.generic import canonical, restored
 from s2sad.frontend.lowerer import BottomReached, Context, Instance
 from s2sad.ir.nodes import Function
-from s2sad.ir.types import Array, Scalar, Static, Struct, Type, is_complex
+from s2sad.ir.types import Array, Scalar, Static, Struct, Type, is_complex, leaf_types
 from s2sad.transform.linear import NotSplitError
 from s2sad.transform.pipeline import MODES
 

@@ -101,6 +101,15 @@ def plus(expr: Expr, offset: Expr | int) -> Expr:
     return Apply(operator.add, (expr, offset), Scalar("int64", weak=True))
 
 
+def split_sum(expr: Expr) -> tuple[Expr, int]:
+    """Return `e` and `c` of `e + c`."""
+    if isinstance(expr, Apply) and expr.fn in (operator.add, operator.sub) and isinstance(expr.args[1], Const):
+        amount = expr.args[1].value
+        if isinstance(amount, int):
+            return expr.args[0], amount if expr.fn is operator.add else -amount
+    return expr, 0
+
+
 class Elements:
     """Writes elements; what is needed beforehand, and what must agree in length, is gathered.
 

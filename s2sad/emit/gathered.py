@@ -29,7 +29,7 @@ from s2sad.analysis.facts import Facts
 from s2sad.analysis.liveness import Liveness
 from s2sad.analysis.loops import popped_from
 from s2sad.analysis.sharing import Apart
-from s2sad.emit.elements import plus
+from s2sad.emit.elements import plus, split_sum
 from s2sad.frontend.operators import build
 from s2sad.frontend.values import literal, pack
 from s2sad.ir import ops
@@ -272,7 +272,7 @@ class _Grid:
         """Say whether the elements are there: the loop has turns, or they are there without any."""
         if isinstance(loop.stop, Const):
             return True
-        stop, less = _split_sum(loop.stop)
+        stop, less = split_sum(loop.stop)
         assert isinstance(array.type, Array)
         return less + self.most <= 0 and is_length(stop, array.type.dims[self.axis])
 
@@ -345,7 +345,7 @@ def _groups(inner: tuple[Stmt, ...], counters: list[Var]) -> list[list[_Send]]:
         for item in stmt.place.index:
             if isinstance(item, Slice):
                 break
-            counter, offset = _split_sum(item)
+            counter, offset = split_sum(item)
             if isinstance(counter, Var) and counter in counters and counter.name not in offsets:
                 offsets[counter.name] = offset
                 key.append(counter.name)
@@ -362,15 +362,6 @@ def _groups(inner: tuple[Stmt, ...], counters: list[Var]) -> list[list[_Send]]:
             send = _Send(stmt, tuple(offsets[v.name] for v in counters), -factor if stmt.op == "-" else factor, value)
             found.setdefault(tuple(key), []).append(send)
     return [sends for sends in found.values() if len(sends) > 1]
-
-
-def _split_sum(expr: Expr) -> tuple[Expr, int]:
-    """Return `e` and `c` of `e + c`."""
-    if isinstance(expr, Apply) and expr.fn in (operator.add, operator.sub) and isinstance(expr.args[1], Const):
-        amount = expr.args[1].value
-        if isinstance(amount, int):
-            return expr.args[0], amount if expr.fn is operator.add else -amount
-    return expr, 0
 
 
 def _split_product(expr: Expr, multiples: dict[str, Expr]) -> tuple[Any, Expr]:
@@ -493,7 +484,7 @@ def _added(signed: list[tuple[bool, Expr]]) -> tuple[bool, Expr]:
 
 def _has_turns(loop: For) -> Expr:
     """Return the test that a loop has turns."""
-    stop, offset = _split_sum(loop.stop)
+    stop, offset = split_sum(loop.stop)
     assert isinstance(loop.start, Const)
     return build(operator.gt, stop, literal(loop.start.value - offset))
 

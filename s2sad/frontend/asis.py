@@ -16,7 +16,7 @@ import numpy as np
 
 from s2sad.errors import RuleError, Span
 from s2sad.frontend.userrule import UserRule
-from s2sad.ir.types import Array, ListOf, Scalar, Static, Struct, Type, is_complex, is_inexact
+from s2sad.ir.types import Array, ListOf, Scalar, Static, Struct, Type, is_complex, is_inexact, leaf_types
 
 _count = itertools.count(1)
 
@@ -118,17 +118,6 @@ def _parts(kind: Struct, value: Any) -> list[Any] | None:
         return list(value) if isinstance(value, wanted) and len(value) == len(kind.keys) else None
     fits = isinstance(value, kind.kind)
     return [getattr(value, str(key)) for key in kind.keys] if fits else None
-
-
-def leaf_types(kind: Type) -> list[Type]:
-    """List the types of the leaves, depth first."""
-    match kind:
-        case Struct(_, _, items):
-            return [leaf for item in items for leaf in leaf_types(item)]
-        case Static():
-            return []
-        case _:
-            return [kind]
 
 
 def fitted(kind: Type, value: Any, like: Any, what: str, span: Span) -> Any:

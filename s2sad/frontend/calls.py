@@ -61,7 +61,7 @@ from s2sad.frontend.written_loops import stops_early
 from s2sad.ir import ops
 from s2sad.ir.draws import UNSUPPORTED, is_draw, rehearsed
 from s2sad.ir.nodes import Apply, Assign, CallStmt, Expr, Index, Pack, Slice, Store, Var
-from s2sad.ir.types import Array, ListOf, Scalar, Struct, is_complex
+from s2sad.ir.types import Array, ListOf, Scalar, Struct, is_complex, leaf_types
 from s2sad.ir.views import is_advanced
 from s2sad.rules.rearranging import vectorized
 from s2sad.rules.writing import AT, OPERATORS
@@ -333,7 +333,7 @@ def call_user(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value],
     """Call a Python function: one more function of the program, specialised on the arguments."""
     from s2sad.frontend.captures import pass_captured
     from s2sad.frontend.functions import bind_arguments, instantiate, parameter_names
-    from s2sad.frontend.generic import canonical, flat_types, known_results, learn, restored, shares_memory
+    from s2sad.frontend.generic import canonical, known_results, learn, restored, shares_memory
     from s2sad.frontend.inline import inline_call, inline_expression, returns_a_function
 
     inlined = inline_expression(lw, fn, args, kwargs, node)
@@ -375,8 +375,8 @@ def call_user(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value],
         learn(own.var.type, given.type, back)
     results: list[Expr] = []
     result = restored(instance.result, back)
-    for kind in flat_types(result):
-        results.append(Var(lw.fresh(_result_name(fn, len(flat_types(result)))), kind))
+    for kind in leaf_types(result):
+        results.append(Var(lw.fresh(_result_name(fn, len(leaf_types(result)))), kind))
     targets = tuple(r for r in results if isinstance(r, Var))
     lw.emit(CallStmt(targets, instance.name, tuple(leaves), span))
     given = rebuild(result, known_results(instance, results))

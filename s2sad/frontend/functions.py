@@ -19,7 +19,7 @@ from s2sad.frontend.containers import (
     of_the_caller,
     returns_given,
 )
-from s2sad.frontend.generic import canonical, flat_types, known_results, restored
+from s2sad.frontend.generic import canonical, known_results, restored
 from s2sad.frontend.growing import Guesses, as_number
 from s2sad.frontend.inline import dynamic_lists
 from s2sad.frontend.lists import settled
@@ -32,7 +32,7 @@ from s2sad.frontend.statements import lower_block
 from s2sad.frontend.texts import changing_texts
 from s2sad.frontend.values import StaticV, StructV, V, Value, const, join_types, leaves_of, literal, rebuild, type_of
 from s2sad.ir.nodes import Assign, CallStmt, Const, Expr, Function, Param, Return, Stmt, Var
-from s2sad.ir.types import ListOf, Scalar, Static, Struct, Type, given_length
+from s2sad.ir.types import ListOf, Scalar, Static, Struct, Type, given_length, leaf_types
 from s2sad.ir.walk import map_blocks, statements
 
 _MAX_KINDS = 12
@@ -174,7 +174,7 @@ def _drop(ctx: Context, before: dict[Any, Instance]) -> None:
 
 def _dtypes(result: Type | None) -> list[Any]:
     """Return what a second look at a recursive function may change in the type of its result."""
-    return [] if result is None else [getattr(kind, "dtype", None) for kind in flat_types(result)]
+    return [] if result is None else [getattr(kind, "dtype", None) for kind in leaf_types(result)]
 
 
 def _calls(one: Instance, other: Instance) -> bool:
@@ -233,9 +233,9 @@ def _lower_into(
     instance.returns_given = any(returns_given(value) for value in lw.results)
     instance.captured = list(lw.captured.values())
     params.extend(Param(c.var.name, c.var.type) for c in instance.captured)
-    body = settled(_returning(_typed_returns(tuple(lw.block)), tuple(flat_types(instance.result))))
+    body = settled(_returning(_typed_returns(tuple(lw.block)), tuple(leaf_types(instance.result))))
     instance.function = Function(
-        instance.name, tuple(params), body, tuple(flat_types(instance.result)),
+        instance.name, tuple(params), body, tuple(leaf_types(instance.result)),
         "", source.span(source.node), _invented(lw, source, body),
     )  # fmt: skip
     return not bottomed
@@ -468,7 +468,7 @@ def call_lifted(lw: Lowerer, fn_node: Any, source: Source, scope: dict[str, Valu
     leaves: list[Expr] = [argument(lw, leaf, span) for value in scope.values() for leaf in leaves_of(value)]
     leaves += pass_captured(lw, instance.captured)
     result = restored(instance.result, back)
-    results = [Var(lw.fresh(f"{instance.name}_value"), kind) for kind in flat_types(result)]
+    results = [Var(lw.fresh(f"{instance.name}_value"), kind) for kind in leaf_types(result)]
     lw.emit(CallStmt(tuple(results), instance.name, tuple(leaves), lw.span(node)))
     given = rebuild(result, known_results(instance, list(results)))
     given = identified(given, UNDECIDED if instance.returns_given else None)

@@ -9,7 +9,7 @@ from s2sad.frontend.infer import fresh_dim
 from s2sad.frontend.lowerer import Context, Instance
 from s2sad.frontend.values import Value, leaves_of, literal
 from s2sad.ir.nodes import Assign, CallStmt, Const, Expr, Index, Return, Store
-from s2sad.ir.types import Array, Dim, ListOf, Scalar, Static, Struct, Sym, Type, renamed_length
+from s2sad.ir.types import Array, Dim, ListOf, Scalar, Struct, Sym, Type, leaf_types, renamed_length
 from s2sad.ir.views import view_base
 from s2sad.ir.walk import root_of, statements
 
@@ -131,19 +131,16 @@ def known_results(instance: Instance, results: list[Expr]) -> list[Expr]:
     """
     if instance.open or instance.incomplete or instance.result is None:
         return results
-    kinds = flat_types(instance.result)
-    return [literal(kind.value) if _is_known(kind) else result for kind, result in zip(kinds, results, strict=True)]
+    kinds = leaf_types(instance.result)
+    known = [_known(kind) for kind in kinds]
+    return [literal(value) if value is not None else result for value, result in zip(known, results, strict=True)]
 
 
-def _is_known(kind: Any) -> bool:
-    return isinstance(kind, Scalar) and kind.weak and type(kind.value) in (int, bool)
-
-
-def flat_types(kind: Type) -> list[Any]:
-    """Return the types of the leaves of a result, depth first."""
-    if isinstance(kind, Struct):
-        return [leaf for item in kind.items for leaf in flat_types(item)]
-    return [] if isinstance(kind, Static) else [kind]
+def _known(kind: Type) -> int | None:
+    """Return the whole number, or the truth value, that a type says a value is."""
+    if isinstance(kind, Scalar) and kind.weak and type(kind.value) in (int, bool):
+        return kind.value  # type: ignore[no-any-return]
+    return None
 
 
 def _back(dim: Any, back: dict[str, Dim]) -> Dim:
@@ -196,4 +193,4 @@ def _is_new(value: Expr | None) -> bool:
     return value is None or view_base(value) is None or isinstance(value, Const)
 
 
-__all__ = ["Index", "canonical", "flat_types", "known_results", "restored", "shares_memory"]
+__all__ = ["Index", "canonical", "known_results", "restored", "shares_memory"]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from s2sad.errors import ArgumentError, MissingRuleError, RuleError, SourceNotFoundError, Span, UnsupportedSyntaxError
-from s2sad.frontend.asis import leaf_types, mismatch, type_text
+from s2sad.frontend.asis import mismatch, type_text
 from s2sad.frontend.captures import pass_captured
 from s2sad.frontend.expressions import outside_value
 from s2sad.frontend.functions import _key, bind_arguments, instantiate
@@ -25,7 +25,7 @@ from s2sad.frontend.source import Source, has_source
 from s2sad.frontend.userrule import UserRule
 from s2sad.frontend.values import StaticV, StructV, V, Value, leaves_of, rebuild, type_of
 from s2sad.ir.nodes import CallStmt, Expr, Function, Param, Return, Var
-from s2sad.ir.types import Array, Scalar, Struct, Type, is_inexact
+from s2sad.ir.types import Array, Scalar, Struct, Type, is_inexact, leaf_types
 from s2sad.ir.walk import names_in, statements
 
 NOT_LOWERED = (UnsupportedSyntaxError, MissingRuleError, SourceNotFoundError, InferenceError)

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from s2sad.errors import Span
-from s2sad.frontend.asis import AsIs, flattened, leaf_types, structured
+from s2sad.frontend.asis import AsIs, flattened, structured
 from s2sad.frontend.infer import infer
 from s2sad.frontend.lowerer import Instance, Lowerer
 from s2sad.ir.nodes import Apply, Assign, Const, Expr, Function, Index, Param, Return, Stmt, Var
 from s2sad.ir.typeof import typeof
-from s2sad.ir.types import ListOf, Scalar, Static, Struct, Type, is_inexact
+from s2sad.ir.types import ListOf, Scalar, Static, Struct, Type, is_inexact, leaf_types
 
 
 def sampled(

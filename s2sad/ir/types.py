@@ -112,6 +112,17 @@ def is_complex(kind: Type | None) -> bool:
     return isinstance(kind, Scalar | Array) and kind.dtype in COMPLEXES
 
 
+def leaf_types(kind: Type) -> list[Type]:
+    """List the types of the leaves, depth first; what is known at transform time is none."""
+    match kind:
+        case Struct(_, _, items):
+            return [leaf for item in items for leaf in leaf_types(item)]
+        case Static():
+            return []
+        case _:
+            return [kind]
+
+
 def same_dim(a: Dim, b: Dim) -> bool:
     """Say whether two dimensions that met in one elementwise operation are surely equal."""
     if a == b:

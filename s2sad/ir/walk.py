@@ -184,6 +184,11 @@ def map_blocks(stmt: Stmt, f: Callable[[tuple[Stmt, ...]], tuple[Stmt, ...]]) ->
             return stmt
 
 
+def told_apart(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    """Make every statement one of its own: analyses tell statements apart by their identity."""
+    return tuple(map_blocks(replace(stmt), told_apart) for stmt in body)
+
+
 def names_in(body: tuple[Stmt, ...]) -> set[str]:
     """Return every variable name that occurs, read or bound."""
     found: set[str] = set()

@@ -11,12 +11,11 @@ from s2sad.analysis import alias
 from s2sad.analysis.facts import Facts
 from s2sad.errors import AliasError, NotDifferentiableError, RuleError, Span, UnsupportedSyntaxError
 from s2sad.frontend.functions import instantiate
-from s2sad.frontend.generic import flat_types
 from s2sad.frontend.lowerer import BottomReached, Context, Instance
 from s2sad.frontend.rulecalls import title
 from s2sad.frontend.source import source_of
 from s2sad.ir.nodes import CallStmt, Expr, Function, Param, Return, Stmt, Var
-from s2sad.ir.types import Array, ListOf, Scalar, Struct, Type, is_inexact
+from s2sad.ir.types import Array, ListOf, Scalar, Struct, Type, is_inexact, leaf_types
 from s2sad.ir.walk import exprs_of, map_blocks, reads, statements
 from s2sad.transform.adjoint import Sweeps, sweeps
 from s2sad.transform.decisions import Decisions
@@ -259,7 +258,7 @@ class Deriver:
     def _require_moved(self, instance: Instance, tangent_rule: Function, on: tuple[bool, ...]) -> None:
         """A tangent that no tangent moves is a slope that was not multiplied, unless it is zero."""
         assert instance.result is not None
-        tangents = sum(is_inexact(kind) for kind in flat_types(instance.result))
+        tangents = sum(is_inexact(kind) for kind in leaf_types(instance.result))
         if not runs_as_is(tangent_rule) and gives_unmoved(tangent_rule, sum(on), tangents, self.facts):
             raise RuleError(
                 f"the tangent that the rule of `{title(instance)}` gives does not depend on the tangents",
@@ -308,7 +307,7 @@ class Deriver:
         seed = 1.0 if mode in ("grad", "value_and_grad") else None
         active = tuple(is_inexact(k) for k in fn.results)
         if aux and isinstance(instance.result, Struct):
-            main = len(flat_types(instance.result.items[0]))
+            main = len(leaf_types(instance.result.items[0]))
             active = tuple(on and i < main for i, on in enumerate(active))
         split = mode in ("fwd", "bwd")
         wanted = mode not in ("grad", "pullback")
@@ -557,7 +556,7 @@ def _differentiated_results(instance: Instance, aux: bool) -> int | None:
     """Return how many results are differentiated where others are only passed on; None for all."""
     if not aux or not isinstance(instance.result, Struct):
         return None
-    return sum(is_inexact(kind) for kind in flat_types(instance.result.items[0]))
+    return sum(is_inexact(kind) for kind in leaf_types(instance.result.items[0]))
 
 
 def _without_dots(fn: Function, results: int, moving: int | None) -> Function:

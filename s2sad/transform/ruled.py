@@ -15,7 +15,7 @@ import operator
 import numpy as np
 
 from s2sad.errors import NotDifferentiableError, RuleError, RuleShapeError, Span
-from s2sad.frontend.asis import leaf_types, mismatch, reverse_call, structure_text, type_text
+from s2sad.frontend.asis import mismatch, reverse_call, structure_text, type_text
 from s2sad.frontend.expressions import as_expr
 from s2sad.frontend.lowerer import Context, Instance, Lowerer
 from s2sad.frontend.operators import build
@@ -34,7 +34,7 @@ from s2sad.frontend.userrule import UserRule
 from s2sad.frontend.values import StaticV, StructV, Value, leaves_of, literal, rebuild, type_of
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Assign, CallStmt, Const, Expr, Function, If, Param, Raise, Return, Stmt, Store, Var
-from s2sad.ir.types import Array, ListOf, Scalar, Static, Struct, Type, is_complex, is_inexact
+from s2sad.ir.types import Array, ListOf, Scalar, Static, Struct, Type, is_complex, is_inexact, leaf_types
 from s2sad.transform.algebra import zero
 from s2sad.transform.ruled_as_is import adjoint_as_is, signature, tangent_as_is
 from s2sad.transform.ruled_parts import adjoint_function, dot_params, out_bar, seeds_of, span_of, tangent_function

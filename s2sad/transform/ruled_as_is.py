@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from s2sad.errors import UnsupportedSyntaxError
-from s2sad.frontend.asis import AsIs, Signature, forward_call, leaf_types, transposed_call
+from s2sad.frontend.asis import AsIs, Signature, forward_call, transposed_call
 from s2sad.frontend.lowerer import Context, Instance
 from s2sad.frontend.rulecalls import rule_lowerer, title
 from s2sad.frontend.sampled import unpacked_call
 from s2sad.ir.nodes import Apply, Expr, Function, Param, Return, Store, Var
-from s2sad.ir.types import Array, ListOf, is_inexact
+from s2sad.ir.types import Array, ListOf, is_inexact, leaf_types
 from s2sad.ir.walk import exprs_of, statements, subexpressions
 from s2sad.transform.ruled_parts import adjoint_function, dot_params, seeds_of, span_of, tangent_function
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from s2sad.errors import Span
-from s2sad.frontend.asis import leaf_types
 from s2sad.frontend.lowerer import Instance, Lowerer
 from s2sad.frontend.operators import build
 from s2sad.frontend.rulecalls import title
 from s2sad.frontend.values import Value, rebuild
 from s2sad.ir.nodes import Expr, Function, Param, Return, Stmt, Var
-from s2sad.ir.types import Array, Type
+from s2sad.ir.types import Array, Type, leaf_types
 from s2sad.transform.algebra import zero
 
 

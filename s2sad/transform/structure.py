@@ -25,7 +25,7 @@ from s2sad.ir.nodes import (
     Var,
     While,
 )
-from s2sad.ir.walk import map_blocks, statements
+from s2sad.ir.walk import map_blocks, statements, told_apart
 from s2sad.transform.naming import Namer
 
 _SMALL = 4
@@ -58,7 +58,7 @@ class _Structure:
             body = self._leaves(body)
         if self.returned is not None:
             body = (Assign(self.returned, literal(False), self.fn.span), *body)
-        return replace(self.fn, body=_apart(body))
+        return replace(self.fn, body=told_apart(body))
 
     def _block(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         """Tidy the loops inside first, then move this block's own jumps to the ends."""
@@ -173,11 +173,6 @@ class _Structure:
             else:
                 result.append(stmt)
         return tuple(result)
-
-
-def _apart(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-    """Make every statement one of its own: what was copied into two branches is two statements from here on."""
-    return tuple(map_blocks(replace(stmt), _apart) for stmt in body)
 
 
 def always_jumps(body: tuple[Stmt, ...]) -> bool:

@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from s2sad.frontend.values import literal
 from s2sad.ir.nodes import Assign, Comment, Const, For, Function, If, Stmt, Store
-from s2sad.ir.walk import blocks_of, bound, exprs_of, map_blocks, reads, statements
+from s2sad.ir.walk import blocks_of, bound, exprs_of, map_blocks, reads, statements, told_apart
 from s2sad.transform.rewriting import replaced
 
 _TURNS, _STATEMENTS = 4, 24
@@ -33,15 +33,10 @@ def unrolled(fn: Function) -> Function:
                 made.append(stmt)
                 continue
             for turn in turns:
-                made += _copied(replaced(stmt.body, {stmt.var.name: literal(turn)}))
+                made += told_apart(replaced(stmt.body, {stmt.var.name: literal(turn)}))
         return tuple(made)
 
     return replace(fn, body=each(fn.body))
-
-
-def _copied(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-    """Make each statement one of its own: analyses tell statements apart by their identity."""
-    return tuple(replace(map_blocks(stmt, _copied)) for stmt in body)
 
 
 def _turns(loop: For) -> range | None:
