@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Assign, Const, Expr, For, Function, Index, Slice, Stmt, Var
 from s2sad.ir.types import Array, Scalar, Sym, is_given
-from s2sad.ir.walk import bound, statements
+from s2sad.ir.walk import bound, reads, statements
 
 _ROUNDS = 8
 _LENGTHS = (ops.dim, ops.size, ops.length)
@@ -44,6 +44,11 @@ def lower_bounds(fn: Function, known: Bounds | None = None) -> dict[str, int]:
             if found == before:
                 return {name: least for name, least in found.items() if least is not None}
         falling |= {name for name in found if found[name] != before.get(name)}
+
+
+def least_of(expr: Expr | Slice, bounds: Bounds) -> int | None:
+    """Return a number that an expression does not fall below, given the `lower_bounds` of the names in it."""
+    return _least(expr, {**dict.fromkeys(reads(expr)), **bounds}, set())
 
 
 def _definitions(

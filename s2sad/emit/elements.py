@@ -14,7 +14,7 @@ from s2sad.frontend.operators import build
 from s2sad.frontend.values import literal
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Const, Expr, Index, Pack, Slice, Var
-from s2sad.ir.types import Array, Dim, Scalar, not_one, rank
+from s2sad.ir.types import CUT, Array, Dim, Scalar, Sym, Type, not_one, rank, same_dim
 from s2sad.ir.views import is_advanced
 
 DTYPES = frozenset({"float64", "int64", "bool"})
@@ -117,24 +117,42 @@ class Elements:
         dims: the lengths of the loops that the elements are in.
         lengths: for each loop the expressions of its length that were met, with the length's symbol.
         measured: the same of parts whose length only their name tells.
+        equal: lengths that are taken to be equal, and compared at run time.
         reads: the elements that were read, each an `Index` of a name.
     """
 
     def __init__(
         self, dims: tuple[Dim, ...], index: tuple[Expr, ...],
         view: Callable[[Expr], Expr], value: Callable[[Expr], Expr], views: dict[str, Index],
+        positive: Callable[[Expr], bool] = lambda expr: False,
     ) -> None:  # fmt: skip
         """`view` names a view, `value` names a computed array or scalar; both before the loops.
 
-        `views` says which names stand for parts of other arrays.
+        `views` says which names stand for parts of other arrays, `positive` which numbers are never below zero.
         """
-        self.views = views
+        self.views, self.positive = views, positive
         self.dims, self.index = dims, index
         self.view, self.value = view, value
         self.lengths: list[list[tuple[Dim, Expr]]] = [[] for _ in dims]
         self.measured: list[list[tuple[Dim, Expr]]] = [[] for _ in dims]
+        self.equal: set[frozenset[Dim]] = set()
         self.reads: list[Index] = []
         self.leaves: list[Expr] = []
+
+    def take_equal(self, first: Type, second: Type) -> None:
+        """Take two arrays for equally long, axis by axis; what is not surely so is compared. Raises Unfit."""
+        assert isinstance(first, Array) and isinstance(second, Array)
+        for pair in zip(first.dims, second.dims, strict=True):
+            if 1 in pair and set(pair) != {1}:
+                raise Unfit
+            self.equal.add(frozenset(pair))
+
+    def take_added(self, place: Type, value: Type) -> None:
+        """What is added to the part of an adjoint is as long as that: its length was cut to it."""
+        if isinstance(place, Array) and isinstance(value, Array) and len(place.dims) == len(value.dims):
+            for own, other in zip(place.dims, value.dims, strict=True):
+                if isinstance(own, Sym) and own.name.startswith(CUT) and isinstance(other, Sym):
+                    self.equal.add(frozenset((own, other)))
 
     def of(self, expr: Expr) -> Expr:
         """Return the element of `expr`, broadcast over the loops; raises Unfit."""
@@ -150,9 +168,9 @@ class Elements:
             whole = dims[first + axis]
             if length == 1:
                 own.append(literal(0))
-            elif isinstance(length, int) and isinstance(whole, int) and length != whole:
+            elif length != whole and (whole == 1 or (isinstance(length, int) and isinstance(whole, int))):
                 raise Unfit  # NumPy says what is wrong with it
-            elif length == whole or not_one(length):
+            elif same_dim(length, whole) or not_one(length) or frozenset((length, whole)) in self.equal:
                 own.append(index[first + axis])
             else:
                 raise Unfit
@@ -172,10 +190,10 @@ class Elements:
             self.leaves.append(expr)
         loops = [(k, self.index.index(at)) for k, at in enumerate(own) if isinstance(at, Var) and at in self.index]
         kept, noted = expr, self.lengths
-        if any(length_of(expr, axis) is None for axis, _ in loops):
+        if any(length_of(expr, axis, self.positive) is None for axis, _ in loops):
             expr, noted = self.view(expr), self.measured
         for axis, loop in loops:
-            known = length_of(expr, axis)
+            known = length_of(expr, axis, self.positive)
             if known is not None:
                 noted[loop].append((kept.type.dims[axis], known))  # type: ignore[union-attr]
         return expr
@@ -264,7 +282,7 @@ class Elements:
         base = self._measured(base, list(index))
         moved = list(index)
         for axis, source in sources.items():
-            length = length_of(base, axis)
+            length = length_of(base, axis, self.positive)
             if length is None:
                 raise Unfit
             moved[axis] = source(index[axis], length)
@@ -295,7 +313,7 @@ class Elements:
                 case Const(None):
                     own.pop(0)
                 case Slice():
-                    if not is_plain(item):
+                    if not is_plain(item) and not is_cut(item, self.positive):
                         return None
                     inner.append(plus(own.pop(0), item.lower if item.lower is not None else 0))
                 case _:
@@ -323,6 +341,30 @@ def is_plain(item: Slice) -> bool:
     return upper is None or (isinstance(upper, Const) and isinstance(upper.value, int) and upper.value < 0)
 
 
+def is_cut(item: Slice, positive: Callable[[Expr], bool]) -> bool:
+    """Say whether a slice is `a:`, `:b` or `a:b` for numbers of the run that are never below zero."""
+    bounds = [bound for bound in (item.lower, item.upper) if bound is not None]
+    return item.step is None and all(is_simple(bound) and positive(bound) for bound in bounds)
+
+
+def _length_of_cut(item: Slice, whole: Expr, exact: bool) -> Expr:
+    """Return how long `a:b` is; `exact`: it surely ends within the axis."""
+    zero, kind = literal(0), Scalar("int64", weak=True)
+    lower = item.lower if item.lower is not None else zero
+    upper = item.upper if item.upper is not None else whole
+    if not exact and item.upper is not None:
+        upper = Apply(builtins.min, (upper, whole), kind)
+    if lower == zero:
+        return upper
+    offset, added = split_sum(upper)
+    length: Expr = literal(added) if offset == lower else Apply(operator.sub, (upper, lower), kind)
+    if isinstance(lower, Const):
+        length = plus(upper, -lower.value)
+    elif isinstance(upper, Apply) and upper.fn is operator.add and lower in upper.args:
+        length = upper.args[1] if upper.args[0] == lower else upper.args[0]
+    return length if exact else Apply(builtins.max, (length, zero), kind)
+
+
 def is_simple(expr: Expr) -> bool:
     """Say whether a scalar is arithmetic of names and numbers, which may stand in a loop as it is."""
     match expr:
@@ -340,7 +382,7 @@ def is_view(expr: Expr) -> bool:
     return isinstance(expr, Apply) and expr.fn in views
 
 
-def length_of(expr: Expr, axis: int) -> Expr | None:
+def length_of(expr: Expr, axis: int, positive: Callable[[Expr], bool] = lambda expr: False) -> Expr | None:
     """Return the length of an axis of a name or view, None where that takes more than arithmetic."""
     assert isinstance(expr.type, Array)
     known = expr.type.dims[axis]
@@ -350,17 +392,19 @@ def length_of(expr: Expr, axis: int) -> Expr | None:
         case Var():
             return Apply(ops.dim, (expr, literal(axis)), Scalar("int64", weak=True))
         case Index(base, items) if isinstance(base.type, Array) and not is_advanced(items):
-            return _length_through(base, items, axis)
+            return _length_through(expr, base, items, axis, positive)
         case Apply(fn, (base,), _, ()) if fn in (ops.transpose, np.transpose):
-            return length_of(base, rank(base.type) - 1 - axis)
+            return length_of(base, rank(base.type) - 1 - axis, positive)
         case Apply(fn, (base,), _, static) if fn is np.expand_dims:
             axes = _axes(dict(static)["axis"], rank(expr.type))
-            return length_of(base, axis - sum(a < axis for a in axes))
+            return length_of(base, axis - sum(a < axis for a in axes), positive)
         case _:
             return None
 
 
-def _length_through(base: Expr, items: tuple[Any, ...], axis: int) -> Expr | None:
+def _length_through(
+    part: Index, base: Expr, items: tuple[Any, ...], axis: int, positive: Callable[[Expr], bool]
+) -> Expr | None:
     at, own = 0, 0
     for item in items:
         if isinstance(item, Const) and item.value is None:
@@ -368,16 +412,22 @@ def _length_through(base: Expr, items: tuple[Any, ...], axis: int) -> Expr | Non
             continue
         if isinstance(item, Slice):
             if own == axis:
-                whole = length_of(base, at) if is_plain(item) else None
-                if whole is None:
-                    return None
-                cut = (item.upper.value if isinstance(item.upper, Const) else 0) - (
-                    item.lower.value if isinstance(item.lower, Const) else 0
-                )
-                return plus(whole, cut)
+                whole = length_of(base, at, positive)
+                if whole is None or is_plain(item) or not is_cut(item, positive):
+                    return _shortened(item, whole) if whole is not None and is_plain(item) else None
+                length = part.type.dims[axis]  # type: ignore[union-attr]
+                return _length_of_cut(item, whole, isinstance(length, Sym) and length.within)
             own += 1
         at += 1
-    return length_of(base, at + axis - own)
+    return length_of(base, at + axis - own, positive)
+
+
+def _shortened(item: Slice, whole: Expr) -> Expr:
+    """Return how long `c:`, `:-c` or `c:-d` is."""
+    ends = (item.upper.value if isinstance(item.upper, Const) else 0), (
+        item.lower.value if isinstance(item.lower, Const) else 0
+    )
+    return plus(whole, ends[0] - ends[1])
 
 
 def _axes(given: Any, count: int) -> tuple[int, ...]:

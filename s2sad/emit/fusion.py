@@ -141,8 +141,7 @@ class _Fusion:
             for pair, first, second in nest.checks:
                 if pair not in known:
                     known.add(pair)
-                    test = Apply(operator.ne, (first, second), Scalar("bool", weak=True))
-                    checks.append(refused_if(test, span))
+                    checks.append(refused_if(_differ(first, second), span))
         body: tuple[Stmt, ...] = tuple(self.body)
         first = self.nests[0]
         for var, stop in reversed(list(zip(first.index, first.bounds, strict=True))):
@@ -150,6 +149,14 @@ class _Fusion:
                 continue
             body = (For(var, literal(0), stop, literal(1), body, span),)
         return [*self.before, *checks, *body]
+
+
+def _differ(first: Expr, second: Expr) -> Expr:
+    """Return whether two lengths are not equal; `a` and `min(a, b)` are not where `a` is the larger one."""
+    for whole, cut in ((first, second), (second, first)):
+        if isinstance(cut, Apply) and cut.fn is min and cut.args[0] == whole:
+            return Apply(operator.gt, cut.args, Scalar("bool", weak=True))
+    return Apply(operator.ne, (first, second), Scalar("bool", weak=True))
 
 
 def _is_surely_view(expr: Expr) -> bool:

@@ -34,7 +34,7 @@ from s2sad.ir.nodes import (
     Store,
     Var,
 )
-from s2sad.ir.types import Array, ListOf, Scalar, Static, not_one
+from s2sad.ir.types import Array, ListOf, Scalar, Static, not_one, same_dim
 from s2sad.ir.views import view_base
 from s2sad.ir.walk import (
     bound,
@@ -223,7 +223,7 @@ def _row_by_row(place: Index, value: Expr) -> bool:
     return (
         isinstance(place.type, Array) and isinstance(value.type, Array)
         and len(value.type.dims) == len(place.type.dims)
-        and (value.type.dims[0] == place.type.dims[0] or not_one(value.type.dims[0]))
+        and (same_dim(value.type.dims[0], place.type.dims[0]) or not_one(value.type.dims[0]))
     )  # fmt: skip
 
 

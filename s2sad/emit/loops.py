@@ -17,10 +17,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from s2sad.analysis.bounds import least_of, lower_bounds
 from s2sad.analysis.facts import Facts
 from s2sad.analysis.sharing import Apart
 from s2sad.emit.again import again
-from s2sad.emit.elements import DTYPES, Elements, Unfit, is_compound, is_plain, is_simple
+from s2sad.emit.elements import DTYPES, Elements, Unfit, is_compound, is_cut, is_plain, is_simple
 from s2sad.emit.fusion import Nest, contracted, fused, without_unused_views
 from s2sad.frontend.values import literal
 from s2sad.ir import ops
@@ -46,6 +47,7 @@ from s2sad.transform.naming import Namer, noun
 
 _AXES = ("i", "j", "k", "l", "m", "n")
 _SUMS = (np.sum, np.mean)
+_PRODUCTS = (operator.matmul, np.matmul, np.dot)
 _LAZY = (ops.ifexp, ops.both, ops.either)
 
 
@@ -63,6 +65,7 @@ class _Loops:
         self.made: set[str] = set()
         self.span = fn.span
         self.views: dict[str, Index] = {}
+        self.least = lower_bounds(fn)
         self.index: list[Expr] = []
         self.kind = Scalar("int64")
 
@@ -82,7 +85,7 @@ class _Loops:
             except Unfit:
                 del items[before:]
                 items.append(map_blocks(stmt, lambda inner: self.block(inner, agreed)))
-            if isinstance(stmt, Assign) and isinstance(stmt.value, Index) and _is_plain_view(stmt.value):
+            if isinstance(stmt, Assign) and isinstance(stmt.value, Index) and self._is_plain_view(stmt.value):
                 if stmt.target.name not in reads(stmt.value):
                     self.views[stmt.target.name] = stmt.value
         self.views = outer
@@ -94,6 +97,16 @@ class _Loops:
         if names:
             self.views = {k: v for k, v in self.views.items() if k not in names and not reads(v) & names}
 
+    def _is_plain_view(self, expr: Index) -> bool:
+        if not isinstance(expr.base, Var) or not isinstance(expr.type, Array):
+            return False
+        return all(
+            is_plain(item) or is_cut(item, self._is_positive)
+            if isinstance(item, Slice)
+            else is_simple(item) and not isinstance(item.type, Array)
+            for item in expr.index
+        )
+
     # ---- statements ----
 
     def _statement(self, stmt: Stmt) -> list[Stmt | Nest]:
@@ -103,6 +116,8 @@ class _Loops:
                 return self._elementwise(target, value)
             case Assign(target, Apply(fn) as value) if fn in _SUMS and self._is_sum(value):
                 return self._sum(target, value)
+            case Assign(target, Apply() as value) if _is_strided_product(value):
+                return self._product(target, value)
             case Store(place, op, value) if isinstance(place.type, Array) and op in ("", "+", "-", "*", "/"):
                 try:
                     return self._store(stmt)
@@ -123,7 +138,7 @@ class _Loops:
             return expr
         if whole and is_compound(expr):
             return self._attempt(expr, out)
-        if isinstance(expr, Apply) and expr.fn in _SUMS and self._is_sum(expr):
+        if isinstance(expr, Apply) and ((expr.fn in _SUMS and self._is_sum(expr)) or _is_strided_product(expr)):
             return self._attempt(expr, out)
         if isinstance(expr, Apply) and expr.fn is np.sum and dict(expr.static).get("keepdims"):
             expr = _without_keepdims(expr)
@@ -171,7 +186,11 @@ class _Loops:
                 self.index.append(Var(self.namer.fresh(_AXES[len(self.index)]), self.kind))
             index.append(self.index[sum(isinstance(v, Var) for v in index)])
         name = lambda expr: self._named(expr, out)  # noqa: E731
-        return Elements(dims, tuple(index), name, name, self.views)
+        return Elements(dims, tuple(index), name, name, self.views, self._is_positive)
+
+    def _is_positive(self, number: Expr) -> bool:
+        least = least_of(number, self.least)
+        return least is not None and least >= 0
 
     def _elementwise(self, target: Var, value: Expr) -> list[Stmt | Nest]:
         """`y = a * x`: a new array, filled."""
@@ -202,6 +221,8 @@ class _Loops:
         if not isinstance(target, Index):
             raise Unfit
         elements.reads.clear()
+        if stmt.accumulate:
+            elements.take_added(place.type, stmt.value.type)
         value = elements.of(stmt.value)
         self._check_apart(target, elements.reads)
         nest = self._nest(elements)
@@ -251,6 +272,21 @@ class _Loops:
             return [*out, nest, Assign(target, ratio, self.span)]
         return [*out, nest] if own is target else [*out, nest, Assign(target, own, self.span)]
 
+    def _product(self, target: Var, value: Apply) -> list[Stmt | Nest]:
+        """`s = A[:j, i] @ B[:j, k]`: elements that do not lie side by side, which BLAS would have copied first."""
+        first, second = value.args
+        assert isinstance(first.type, Array)
+        out: list[Stmt | Nest] = []
+        elements = self._elements(first.type.dims, out)
+        elements.take_equal(first.type, second.type)
+        element = elements.of(Apply(operator.mul, (first, second), Array("float64", first.type.dims, "C")))
+        nest = self._nest(elements)
+        total = Var(target.name, Scalar("float64"))
+        nest.before.append(Assign(total, literal(0.0), self.span))
+        nest.body.append(Assign(total, Apply(operator.add, (total, element), total.type), self.span))
+        nest.sums.add(total.name)
+        return [*out, nest]
+
     def _nest(self, elements: Elements) -> Nest:
         bounds: list[Expr] = []
         checks: list[tuple[frozenset[Dim], Expr, Expr]] = []
@@ -259,8 +295,8 @@ class _Loops:
                 bounds.append(literal(1))
                 continue
             met = {symbol for symbol, _ in known}
-            known = known + [pair for pair in measured if known and pair[0] not in met]
-            known = sorted(known, key=lambda pair: (pair[0] != dim, self._is_made(pair[1])))
+            known = known + [pair for pair in measured if pair[0] not in met]
+            known = sorted(known, key=lambda pair: (_is_cut_short(pair[1]), pair[0] != dim, self._is_made(pair[1])))
             best = known[0][1] if known else None
             if best is None and isinstance(dim, int):
                 best = literal(dim)
@@ -286,13 +322,6 @@ class _Loops:
         return any(name in self.made for name in reads(length))
 
 
-def _is_plain_view(expr: Index) -> bool:
-    return isinstance(expr.base, Var) and isinstance(expr.type, Array) and all(
-        is_plain(item) if isinstance(item, Slice) else is_simple(item) and not isinstance(item.type, Array)
-        for item in expr.index
-    )  # fmt: skip
-
-
 def _summed(expr: Apply) -> tuple[Expr, frozenset[int], list[int]]:
     """Return what nested sums add up, along which of its axes, and which of them are the outermost sum's own."""
     inner = expr.args[0]
@@ -312,6 +341,26 @@ def _summed(expr: Apply) -> tuple[Expr, frozenset[int], list[int]]:
         own = [kept[a] for a in own]
         inner = below
     return inner, frozenset(axes), own
+
+
+def _is_cut_short(length: Expr) -> bool:
+    return isinstance(length, Apply) and length.fn in (min, builtins.max)
+
+
+def _is_strided_product(expr: Apply) -> bool:
+    """Say whether an expression is the product of two vectors of which one is a column or the like."""
+    if expr.fn not in _PRODUCTS or expr.static or len(expr.args) != 2:
+        return False
+    if any(not isinstance(a.type, Array) or len(a.type.dims) != 1 or a.type.dtype != "float64" for a in expr.args):
+        return False
+    return any(isinstance(a, Index) and not is_advanced(a.index) and _is_strided(a) for a in expr.args)
+
+
+def _is_strided(part: Index) -> bool:
+    whole = isinstance(part.base.type, Array) and part.base.type.layout == "C"
+    last = part.index[-1]
+    behind = len(part.index) == (len(part.base.type.dims) if isinstance(part.base.type, Array) else 0)
+    return whole and behind and not isinstance(last, Slice)
 
 
 def _without_keepdims(expr: Apply) -> Apply:

@@ -166,6 +166,7 @@ def run_counted(lw: Lowerer, node: Any, var: Var, bounds: tuple[Expr, Expr, Expr
 
     flag = _completion_flag(lw, node)
     span = lw.span(node)
+    lw.counters[var.name] = bounds
 
     def body(scope: Scope) -> bool:
         scope.flag = flag

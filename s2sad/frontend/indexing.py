@@ -10,13 +10,14 @@ import numpy as np
 
 from s2sad.frontend import choices, growing, protocols, rows, texts
 from s2sad.frontend.containers import is_mutable
+from s2sad.frontend.cuts import cut_dim
 from s2sad.frontend.infer import broadcast_dims, fresh_dim
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.operators import BOOL, apply, build
 from s2sad.frontend.values import RangeV, RowsV, SliceV, StaticV, StructV, V, Value, ZeroV, literal, pack
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Const, Expr, If, Index, Raise, Slice, Stmt
-from s2sad.ir.types import Array, Dim, ListOf, Scalar, Static, Sym, not_one
+from s2sad.ir.types import Array, Dim, ListOf, Scalar, Static, Sym, same_dim
 
 _LARGEST_TABLE = 1000
 
@@ -463,7 +464,7 @@ def index_dims(lw: Lowerer, kind: Array, index: list[Any], node: Any) -> tuple[t
     has_array = any(not isinstance(i, Slice) and isinstance(i.type, Array) for i in index)
     for item in index:
         if isinstance(item, Slice):
-            dims.append(slice_dim(kind.dims[axis], item))
+            dims.append(slice_dim(kind.dims[axis], item, lw))
             axis, last = axis + 1, False
         elif _is_new_axis(item):
             dims.append(1)
@@ -489,12 +490,12 @@ def _array_dims(item: Any) -> tuple[Dim, ...]:
     return item.type.dims if isinstance(item.type, Array) else ()
 
 
-def slice_dim(dim: Dim, item: Slice) -> Dim:
+def slice_dim(dim: Dim, item: Slice, lw: Lowerer) -> Dim:
     """Return the length of `dim` under a slice: exact for constants, symbolic for `a:-b`."""
     bounds = [None if p is None else getattr(p.type, "value", None) for p in (item.lower, item.upper, item.step)]
     unknown = [b is None and p is not None for b, p in zip(bounds, (item.lower, item.upper, item.step), strict=True)]
     if any(unknown):
-        return fresh_dim()
+        return _cut(lw, dim, item)
     lower, upper, step = bounds
     if isinstance(dim, int) and all(b is None or isinstance(b, int) for b in bounds):
         return len(range(dim)[slice(lower, upper, step)])
@@ -503,11 +504,9 @@ def slice_dim(dim: Dim, item: Slice) -> Dim:
         if upper.name == dim.name and upper.minus >= dim.minus and isinstance(start, int) and start >= 0:
             minus = upper.minus + start
             return Sym(dim.name, minus, dim.nonone and minus == dim.minus)
-        if not lower and lower is None:
-            return fresh_dim()
-        return fresh_dim()
+        return _cut(lw, dim, item)
     if not isinstance(dim, Sym) or not all(b is None or isinstance(b, int) for b in bounds):
-        return fresh_dim()
+        return _cut(lw, dim, item)
     lower, upper = cast("int | None", lower), cast("int | None", upper)
     cut = (lower or 0) - (upper or 0)
     if step in (None, 1) and (lower or 0) >= 0 and (upper is None or upper < 0):
@@ -519,6 +518,11 @@ def slice_dim(dim: Dim, item: Slice) -> Dim:
     return Sym(text, 0, nonone)
 
 
+def _cut(lw: Lowerer, dim: Dim, item: Slice) -> Dim:
+    found = cut_dim(lw, dim, item)
+    return fresh_dim() if found is None else found
+
+
 def same_dims(a: tuple[Dim, ...], b: tuple[Dim, ...]) -> bool:
     """Say whether two shapes are surely equal."""
-    return len(a) == len(b) and all(x == y or (not_one(x) and not_one(y)) for x, y in zip(a, b, strict=True))
+    return len(a) == len(b) and all(same_dim(x, y) for x, y in zip(a, b, strict=True))

@@ -24,7 +24,20 @@ from s2sad.frontend.reduced import reduced_dims, small_sample
 from s2sad.ir import ops
 from s2sad.ir.nodes import Const, Expr, Pack
 from s2sad.ir.typeof import layout_of
-from s2sad.ir.types import Array, Dim, ListOf, Scalar, Static, Struct, Sym, Type, is_complex, is_given, not_one
+from s2sad.ir.types import (
+    Array,
+    Dim,
+    ListOf,
+    Scalar,
+    Static,
+    Struct,
+    Sym,
+    Type,
+    is_complex,
+    is_given,
+    not_one,
+    same_dim,
+)
 from s2sad.rules.registry import BROADCASTING
 
 # Far apart, so that adding or taking a small constant never lands on another one.
@@ -238,7 +251,7 @@ def _meet(a: Dim, b: Dim) -> Dim:
         return a
     if isinstance(b, int) or not_one(b):
         return b
-    return _met(a, b)
+    return a if same_dim(a, b) else _met(a, b)
 
 
 _PARTS: dict[Sym, frozenset[Sym]] = {}

@@ -12,7 +12,7 @@ from s2sad.errors import NOWHERE, Span, UnsupportedSyntaxError
 from s2sad.frontend.source import Source
 from s2sad.frontend.values import RangeV, RowsV, Scope, SliceV, StaticV, StructV, V, Value
 from s2sad.ir.nodes import Assign, Const, Expr, Function, Stmt, Var
-from s2sad.ir.types import ListOf, Type
+from s2sad.ir.types import ListOf, Scalar, Type
 
 
 class BottomReached(Exception):
@@ -194,6 +194,10 @@ class Lowerer:
     """The lowering that the function being written in was defined in."""
     invented: set[str] = field(default_factory=set[str])
     """Names in code of ours that stands for a call of the user's."""
+    counters: dict[str, tuple[Expr, Expr, Expr]] = field(default_factory=dict[str, Any])
+    """The ranges of the counters of loops."""
+    numbers: dict[str, Expr] = field(default_factory=dict[str, Any])
+    """What whole numbers were given last, by the name of the variable."""
     parts: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
     """Names of variables that hold the items of a container, by the container's name and the key."""
     statement: Any = None
@@ -299,6 +303,8 @@ class Lowerer:
                 self.names.add(ir_name)
                 if isinstance(expr, Var) and isinstance(expr.type, ListOf) and self.instance is not None:
                     self.ctx.list_origins[id(self.instance.fun), ir_name] = expr.name
+                if isinstance(expr.type, Scalar) and "int" in expr.type.dtype:
+                    self.numbers[ir_name] = expr
                 self.emit(Assign(target, expr, span))
                 return V(target)
             case StructV(_, keys, items) | RowsV(_, keys, items):

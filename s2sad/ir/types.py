@@ -12,16 +12,25 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Sym:
-    """A length known by name only: `name` minus `minus`; `nonone` when it is known not to be 1."""
+    """A length known by name only: `name` minus `minus`; `nonone` when it is known not to be 1.
+
+    `cut` is what the part of an axis ends before, where it starts at the first element: parts with one
+    end never meet as one element and several, whatever axes they are of. `within`: of a part with
+    bounds that only a run knows, that they surely lie within the axis, and in order.
+    """
 
     name: str
     minus: int = 0
     nonone: bool = field(default=False, compare=False)
+    cut: str = field(default="", compare=False)
+    within: bool = field(default=False, compare=False)
 
 
 Dim = int | Sym
 
 _GIVEN = "given "
+CUT = "cut "
+"""What the names of lengths of parts begin with whose bounds only a run knows."""
 
 
 def given_length(name: str) -> Sym:
@@ -125,9 +134,9 @@ def leaf_types(kind: Type) -> list[Type]:
 
 def same_dim(a: Dim, b: Dim) -> bool:
     """Say whether two dimensions that met in one elementwise operation are surely equal."""
-    if a == b:
+    if a == b or (not_one(a) and not_one(b)):
         return True
-    return not_one(a) and not_one(b)
+    return isinstance(a, Sym) and isinstance(b, Sym) and a.cut != "" and a.cut == b.cut
 
 
 def not_one(a: Dim) -> bool:

@@ -22,7 +22,7 @@ from s2sad.frontend.operators import build
 from s2sad.frontend.values import BarV, StaticV, StructV, V, literal, pack
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Assign, CallStmt, Const, Expr, For, If, Index, Pack, Slice, Stmt, Store, Var
-from s2sad.ir.types import Array, Dim, ListOf, Scalar, Type, is_complex, is_inexact, not_one
+from s2sad.ir.types import Array, Dim, ListOf, Scalar, Type, is_complex, is_inexact, same_dim
 from s2sad.ir.views import is_advanced, view_base
 from s2sad.ir.walk import subexpressions
 from s2sad.rules.registry import Constant, Elementwise, Structured
@@ -401,7 +401,7 @@ class Cotangents:
             lead + i for i, (w, n) in enumerate(zip(wide[lead:], narrow, strict=True)) if n == 1 and w != 1
         )
         known = all(
-            w == n or n == 1 or (not_one(w) and not_one(n))
+            n == 1 or same_dim(w, n)
             for w, n in zip(wide[lead:], narrow, strict=True)
         )
         if not known:

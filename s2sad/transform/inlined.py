@@ -144,6 +144,7 @@ class Renaming(Names):
         self.changed = Counter(name for s in statements(fn.body) for name in bound(s))
         self.once = {name for name, count in bound_by_caller.items() if count == 1}
         self.dims: dict[str, tuple[Sym, Dim]] = {}
+        self.place = fresh_dim("n").name
         self.results = self._last().values
         for own, given in (*zip(fn.params, stmt.args, strict=True), *zip(self.results, stmt.targets, strict=False)):
             self._learn(own.type, given.type)
@@ -240,7 +241,8 @@ class Renaming(Names):
         less = dim.minus - own.minus
         if isinstance(given, int):
             return max(given - less, 0)
-        return Sym(given.name, given.minus + less, given.nonone and less <= 0)
+        cut = f"{dim.cut} in {self.place}" if dim.cut else ""  # the names in it are the callee's
+        return Sym(given.name, given.minus + less, given.nonone and less <= 0, cut, dim.within)
 
 
 def is_made_up(name: str) -> bool:

@@ -273,7 +273,7 @@ class TestProducts:
         _, pullback = vjp(predictions, W)
         looped = np.vstack([pullback(row)[0] for row in U])
         (mapped,) = vmap(pullback)(U)
-        np.testing.assert_allclose(mapped, looped, rtol=1e-13)
+        np.testing.assert_allclose(mapped, looped, rtol=1e-13, atol=1e-15 * np.abs(looped).max())
         np.testing.assert_allclose(mapped, U @ jacrev(predictions)(W), rtol=1e-12)
 
     def test_jacobian_matrix_product(self):
@@ -281,7 +281,7 @@ class TestProducts:
         S = np.random.default_rng(1).normal(size=(128, 3))
         looped = np.vstack([jvp(predictions, (W,), (row,))[1] for row in S])
         mapped = vmap(lambda s: jvp(predictions, (W,), (s,))[1])(S)
-        np.testing.assert_allclose(mapped, looped, rtol=1e-13)
+        np.testing.assert_allclose(mapped, looped, rtol=1e-13, atol=1e-15 * np.abs(looped).max())
         np.testing.assert_allclose(mapped, S @ jacfwd(predictions)(W).T, rtol=1e-12)
 
     @pytest.mark.parametrize("target", ["python", "cpu"])
