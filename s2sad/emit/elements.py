@@ -14,7 +14,7 @@ from s2sad.frontend.operators import build
 from s2sad.frontend.values import literal
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Const, Expr, Index, Pack, Slice, Var
-from s2sad.ir.types import CUT, Array, Dim, Scalar, Sym, Type, not_one, rank, same_dim
+from s2sad.ir.types import Array, Dim, Scalar, Sym, Type, is_cut_to, not_one, rank, same_dim
 from s2sad.ir.views import is_advanced
 
 DTYPES = frozenset({"float64", "int64", "bool"})
@@ -151,7 +151,7 @@ class Elements:
         """What is added to the part of an adjoint is as long as that: its length was cut to it."""
         if isinstance(place, Array) and isinstance(value, Array) and len(place.dims) == len(value.dims):
             for own, other in zip(place.dims, value.dims, strict=True):
-                if isinstance(own, Sym) and own.name.startswith(CUT) and isinstance(other, Sym):
+                if is_cut_to(own, other):
                     self.equal.add(frozenset((own, other)))
 
     def of(self, expr: Expr) -> Expr:

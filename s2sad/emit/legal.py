@@ -34,7 +34,7 @@ from s2sad.ir.nodes import (
     Store,
     Var,
 )
-from s2sad.ir.types import Array, ListOf, Scalar, Static, not_one, same_dim
+from s2sad.ir.types import Array, ListOf, Scalar, Static, is_cut_to, not_one, same_dim
 from s2sad.ir.views import view_base
 from s2sad.ir.walk import (
     bound,
@@ -198,7 +198,7 @@ def _masked_write(stmt: Store, place: Index) -> Stmt:
 def _scatter(stmt: Store) -> Stmt | None:
     """Adding by an index array, duplicates included: a helper, as Numba has no `np.add.at`."""
     from s2sad.frontend.operators import build
-    from s2sad.runtime.indexing import add_at, add_at_pairs, add_at_scalar, add_at_scalar_pairs
+    from s2sad.runtime.indexing import add_at, add_at_each, add_at_pairs, add_at_scalar, add_at_scalar_pairs
 
     place = stmt.place
     if not (stmt.accumulate and isinstance(place, Index)):
@@ -212,7 +212,9 @@ def _scatter(stmt: Store) -> Stmt | None:
     fn = {1: add_at_scalar if spread else add_at, 2: add_at_scalar_pairs if spread else add_at_pairs}.get(len(arrays))
     ranks = [len(a.type.dims) for a in arrays if isinstance(a.type, Array)]
     plain = len(arrays) == len(place.index) and all(rank == 1 for rank in ranks)
-    if fn is None or not plain or not (spread or _row_by_row(place, value)):
+    if fn is add_at and plain and not _row_by_row(place, value) and _as_long(place, value):
+        fn = add_at_each
+    elif fn is None or not plain or not (spread or _row_by_row(place, value)):
         added = _scatter_anywhere(place, value)
         return None if added is None else replace(added, span=stmt.span)
     return Effect(Apply(fn, (place.base, *arrays, value), value.type), stmt.span)
@@ -224,6 +226,14 @@ def _row_by_row(place: Index, value: Expr) -> bool:
         isinstance(place.type, Array) and isinstance(value.type, Array)
         and len(value.type.dims) == len(place.type.dims)
         and (same_dim(value.type.dims[0], place.type.dims[0]) or not_one(value.type.dims[0]))
+    )  # fmt: skip
+
+
+def _as_long(place: Index, value: Expr) -> bool:
+    return (
+        isinstance(place.type, Array) and isinstance(value.type, Array)
+        and len(value.type.dims) == len(place.type.dims) == 1
+        and is_cut_to(place.type.dims[0], value.type.dims[0])
     )  # fmt: skip
 
 

@@ -127,7 +127,7 @@ class _Loops:
                 pass
         if not isinstance(stmt, Assign | Store | Return | CallStmt):
             raise Unfit
-        changed = map_exprs(stmt, lambda expr: self._hoisted(expr, out, isinstance(stmt, CallStmt)))
+        changed = map_exprs(stmt, lambda expr: self._hoisted(expr, out, isinstance(stmt, CallStmt | Return)))
         if not out:
             raise Unfit
         return [*out, self._bound(changed) if isinstance(changed, Assign) else changed]

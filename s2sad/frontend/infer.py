@@ -25,6 +25,7 @@ from s2sad.ir import ops
 from s2sad.ir.nodes import Const, Expr, Pack
 from s2sad.ir.typeof import layout_of
 from s2sad.ir.types import (
+    BROADCAST,
     Array,
     Dim,
     ListOf,
@@ -261,7 +262,7 @@ _PARTS: dict[Sym, frozenset[Sym]] = {}
 def _met(a: Sym, b: Sym) -> Sym:
     """Return the length that two unknown ones broadcast to: the same one whenever the same lengths meet."""
     parts = _PARTS.get(a, frozenset((a,))) | _PARTS.get(b, frozenset((b,)))
-    result = Sym("#" + "&".join(sorted(f"{part.name}-{part.minus}" for part in parts)))
+    result = Sym("#" + BROADCAST + BROADCAST.join(sorted(f"{part.name}-{part.minus}" for part in parts)))
     _PARTS[result] = parts
     return result
 

@@ -31,6 +31,8 @@ Dim = int | Sym
 _GIVEN = "given "
 CUT = "cut "
 """What the names of lengths of parts begin with whose bounds only a run knows."""
+BROADCAST = "&"
+"""What stands in the names of lengths that others are broadcast to."""
 
 
 def given_length(name: str) -> Sym:
@@ -44,7 +46,8 @@ def is_given(dim: object) -> bool:
 
 
 def renamed_length(name: str, like: Sym) -> str:
-    """Return a name for the length `like` that still says whether it was given as a number."""
+    """Return a name for the length `like` that still says whether it was given as a number, or is a broadcast."""
+    name = BROADCAST + name if BROADCAST in like.name else name
     return _GIVEN + name if is_given(like) else name
 
 
@@ -142,6 +145,17 @@ def same_dim(a: Dim, b: Dim) -> bool:
 def not_one(a: Dim) -> bool:
     """Say whether a dimension is surely not 1, so that it can never be broadcast."""
     return a != 1 if isinstance(a, int) else a.nonone
+
+
+def is_cut_to(own: Dim, other: Dim) -> bool:
+    """Say whether what is added to an adjoint of length `own` cannot be one element for all of them.
+
+    A length that is a broadcast of others, or surely not 1, may be that of a whole to which one element is
+    spread; to any other length, what differs from it has been cut before it is added.
+    """
+    if own == other:
+        return True
+    return isinstance(own, Sym) and isinstance(other, Sym) and not own.nonone and BROADCAST not in own.name
 
 
 def rank(kind: Type) -> int:

@@ -40,8 +40,12 @@ def _matmul(call: Apply) -> Expr | None:
         return applied(operator.mul, (a, b), call.type)
     if m <= 2 and n <= 2:
         return applied(operator.matmul, (a, b), call.type)
-    if (call.fn is np.dot and n > 2) or m > 3 or n > 3 or not isinstance(call.type, Array):
+    if (call.fn is np.dot and n > 2) or not isinstance(call.type, Array):
         return None
+    if n == 2 and is_inexact(call.type):
+        return applied(runtime.matmul_rows, (a, b), call.type)
+    if m > 3 or n > 3:
+        return _matmul_batches(a, b, call.type)
     left = a if m == 3 else expanded(a, 0) if m == 2 else expanded(expanded(a, 0), 0)
     right = b if n == 3 else expanded(b, 0) if n == 2 else expanded(expanded(b, 1), 0)
     dims = list(call.type.dims)
@@ -51,6 +55,22 @@ def _matmul(call: Apply) -> Expr | None:
         dims.append(1)
     full = applied(runtime.matmul_batch, (left, right), Array(call.type.dtype, tuple(dims), "C"))
     return without_axes(full, {1} if m == 1 else {2} if n == 1 else set(), call.type)
+
+
+def _matmul_batches(a: Expr, b: Expr, kind: Array) -> Expr:
+    """Batches of several axes: all operands get as many axes as the one that has most."""
+    m, n = rank(a.type), rank(b.type)
+    dims = list(kind.dims)
+    if m == 1:
+        a = expanded(a, 0)
+        dims.insert(len(dims) - 1, 1)
+    if n == 1:
+        b = expanded(b, 1)
+        dims.append(1)
+    while rank(a.type) != rank(b.type):
+        a, b = (expanded(a, 0), b) if rank(a.type) < rank(b.type) else (a, expanded(b, 0))
+    full = applied(runtime.matmul_batches, (a, b), Array(kind.dtype, tuple(dims), "C"))
+    return without_axes(full, {len(dims) - 2} if m == 1 else {len(dims) - 1} if n == 1 else set(), kind)
 
 
 def _inner(call: Apply) -> Expr | None:

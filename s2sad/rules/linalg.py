@@ -33,6 +33,8 @@ class matmul:
         case(values(2, 2, 3), values(3, 4, seed=1)),
         case(values(2, 3), values(2, 3, 4, seed=1)),
         case(values(2, 1, 2, 3), values(4, 3, 2, seed=1)),
+        case(values(2, 1, 2, 3), values(3, 2, seed=1)),
+        case(values(2, 1, 2, 3), values(3, seed=1)),
         case(values(2, 2, 3), values(3, seed=1)),
         case(values(3), values(2, 3, 4, seed=1)),
     )
@@ -60,6 +62,9 @@ class matmul:
         elif b.ndim == 1:
             a_bar += y_bar[..., None] * b
             b_bar += unbroadcast((np.swapaxes(a, -1, -2) @ y_bar[..., None])[..., 0], b)
+        elif b.ndim == 2:
+            a_bar += y_bar @ b.T
+            b_bar += np.reshape(a, (-1, b.shape[0])).T @ np.reshape(y_bar, (-1, b.shape[1]))
         else:
             a_bar += unbroadcast(y_bar @ np.swapaxes(b, -1, -2), a)
             b_bar += unbroadcast(np.swapaxes(a, -1, -2) @ y_bar, b)

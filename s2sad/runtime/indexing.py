@@ -13,6 +13,14 @@ def add_at(x_bar: Any, index: Any, g: Any) -> None:
         x_bar[index[k]] += g[k]
 
 
+def add_at_each(x_bar: Any, index: Any, g: Any) -> None:
+    """Add `g[k]` to `x_bar[index[k]]`; raises ValueError where there are not as many of the one as of the other."""
+    if g.shape[0] != index.size:
+        raise ValueError("operands could not be broadcast together")
+    for k in range(index.size):
+        x_bar[index[k]] += g[k]
+
+
 def add_at_any(x_bar: Any, index: Any, g: Any) -> None:
     """Add `g` to `x_bar[index]` for any index of NumPy; in CPython only."""
     np.add.at(x_bar, index, g)

@@ -21,6 +21,29 @@ def matmul_batch(a: Any, b: Any) -> Any:
     return out
 
 
+def matmul_rows(a: Any, b: Any) -> Any:
+    """Return `a @ b` for a matrix `b`: all rows of `a`, whatever its rank, in one product."""
+    lead = a.shape[:-1]
+    count = 1
+    for length in lead:
+        count *= length
+    rows = np.ascontiguousarray(a).reshape((count, a.shape[-1]))
+    return np.dot(rows, np.ascontiguousarray(b)).reshape((*lead, b.shape[1]))
+
+
+def matmul_batches(a: Any, b: Any) -> Any:
+    """Return `a @ b` for two arrays of one rank above three; batches of one are broadcast."""
+    lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    count = 1
+    for length in lead:
+        count *= length
+    left = np.ascontiguousarray(np.broadcast_to(a, (*lead, a.shape[-2], a.shape[-1])))
+    right = np.ascontiguousarray(np.broadcast_to(b, (*lead, b.shape[-2], b.shape[-1])))
+    left_rows = left.reshape((count, a.shape[-2], a.shape[-1]))
+    out = matmul_batch(left_rows, right.reshape((count, b.shape[-2], b.shape[-1])))
+    return out.reshape((*lead, a.shape[-2], b.shape[-1]))
+
+
 def squared_size(x: Any) -> Any:
     """Return the squares of the sizes of the elements."""
     size = np.abs(x)
