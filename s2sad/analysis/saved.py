@@ -275,9 +275,19 @@ class SavedValues:
         return _union(needs, {name: reading.get(name, frozenset()) if once else frozenset({Need(None)})})
 
     def _stored(self, stmt: Store, needs: Needs, reading: Needs) -> Needs:
-        """The adjoint reads the element that the statement writes, as it is after it."""
+        """The adjoint reads the element that the statement writes, as it is after it.
+
+        Where the value is made of other elements of the array, those are read as they are before it.
+        """
         root = root_of(stmt.place)
         assert root is not None
+        if root.name in reads(stmt.value):
+            needs = _union(needs, reading)
+            if id(stmt) not in self.left_out:
+                needs = self._overwrite(stmt, stmt.place, needs)
+            found: dict[str, set[Need]] = {}
+            self._collect(stmt.place, found)
+            return _union(needs, {name: frozenset(places) for name, places in found.items()})
         needs = _union(needs, {n: places for n, places in reading.items() if n != root.name})
         if id(stmt) not in self.left_out:
             needs = self._overwrite(stmt, stmt.place, needs)

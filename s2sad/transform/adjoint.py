@@ -124,8 +124,8 @@ class _Adjoint(Statements):
     def run(self) -> Sweeps:
         self._write_adjoints(self.fn.body)
         if not self.device:
-            stored = stored_results(self.fn, self.adjoint_code, self.layout, self.aliases, self.facts)
-            self.results_read |= dict.fromkeys(stored)
+            known = self.layout, self.aliases, self.facts, self.namer
+            self.results_read |= stored_results(self.fn, self.adjoint_code, *known)
         needs = dict(self.adjoint_code)
         self._control_needs(self.fn.body, needs)
         names = names_in(self.fn.body) | {p.name for p in self.fn.params}

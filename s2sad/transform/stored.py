@@ -2,7 +2,8 @@
 
     y[i] = math.exp(x[i])          reverses to          x_bar[i] += y[i] * y_bar[i]
 
-instead of `x_bar[i] += math.exp(x[i]) * y_bar[i]`. Needs: the array is written by that statement alone, and
+instead of `x_bar[i] += math.exp(x[i]) * y_bar[i]`; where the value is made of other elements of `y`, it
+is read before the older element is put back. Needs: the array is written by that statement alone, and
 another adjoint reads its elements anyway, so that nothing is kept for this one: each element is written once,
 or the other adjoint is in the same turn of the loops that write it anew.
 """
@@ -15,22 +16,24 @@ from typing import Any
 from s2sad.analysis.alias import Alias
 from s2sad.analysis.facts import Facts, written_by
 from s2sad.analysis.layout import Layout
-from s2sad.ir.nodes import Apply, CallStmt, For, Function, Index, Stmt, Store, Swap, Var
+from s2sad.ir.nodes import Apply, Assign, CallStmt, For, Function, Index, Stmt, Store, Swap, Var
 from s2sad.ir.types import Scalar
 from s2sad.ir.walk import exchanged_in, exprs_of, reads, statements, subexpressions
+from s2sad.transform.naming import Namer, noun
 
 
 def stored_results(
-    fn: Function, adjoints: dict[int, list[Stmt]], layout: Layout, aliases: Mapping[str, Alias], facts: Facts
-) -> set[int]:
-    """Let adjoints of stores read what was stored; return which do."""
+    fn: Function, adjoints: dict[int, list[Stmt]], layout: Layout, aliases: Mapping[str, Alias], facts: Facts,
+    namer: Namer,
+) -> dict[int, Assign | None]:  # fmt: skip
+    """Let adjoints of stores read what was stored; return which do, and what reads it before it is overwritten."""
     params = {p.name for p in fn.params}
     every = list(statements(fn.body))
     shared = {alias.root for alias in aliases.values()} | set(aliases)
     unsteady = {v.name for s in every if isinstance(s, Swap) for v in (s.first, s.second)}
     unsteady |= {t.name for s in every if isinstance(s, CallStmt) for t in s.targets}
     writers = [name for s in every for name in written_by(s, facts)]
-    found: set[int] = set()
+    found: dict[int, Assign | None] = {}
     for stmt in every:
         code = adjoints.get(id(stmt))
         if not code or not isinstance(stmt, Store) or stmt.op or not isinstance(stmt.value, Apply):
@@ -39,27 +42,33 @@ def stored_results(
         if not (isinstance(place, Index) and isinstance(place.base, Var) and isinstance(place.type, Scalar)):
             continue
         name = place.base.name
-        if name in params | shared | unsteady or writers.count(name) != 1 or name in reads(stmt.value):
+        if name in shared | unsteady or writers.count(name) != 1:
             continue
         if not any(stmt.value in subexpressions(e) for s in statements(tuple(code)) for e in exprs_of(s)):
             continue
         kind = stmt.value.type
-        anew = _written_anew(stmt, name, layout)
+        anew = _written_anew(stmt, name, layout, name in params)
         if not isinstance(kind, Scalar) or kind.dtype != place.type.dtype or anew is None:
             continue
         others = [s for s in every if s is not stmt and _is_within(s, anew, layout)]
-        if any(_reads_items(adjoints.get(id(s), ()), name) for s in others):
+        if name in reads(stmt.value):
+            made = Var(namer.fresh(f"{noun(place)}_new"), kind)
+            changed = [exchanged_in(s, stmt.value, made) for s in code]
+            if any(_reads_items(adjoints.get(id(s), ()), name) for s in others) or _reads_items(changed, name):
+                adjoints[id(stmt)] = changed
+                found[id(stmt)] = Assign(made, place, stmt.span)
+        elif any(_reads_items(adjoints.get(id(s), ()), name) for s in others):
             adjoints[id(stmt)] = [exchanged_in(s, stmt.value, place) for s in code]
-            found.add(id(stmt))
+            found[id(stmt)] = None
     return found
 
 
-def _written_anew(stmt: Store, name: str, layout: Layout) -> list[Stmt] | None:
+def _written_anew(stmt: Store, name: str, layout: Layout, given: bool) -> list[Stmt] | None:
     """Return the loops each turn of which writes the elements anew; None if that is not known."""
     made = layout.defs.get(name, ())
-    if len(made) != 1 or not isinstance(stmt.place, Index):
+    if len(made) != (0 if given else 1) or not isinstance(stmt.place, Index):
         return None
-    outer = layout.loops(layout.block_of[id(made[0])])
+    outer = layout.loops(layout.block_of[id(made[0])]) if made else []
     loops = [loop for loop in layout.loops(layout.block_of[id(stmt)]) if not any(loop is one for one in outer)]
     plain = {item.name for item in stmt.place.index if isinstance(item, Var)}
     return [loop for loop in loops if not (isinstance(loop, For) and loop.var.name in plain)]

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import s2sad
+from tests.differences import assert_derivatives
 
 X = np.array([0.3, 1.2, 0.7, 2.1, 0.9])
 
@@ -178,3 +179,67 @@ def test_lengths_of_views_are_not_taped():
 def test_an_exponential_is_computed_once_a_turn():
     code = [line for line in adjoint_sweep(gates).splitlines() if not line.lstrip().startswith("#")]
     assert sum(line.count("math.exp(") for line in code) == 1
+
+
+def solved_from_below(x):
+    """Each element is made of the ones before it; its value is read before the older one is put back."""
+    y = 0.5 * x
+    for i in range(x.size):
+        y[i] = (x[i] - np.sum(y[:i] * x[:i])) / (1.0 + x[i])
+    return np.sum(y * y)
+
+
+def swept_again_and_again(x):
+    y = 0.5 * x
+    for _ in range(3):
+        for i in range(1, x.size - 1):
+            y[i] = (x[i] + np.exp(0.1 * y[i - 1]) + y[i + 1]) / (2.0 + x[i])
+    return np.sum(y * y * y)
+
+
+def from_its_own_older_value(x):
+    y = 0.5 * x
+    for k in range(2):
+        for i in range(x.size):
+            y[i] = (y[i] + k) / (1.0 + x[i] * y[i])
+    return np.sum(y * x)
+
+
+def both_ways(x):
+    y = 0.5 * x
+    for i in range(1, x.size):
+        y[i] = y[i - 1] / (y[i] + x[i])
+    total = 0.0
+    for i in range(x.size):
+        total += y[i] * y[i]
+    return total
+
+
+def in_the_argument(x):
+    for i in range(1, x.size):
+        x[i] = np.sin(x[i - 1]) / x[i]
+    return np.sum(x * x)
+
+
+def in_some_turns(x):
+    y = 0.5 * x
+    for i in range(1, x.size):
+        if x[i] > 0.7:
+            y[i] = (y[i - 1] + 1.0) / (x[i] + y[i])
+        y[0] += 0.1 * y[i]
+    return np.sum(y * y)
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+@pytest.mark.parametrize(
+    "fun",
+    [solved_from_below, swept_again_and_again, from_its_own_older_value, both_ways, in_the_argument, in_some_turns],
+    ids=lambda fun: fun.__name__,
+)
+def test_what_is_made_of_its_own_elements(fun, target):
+    assert_derivatives(fun, np.array([1.3, 0.6, 2.7, 0.4, 1.9]), target=target)
+
+
+def test_a_quotient_is_read_and_not_divided_again():
+    text = s2sad.differentiate(in_the_argument).source("grad", (np.ones(3),))
+    assert "x_i_new = x[i]" in text
