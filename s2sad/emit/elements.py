@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,9 @@ from s2sad.frontend.operators import build
 from s2sad.frontend.values import literal
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Const, Expr, Index, Pack, Slice, Var
-from s2sad.ir.types import Array, Dim, Scalar, Sym, Type, is_cut_to, not_one, rank, same_dim
+from s2sad.ir.types import Array, Dim, Scalar, Sym, Type, is_cut_to, is_given, not_one, rank, same_dim
 from s2sad.ir.views import is_advanced
+from s2sad.ir.walk import map_children, reads
 
 DTYPES = frozenset({"float64", "int64", "bool"})
 _ARITHMETIC: frozenset[Any] = frozenset({
@@ -108,6 +109,23 @@ def split_sum(expr: Expr) -> tuple[Expr, int]:
         if isinstance(amount, int):
             return expr.args[0], amount if expr.fn is operator.add else -amount
     return expr, 0
+
+
+def never_meet(a: Index, b: Index, counters: Set[str], positive: Callable[[Expr], bool]) -> bool:
+    """Say whether two elements of one array are apart in every turn: `x[i, k]` and `x[i, k - 1]`, where `i` counts."""
+    if len(a.index) != len(b.index) or a.base != b.base:
+        return False
+    for first, second in zip(a.index, b.index, strict=True):
+        if isinstance(first, Slice) or isinstance(second, Slice) or first == second:
+            continue
+        if not (is_simple(first) and is_simple(second) and positive(first) and positive(second)):
+            continue
+        if isinstance(first, Const) and isinstance(second, Const):
+            return first.value != second.value
+        (whole, own), (same, other) = split_sum(first), split_sum(second)
+        if whole == same and own != other and not reads(whole) & counters:
+            return True
+    return False
 
 
 class Elements:
@@ -339,6 +357,33 @@ def is_plain(item: Slice) -> bool:
     if lower is not None and not (isinstance(lower, Const) and isinstance(lower.value, int) and lower.value >= 0):
         return False
     return upper is None or (isinstance(upper, Const) and isinstance(upper.value, int) and upper.value < 0)
+
+
+def with_plain_ends(expr: Any) -> Any:
+    """Return an expression with `x[1:n - 1]` as `x[1:-1]`, where `n` is the length that is cut."""
+    expr = map_children(expr, with_plain_ends)
+    if not isinstance(expr, Index) or not isinstance(expr.base.type, Array) or is_advanced(expr.index):
+        return expr
+    items: list[Any] = []
+    axis = 0
+    for item in expr.index:
+        if isinstance(item, Slice):
+            item = _with_plain_end(item, expr.base.type.dims[axis])
+        axis += not (isinstance(item, Const) and item.value is None)
+        items.append(item)
+    return Index(expr.base, tuple(items), expr.type)
+
+
+def _with_plain_end(item: Slice, dim: Dim) -> Slice:
+    """An end before the first element counts from the back: it is left where short arrays have something there."""
+    end = getattr(item.upper.type, "value", None) if item.upper is not None else None
+    lower = 0 if item.lower is None else item.lower.value if isinstance(item.lower, Const) else -1
+    if not isinstance(end, Sym) or not isinstance(dim, Sym) or end.name != dim.name or item.step is not None:
+        return item
+    cut = end.minus - dim.minus
+    if is_given(end) or not (isinstance(lower, int) and lower >= 0 and 0 <= cut <= lower + 2):
+        return item
+    return Slice(item.lower, literal(-cut) if cut else None, None)
 
 
 def is_cut(item: Slice, positive: Callable[[Expr], bool]) -> bool:

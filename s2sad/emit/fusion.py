@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from s2sad.analysis.sharing import Apart
-from s2sad.emit.elements import is_view
+from s2sad.emit.elements import is_view, never_meet
 from s2sad.errors import NOWHERE, Span
 from s2sad.frontend.values import literal
 from s2sad.ir.nodes import Apply, Assign, Comment, Expr, For, Index, Stmt, Store, Var
@@ -38,8 +39,13 @@ class Nest:
     sums: set[str] = field(default_factory=set[str])
 
 
-def fused(items: list[Stmt | Nest], apart: Apart, agreed: frozenset[frozenset[Dim]]) -> tuple[Stmt, ...]:
-    """Return a block in which neighbouring nests share their loops where the order allows it."""
+def fused(
+    items: list[Stmt | Nest], apart: Apart, agreed: frozenset[frozenset[Dim]], positive: Callable[[Expr], bool]
+) -> tuple[Stmt, ...]:
+    """Return a block in which neighbouring nests share their loops where the order allows it.
+
+    `positive` says which whole numbers are never below zero.
+    """
     out: list[Stmt] = []
     current: _Fusion | None = None
     comments: list[Stmt] = []
@@ -54,7 +60,7 @@ def fused(items: list[Stmt | Nest], apart: Apart, agreed: frozenset[frozenset[Di
         if isinstance(item, Nest):
             if current is None or not current.takes(item):
                 out += current.statements(known) if current is not None else ()
-                current = _Fusion(apart, item.dims)
+                current = _Fusion(apart, item.dims, positive)
                 out += comments
             else:
                 current.body += comments
@@ -73,8 +79,8 @@ def fused(items: list[Stmt | Nest], apart: Apart, agreed: frozenset[frozenset[Di
 class _Fusion:
     """Nests gathered so far, to be written as one."""
 
-    def __init__(self, apart: Apart, dims: tuple[Dim, ...]) -> None:
-        self.apart, self.dims = apart, dims
+    def __init__(self, apart: Apart, dims: tuple[Dim, ...], positive: Callable[[Expr], bool]) -> None:
+        self.apart, self.dims, self.positive = apart, dims, positive
         self.nests: list[Nest] = []
         self.before: list[Stmt] = []
         self.body: list[Stmt] = []
@@ -112,7 +118,10 @@ class _Fusion:
 
     def _crosses(self, a: Index, b: Index) -> bool:
         """Say whether two accesses may meet in one element in different iterations."""
-        return a != b and self.apart.may_meet(_root(a), _root(b))
+        if a == b or not self.apart.may_meet(_root(a), _root(b)):
+            return False
+        counters = {v.name for v in self.nests[0].index if isinstance(v, Var)} | self.scalars
+        return not never_meet(a, b, counters, self.positive)
 
     def _may_write(self, stmt: Store, place: Index) -> bool:
         if any(self._crosses(element, place) for element in self.read):

@@ -21,7 +21,17 @@ from s2sad.analysis.bounds import least_of, lower_bounds
 from s2sad.analysis.facts import Facts
 from s2sad.analysis.sharing import Apart
 from s2sad.emit.again import again
-from s2sad.emit.elements import DTYPES, Elements, Unfit, is_compound, is_cut, is_plain, is_simple
+from s2sad.emit.elements import (
+    DTYPES,
+    Elements,
+    Unfit,
+    is_compound,
+    is_cut,
+    is_plain,
+    is_simple,
+    never_meet,
+    with_plain_ends,
+)
 from s2sad.emit.fusion import Nest, contracted, fused, without_unused_views
 from s2sad.frontend.values import literal
 from s2sad.ir import ops
@@ -30,7 +40,9 @@ from s2sad.ir.nodes import (
     Assign,
     CallStmt,
     Comment,
+    Const,
     Expr,
+    For,
     Function,
     Index,
     Pack,
@@ -78,18 +90,36 @@ class _Loops:
             if isinstance(stmt, Comment):
                 items.append(stmt)
                 continue
+            stmt = map_exprs(stmt, with_plain_ends)
             self._forget(stmt)
             before = len(items)
             try:
                 items += self._statement(stmt)
             except Unfit:
                 del items[before:]
-                items.append(map_blocks(stmt, lambda inner: self.block(inner, agreed)))
+                items.append(self._inside(stmt, agreed))
             if isinstance(stmt, Assign) and isinstance(stmt.value, Index) and self._is_plain_view(stmt.value):
                 if stmt.target.name not in reads(stmt.value):
                     self.views[stmt.target.name] = stmt.value
         self.views = outer
-        return fused(items, self.apart, agreed)
+        return fused(items, self.apart, agreed, self._is_positive)
+
+    def _inside(self, stmt: Stmt, agreed: frozenset[frozenset[Dim]]) -> Stmt:
+        """Rewrite the blocks of a statement; inside a loop its counter is in the range of that one."""
+        outer = self.least
+        if isinstance(stmt, For) and not any(stmt.var.name in bound(s) for s in statements(stmt.body)):
+            least = self._least_counted(stmt)
+            if least is not None:
+                self.least = {**outer, stmt.var.name: least}
+        made = map_blocks(stmt, lambda inner: self.block(inner, agreed))
+        self.least = outer
+        return made
+
+    def _least_counted(self, loop: For) -> int | None:
+        if not isinstance(loop.step, Const) or not isinstance(loop.step.value, int):
+            return None
+        least = least_of(loop.start if loop.step.value > 0 else loop.stop, self.least)
+        return least if least is None or loop.step.value > 0 else least + 1
 
     def _forget(self, stmt: Stmt) -> None:
         """Drop the views that a statement, or one inside it, makes mean something else."""
@@ -224,18 +254,19 @@ class _Loops:
         if stmt.accumulate:
             elements.take_added(place.type, stmt.value.type)
         value = elements.of(stmt.value)
-        self._check_apart(target, elements.reads)
+        self._check_apart(target, elements)
         nest = self._nest(elements)
         nest.body.append(Store(target, stmt.op, value, stmt.span, stmt.accumulate))
         return [*out, nest]
 
-    def _check_apart(self, target: Index, read: list[Index]) -> None:
+    def _check_apart(self, target: Index, elements: Elements) -> None:
         root = root_of(target)
         assert root is not None
-        for element in read:
+        counters = {v.name for v in elements.index if isinstance(v, Var)}
+        for element in elements.reads:
             other = root_of(element)
             assert other is not None
-            if element == target:
+            if element == target or never_meet(element, target, counters, self._is_positive):
                 continue
             if self.apart.may_meet(other.name, root.name):
                 raise Unfit

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -126,9 +127,47 @@ def negative_ends(x):
     return total
 
 
+def columns_from_columns(x):
+    """A recurrence along columns: elements of one turn and of the one before never meet."""
+    n = x.size
+    p = np.outer(x, x)
+    q = np.outer(np.sin(x), x)
+    for j in range(1, n):
+        p[1 : n - 1, j] = -0.3 / (0.5 * p[1 : n - 1, j - 1] + 2.0)
+        q[1 : n - 1, j] = (q[0 : n - 2, j] - q[2:n, j] - 0.4 * q[1 : n - 1, j - 1]) / (p[1 : n - 1, j - 1] + 3.0)
+    for j in range(n - 2, -1, -1):
+        q[:, j] = p[:, j] * q[:, j + 1] + q[:, j]
+    return np.sum(q * q)
+
+
+def columns_around_the_end(x):
+    """The column before the first is the last, which is written in the last turn."""
+    a = np.outer(x, x)
+    for j in range(x.size):
+        a[:, j] = 0.5 * a[:, j - 1] + np.sin(a[:, j])
+    return np.sum(a * a)
+
+
+def one_column(x):
+    """Of one column, the one before is itself."""
+    a = np.outer(x, x[:1])
+    for j in range(a.shape[1]):
+        a[:, j] = 0.5 * a[:, j - 1] * a[:, j]
+    return np.sum(a * a)
+
+
+def rows_two_apart(x):
+    a = np.outer(x, x)
+    for k in range(2, x.size):
+        a[k] = a[k - 2] * a[k - 1] + a[k]
+        a[k - 1, 1:] += 0.1 * a[k, :-1]
+    return np.sum(a * a)
+
+
 ALL = [
     substitution, factors_in_place, rank_by_rank, below_the_diagonal, windows, windows_at_the_end, pairs_pooled,
-    toeplitz, ends_that_move, counted_in_a_helper, negative_ends,
+    toeplitz, ends_that_move, counted_in_a_helper, negative_ends, columns_from_columns, columns_around_the_end,
+    one_column, rows_two_apart,
 ]  # fmt: skip
 
 
@@ -199,3 +238,28 @@ def test_windows_need_no_sum_to_shape():
     gradient = s2sad.differentiate(windows, target="python")
     gradient.grad(X)
     assert "sum_to_shape" not in gradient.source("grad", (X,))
+
+
+def test_columns_of_two_turns_share_a_loop():
+    gradient = s2sad.differentiate(columns_from_columns, target="cpu")
+    gradient.grad(X)
+    text = gradient.source("grad", (X,))
+    assert re.search(r"p\[(\w+) \+ 1, j\] = -0.3 / \(0.5 \* p\[\1 \+ 1, j - 1\] \+ 2.0\)", text)
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 3, 4, 5])
+def test_ends_that_are_counted_from_the_length(size):
+    """`x[0:n - 3]` of two elements is `x[0:-1]`: one element, not none."""
+
+    def parts(x):
+        n = x.size
+        return np.sum(x[0 : n - 3] * 2.0) + np.sum(x[1 : n - 1] * x[1 : n - 1]) + np.sum(np.sin(x[2 : n - 4]))
+
+    x = np.linspace(0.3, 1.1, size)
+    for target in ("python", "cpu"):
+        value, gradient = s2sad.value_and_grad(parts, target=target)(x)
+        assert value == pytest.approx(parts(x), abs=1e-14)
+        step = 1e-6
+        for k in range(size):
+            unit = step * (np.arange(size) == k)
+            assert gradient[k] == pytest.approx((parts(x + unit) - parts(x - unit)) / (2 * step), abs=1e-8)
