@@ -163,36 +163,89 @@ class _Sums:
 
 
 def is_steady(lw: Lowerer, name: str) -> bool:
-    """Say whether a name of the IR is of user's names that are bound in one place each."""
+    """Say whether a name of the IR means one number wherever it is compared with itself.
+
+    That is so where the user's names for it are bound in one place each, and that place lies on every
+    way to the statement being lowered: a parameter, an assignment before it, a loop around it.
+    """
     seen = False
     scope: Lowerer | None = lw
     while scope is not None:
         for own, value in scope.env.items():
             if isinstance(value, V) and isinstance(value.expr, Var) and value.expr.name == name:
-                if _bindings(scope.source.node)[own] != 1:
+                if not _Bindings.of(scope.source.node).is_before(own, scope.statement):
                     return False
                 seen = True
         scope = scope.outer
     return seen
 
 
-@lru_cache(maxsize=64)
-def _bindings(node: Any) -> Counter[str]:
-    """Count where each name is bound in a function, what is inside of it included."""
-    found: Counter[str] = Counter()
-    for part in gast.walk(node):
+_Step = tuple[int, int]
+"""A block and a place in it."""
+
+
+class _Bindings:
+    """Where the names of a function are bound."""
+
+    def __init__(self, node: Any) -> None:
+        self.counts: Counter[str] = Counter()
+        self.before: dict[str, _Step | None] = {}
+        self.paths: dict[int, tuple[_Step, ...]] = {}
+        for part in gast.walk(node):
+            self._count(part)
+        body: Any = node.body
+        self._block(body if isinstance(body, list) else [], ())
+
+    @staticmethod
+    @lru_cache(maxsize=64)
+    def of(node: Any) -> _Bindings:
+        """Return those of a function that was read before."""
+        return _Bindings(node)
+
+    def _count(self, part: Any) -> None:
         match part:
-            case gast.Name(id=name, ctx=gast.Store() | gast.Param() | gast.Del()):
-                found[name] += 1
+            case gast.Name(id=name, ctx=gast.Param()):
+                self.counts[name] += 1
+                self.before[name] = None
+            case gast.Name(id=name, ctx=gast.Store() | gast.Del()):
+                self.counts[name] += 1
             case gast.AugAssign(target=gast.Name(id=name)):
-                found[name] += 1
+                self.counts[name] += 1
             case gast.Global(names=names) | gast.Nonlocal(names=names):
-                found.update(names * 2)
+                self.counts.update(names * 2)
             case gast.MatchAs(name=str() as name) | gast.MatchStar(name=str() as name):
-                found[name] += 1
+                self.counts[name] += 1
             case _:
                 pass
-    return found
+
+    def _block(self, body: list[Any], path: tuple[_Step, ...]) -> None:
+        for at, stmt in enumerate(body):
+            here = *path, (id(body), at)
+            self.paths[id(stmt)] = here
+            targets: list[Any] = []
+            match stmt:
+                case gast.Assign():
+                    targets, place = stmt.targets, (id(body), at)
+                case gast.For():
+                    targets, place = [stmt.target], (id(stmt.body), -1)
+                case _:
+                    place = (0, 0)
+            for target in targets:
+                for name in target.elts if isinstance(target, gast.Tuple) else [target]:
+                    if isinstance(name, gast.Name):
+                        self.before[name.id] = place
+            if not isinstance(stmt, gast.FunctionDef):
+                for inner in ("body", "orelse", "finalbody"):
+                    self._block(getattr(stmt, inner, None) or [], here)
+
+    def is_before(self, name: str, statement: Any) -> bool:
+        """Say whether a name is bound once, and surely so when a statement begins."""
+        if self.counts[name] != 1 or name not in self.before:
+            return False
+        place = self.before[name]
+        if place is None:
+            return True
+        return any(block == place[0] and at > place[1] for block, at in self.paths.get(id(statement), ()))
 
 
 def _plus(first: Sum, second: Sum, times: int) -> Sum:

@@ -164,10 +164,22 @@ def rows_two_apart(x):
     return np.sum(a * a)
 
 
+
+def ends_of_some_turn_before(x):
+    """What a name was in a turn before is not what the counter says in this one: one element is spread over two."""
+    total = 0.0
+    for i in range(x.size):
+        if i == 1:
+            here = i + 1
+        if i == 2:
+            total += np.sum(x[:here] * x[: i]) + np.sum(np.outer(x[:here], x[: i + 1]))
+    return total
+
+
 ALL = [
     substitution, factors_in_place, rank_by_rank, below_the_diagonal, windows, windows_at_the_end, pairs_pooled,
     toeplitz, ends_that_move, counted_in_a_helper, negative_ends, columns_from_columns, columns_around_the_end,
-    one_column, rows_two_apart,
+    one_column, rows_two_apart, ends_of_some_turn_before,
 ]  # fmt: skip
 
 
