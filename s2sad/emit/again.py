@@ -34,14 +34,20 @@ def again(body: tuple[Stmt, ...], made: set[str], apart: Apart, facts: Facts) ->
     names = [name for s in statements(body) for name in bound(s)]
     made = {name for name in made if stores.count(name) == 1 == names.count(name)}
 
-    def block(stmts: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-        stmts = tuple(map_blocks(stmt, block) for stmt in stmts)
+    def block(stmts: tuple[Stmt, ...], around: frozenset[str] = frozenset()) -> tuple[Stmt, ...]:
+        stmts = tuple(
+            map_blocks(stmt, lambda inner, counter=_counter(stmt): block(inner, around | counter)) for stmt in stmts
+        )
         for at in range(len(stmts)):
             for place, value in _kept(stmts[at], made):
-                stmts = _inlined(stmts, at, place, value, counts, apart, facts)
+                stmts = _inlined(stmts, at, place, value, around, counts, apart, facts)
         return stmts
 
     return block(body)
+
+
+def _counter(stmt: Stmt) -> frozenset[str]:
+    return frozenset({stmt.var.name}) if isinstance(stmt, For) else frozenset()
 
 
 def _counts(body: tuple[Stmt, ...]) -> dict[str, int]:
@@ -85,13 +91,17 @@ def _is_cheap(value: Expr) -> bool:
 
 
 def _inlined(
-    stmts: tuple[Stmt, ...], at: int, place: Index, value: Expr, counts: dict[str, int], apart: Apart, facts: Facts
-) -> tuple[Stmt, ...]:
-    """Put the value of an item in its place behind the loop that made it, if all that it is made of stays."""
+    stmts: tuple[Stmt, ...], at: int, place: Index, value: Expr, around: frozenset[str], counts: dict[str, int],
+    apart: Apart, facts: Facts,
+) -> tuple[Stmt, ...]:  # fmt: skip
+    """Put the value of an item in its place behind the loop that made it, if all that it is made of stays.
+
+    `around` are the counters of the loops that the statements are in.
+    """
     assert isinstance(place.base, Var)
     name = place.base.name
-    here = _count_of(stmts[at], place)
-    later = [_count_of(stmt, place) for stmt in stmts[at + 1 :]]
+    here = _count_of(stmts[at], place, around)
+    later = [_count_of(stmt, place, around) for stmt in stmts[at + 1 :]]
     if not any(later) or sum(later) > _USES or here + sum(later) != counts.get(name):
         return stmts
     last = at + 1 + max(k for k, count in enumerate(later) if count)
@@ -110,10 +120,10 @@ def _inlined(
     )  # fmt: skip
 
 
-def _count_of(stmt: Stmt, place: Index) -> int:
+def _count_of(stmt: Stmt, place: Index, around: frozenset[str]) -> int:
     """Count the readings of an item, none of them from outside the loops over it."""
     loops = {v.name for v in _parts(place) if isinstance(v, Var)} - {place.base.name}  # type: ignore[union-attr]
-    return _count_in(stmt, place, loops)
+    return _count_in(stmt, place, loops - around)
 
 
 def _count_in(stmt: Stmt, place: Index, missing: set[str]) -> int:

@@ -41,6 +41,14 @@ _FILLED: dict[Any, float | None] = {
 }  # fmt: skip
 
 
+REDUCTIONS: dict[Any, tuple[Any, float, str]] = {
+    np.sum: (operator.add, 0.0, ""),
+    np.max: (np.maximum, -np.inf, "maximum"), np.amax: (np.maximum, -np.inf, "maximum"),
+    np.min: (np.minimum, np.inf, "minimum"), np.amin: (np.minimum, np.inf, "minimum"),
+}  # fmt: skip
+"""What brings together the elements along an axis: one by one, from what on, and NumPy's name where none is refused."""
+
+
 class Unfit(Exception):
     """The expression is not one that is written element by element."""
 
@@ -141,7 +149,7 @@ class Elements:
 
     def __init__(
         self, dims: tuple[Dim, ...], index: tuple[Expr, ...],
-        view: Callable[[Expr], Expr], value: Callable[[Expr], Expr], views: dict[str, Index],
+        view: Callable[[Expr], Expr], value: Callable[[Expr], Expr], views: dict[str, Expr],
         positive: Callable[[Expr], bool] = lambda expr: False,
     ) -> None:  # fmt: skip
         """`view` names a view, `value` names a computed array or scalar; both before the loops.
@@ -194,12 +202,18 @@ class Elements:
                 raise Unfit
         if _is_computed_first(expr):
             expr = self.value(expr)
+        expr = self._unwrapped(expr)
         if isinstance(expr, Var | Index) or is_view(expr):
             expr = self._measured(expr, own)
         elif isinstance(expr, Apply) and expr.fn in _FILLED and isinstance(like := expr.args[0], Var):
             if isinstance(like.type, Array) and like.type.dims == expr.type.dims:  # type: ignore[union-attr]
                 self._measured(like, own)
         return self.at(expr, tuple(own))
+
+    def _unwrapped(self, expr: Expr) -> Expr:
+        """Return what a name stands for where that is another array with axes of length one put in."""
+        known = self.views.get(expr.name) if isinstance(expr, Var) else None
+        return known if isinstance(known, Apply) else expr
 
     def _measured(self, expr: Expr, own: list[Expr]) -> Expr:
         """Note which loops this operand's lengths are the lengths of; a part of unknown length gets a name for that."""
@@ -209,7 +223,7 @@ class Elements:
         loops = [(k, self.index.index(at)) for k, at in enumerate(own) if isinstance(at, Var) and at in self.index]
         kept, noted = expr, self.lengths
         if any(length_of(expr, axis, self.positive) is None for axis, _ in loops):
-            expr, noted = self.view(expr), self.measured
+            expr, noted = self._unwrapped(self.view(expr)), self.measured
         for axis, loop in loops:
             known = length_of(expr, axis, self.positive)
             if known is not None:
@@ -247,7 +261,7 @@ class Elements:
             case Apply(fn, (first, second), _, ()) if fn is np.outer and kind.dtype == "float64":
                 factors = tuple(self._factor(part, at) for part, at in zip((first, second), index, strict=True))
                 return Apply(operator.mul, factors, Scalar("float64"))
-            case Apply(fn, (base,), _, static) if fn is np.sum and dict(static).get("keepdims"):
+            case Apply(fn, (base,), _, static) if fn in REDUCTIONS and dict(static).get("keepdims"):
                 return self._kept(expr, base, dict(static), index)
             case Apply() if is_compound(expr):
                 return self._applied(expr, index)
@@ -307,14 +321,14 @@ class Elements:
         return self.at(base, tuple(moved))
 
     def _kept(self, expr: Apply, base: Expr, static: dict[str, Any], index: tuple[Expr, ...]) -> Expr:
-        """A sum with `keepdims`: the sum itself, indexed without the axes that it lost."""
+        """A sum or the like with `keepdims`: the sum itself, indexed without the axes that it lost."""
         axes = _axes(static.get("axis"), len(index))
         assert isinstance(base.type, Array)
         rest = tuple(d for k, d in enumerate(base.type.dims) if k not in axes)
         assert isinstance(expr.type, Array)
         kind = Array(expr.type.dtype, rest, "C") if rest else Scalar(expr.type.dtype)
         kept = tuple(item for item in expr.static if item[0] != "keepdims" and (rest or item[0] != "axis"))
-        made = self.value(Apply(np.sum, (base,), kind, kept))
+        made = self.value(Apply(expr.fn, (base,), kind, kept))
         return self.at(made, _without(index, axes)) if rest else made
 
     def _scalar(self, expr: Expr) -> Expr:
@@ -345,7 +359,7 @@ def _is_computed_first(expr: Expr) -> bool:
     """Say whether an array is the result of a function that does not work element by element: a product, an inverse."""
     if not isinstance(expr, Apply) or is_compound(expr) or is_view(expr):
         return False
-    kept = expr.fn is np.sum and dict(expr.static).get("keepdims")
+    kept = expr.fn in REDUCTIONS and dict(expr.static).get("keepdims")
     return expr.fn not in (np.copy, np.outer) and expr.fn not in _FILLED and not kept
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from s2sad.analysis.sharing import Apart
@@ -15,7 +15,8 @@ from s2sad.ir.nodes import Apply, Assign, Comment, Expr, For, Index, Stmt, Store
 from s2sad.ir.shapes import SHAPES, refused_if
 from s2sad.ir.types import Array, Dim, Scalar
 from s2sad.ir.views import is_advanced
-from s2sad.ir.walk import bound, children, exchanged, exprs_of, map_blocks, map_exprs, root_of, statements
+from s2sad.ir.walk import bound, children, exchanged, exprs_of, map_blocks, map_exprs, reads, root_of, statements
+from s2sad.transform.fused import ADJOINT, WITH_PRIMAL
 
 
 @dataclass(slots=True)
@@ -27,6 +28,8 @@ class Nest:
         checks: pairs of lengths that must agree, as symbols and as expressions.
         before: what has to be done before the loops, such as making the array that they fill.
         sums: names that hold a sum only after the loops.
+        demands: statements that raise where the loops have nothing to work on.
+        alone: the statement to write instead where nothing shares the loops.
     """
 
     dims: tuple[Dim, ...]
@@ -37,6 +40,8 @@ class Nest:
     before: list[Stmt] = field(default_factory=list[Stmt])
     body: list[Stmt] = field(default_factory=list[Stmt])
     sums: set[str] = field(default_factory=set[str])
+    demands: list[Stmt] = field(default_factory=list[Stmt])
+    alone: Stmt | None = None
 
 
 def fused(
@@ -47,11 +52,13 @@ def fused(
     `positive` says which whole numbers are never below zero.
     """
     out: list[Stmt] = []
-    current: _Fusion | None = None
+    current: _Rows | None = None
     comments: list[Stmt] = []
     known = set(agreed)
-    for item in items:
+    for at, item in enumerate(items):
         if isinstance(item, Comment):
+            if current is not None and current.takes_heading(items[at : at + 2]):
+                continue
             if not item.text or item.text.startswith("----"):  # a heading stands before what it heads
                 out += current.statements(known) if current is not None else ()
                 current = None
@@ -60,13 +67,14 @@ def fused(
         if isinstance(item, Nest):
             if current is None or not current.takes(item):
                 out += current.statements(known) if current is not None else ()
-                current = _Fusion(apart, item.dims, positive)
+                current = _Rows(apart, positive)
                 out += comments
-            else:
-                current.body += comments
-            current.add(item)
+                comments = []
+            current.add(item, comments)
         elif current is not None and current.lets_past(item):
-            current.before += [*comments, item]
+            (current.headed or current.before).extend([*comments, item])
+        elif current is not None and current.stays_behind(item):
+            current.after += [*comments, item]
         else:
             out += current.statements(known) if current is not None else ()
             current = None
@@ -76,13 +84,134 @@ def fused(
     return (*out, *comments)
 
 
+class _Rows:
+    """Loops over the same rows, to be written as one over rows with a loop each over what a row has.
+
+        for i in range(n):                            for i in range(n):
+            for j in range(m):                            for j in range(m):
+                total[i] += x[i, j]       becomes             total[i] += x[i, j]
+        for i in range(n):                                for j in range(m):
+            for j in range(m):                                y[i, j] = x[i, j] / total[i]
+                y[i, j] = x[i, j] / total[i]
+
+    A row is in the cache when the next loop reads it, and what only one turn uses needs no place of its own.
+    """
+
+    def __init__(self, apart: Apart, positive: Callable[[Expr], bool]) -> None:
+        self.apart, self.positive = apart, positive
+        self.fusions: list[_Fusion] = []
+        self.before: list[Stmt] = []
+        self.after: list[Stmt] = []
+        """Products that nothing in the loops depends on."""
+        self.headed: list[Stmt] = []
+        """The heading of the adjoint sweep and what follows it, where no loops of that sweep have joined these."""
+        self.shared = 0
+        """How many of the first axes the loops share, where there is more than one."""
+
+    def takes(self, nest: Nest) -> bool:
+        """Say whether a further nest may run with these, row by row if not element by element."""
+        *others, last = self.fusions
+        if any(self._depends(nest, stmt) for stmt in self.after):
+            return False
+        if not all(rows.lets_past(stmt) for rows in self.fusions for stmt in nest.before):
+            return False
+        if last.takes(nest):
+            return all(rows.allows(nest, self.shared) for rows in others)
+        return self._common(nest) > 0
+
+    def add(self, nest: Nest, comments: list[Stmt]) -> None:
+        """Take a nest in; `takes` has said that it fits."""
+        if self.headed:
+            blank, heading, *rest = self.headed
+            self.before = [blank, replace(heading, text=WITH_PRIMAL), *self.before, *rest]
+            self.headed = []
+        self.before += nest.before
+        if not self.fusions or not self.fusions[-1].takes(nest):
+            self.shared = self._common(nest) if self.fusions else 0
+            self.fusions.append(_Fusion(self.apart, nest.dims, self.positive))
+        self.fusions[-1].body += comments
+        self.fusions[-1].add(nest)
+
+    def _common(self, nest: Nest) -> int:
+        """Return how many of the first axes this nest may share; none if it reads nothing that the others made."""
+        most = min(len(nest.dims), *(len(rows.dims) for rows in self.fusions))
+        if len(self.fusions) > 1:
+            most = min(most, self.shared)
+        if not any(rows.gives(nest) for rows in self.fusions):
+            return 0
+        for count in range(most, 0, -1):
+            if any(rows.dims[:count] != nest.dims[:count] for rows in self.fusions):
+                continue
+            if not isinstance(nest.index[count - 1], Var):
+                continue
+            if all(rows.allows(nest, count) for rows in self.fusions):
+                return count
+        return 0
+
+    def _depends(self, nest: Nest, product: Stmt) -> bool:
+        """Say whether a nest has to come after a product, or the product before it."""
+        if not isinstance(product, Assign):
+            return False
+        for stmt in (*nest.before, *nest.body):
+            if any(var.name == product.target.name for expr in exprs_of(stmt) for var in _names(expr)):
+                return True
+            if {product.target.name, *reads(product.value)} & set(bound(stmt)):
+                return True
+            written = _root(stmt.place) if isinstance(stmt, Store) and isinstance(stmt.place, Index) else None
+            if written is not None and any(self.apart.may_meet(name, written) for name in reads(product.value)):
+                return True
+        return False
+
+    def takes_heading(self, items: list[Stmt | Nest]) -> bool:
+        """Take in the heading of the adjoint sweep, whose loops may be done with these; say whether it was one."""
+        first, *others = items
+        if self.headed:
+            return first == Comment(ADJOINT) and self.headed[-1] == first
+        if first != Comment("") or others != [Comment(ADJOINT)]:
+            return False
+        self.headed = [Comment(""), Comment(ADJOINT)]
+        return True
+
+    def stays_behind(self, stmt: Stmt) -> bool:
+        """Say whether a statement is a product, before which further nests may be done."""
+        value = stmt.value if isinstance(stmt, Assign) and not self.headed else None
+        if not isinstance(value, Apply) or value.fn is not operator.matmul:
+            return False
+        return all(_is_surely_view(arg) for arg in value.args)
+
+    def lets_past(self, stmt: Stmt) -> bool:
+        """Say whether a statement may be done before the loops instead of after them."""
+        for product in self.after:
+            if isinstance(stmt, Assign) and isinstance(product, Assign):
+                if stmt.target.name in (product.target.name, *reads(product.value)):
+                    return False
+                if product.target.name in reads(stmt.value):
+                    return False
+        return all(rows.lets_past(stmt) for rows in self.fusions)
+
+    def statements(self, known: set[frozenset[Dim]]) -> list[Stmt]:
+        """Return the loops, and before them what they need."""
+        nests = [nest for rows in self.fusions for nest in rows.nests]
+        if len(nests) == 1 and nests[0].alone is not None:
+            others = [stmt for stmt in self.before if stmt not in nests[0].before]
+            return [nests[0].alone, *others, *self._end()]
+        checks = [check for rows in self.fusions for check in rows.checks(known)]
+        first, *others = self.fusions
+        body = tuple(stmt for rows in self.fusions for stmt in rows.loops(self.shared if others else 0))
+        if others:
+            body = first.around(body, 0, self.shared)
+        return [*self.before, *checks, *body, *self._end()]
+
+    def _end(self) -> list[Stmt]:
+        return [*self.after, *self.headed]
+
+
 class _Fusion:
     """Nests gathered so far, to be written as one."""
 
     def __init__(self, apart: Apart, dims: tuple[Dim, ...], positive: Callable[[Expr], bool]) -> None:
         self.apart, self.dims, self.positive = apart, dims, positive
         self.nests: list[Nest] = []
-        self.before: list[Stmt] = []
         self.body: list[Stmt] = []
         self.written: list[tuple[Index, bool]] = []
         self.read: list[Index] = []
@@ -92,7 +221,6 @@ class _Fusion:
     def add(self, nest: Nest) -> None:
         """Take a nest in; `takes` has said that it fits."""
         self.nests.append(nest)
-        self.before += nest.before
         self.body += nest.body
         self.scalars |= nest.sums
         for stmt in nest.body:
@@ -104,7 +232,7 @@ class _Fusion:
 
     def takes(self, nest: Nest) -> bool:
         """Say whether a further nest may run with these, element by element."""
-        if nest.dims != self.dims or any(not self.lets_past(stmt) for stmt in nest.before):
+        if nest.dims != self.dims:
             return False
         for stmt in nest.body:
             if any(v.name in self.scalars for e in exprs_of(stmt) for v in _names(e)):
@@ -142,22 +270,57 @@ class _Fusion:
                 return False
         return True
 
-    def statements(self, known: set[frozenset[Dim]]) -> list[Stmt]:
-        """Return the loops, and before them what they need."""
-        span = self.nests[0].span
-        checks: list[Stmt] = []
+    def gives(self, nest: Nest) -> bool:
+        """Say whether a nest reads an array that these write."""
+        read = {_root(element) for stmt in nest.body for element in _elements_read(stmt)}
+        return any(_root(place) in read for place, _ in self.written)
+
+    def allows(self, nest: Nest, count: int) -> bool:
+        """Say whether a nest may follow these in each turn of the loops over the first `count` axes."""
+        counters = {v.name for v in nest.index[:count] if isinstance(v, Var)}
+        for stmt in nest.body:
+            if any(v.name in self.scalars and isinstance(v.type, Scalar) for e in exprs_of(stmt) for v in _names(e)):
+                return False
+            met = [(element, False) for element in _elements_read(stmt)]
+            if isinstance(stmt, Store) and isinstance(stmt.place, Index):
+                met.append((stmt.place, True))
+            for element, writes in met:
+                others = [place for place, _ in self.written] + (self.read if writes else [])
+                if any(not self._in_one_turn(element, other, counters) for other in others):
+                    return False
+        return True
+
+    def _in_one_turn(self, a: Index, b: Index, counters: set[str]) -> bool:
+        """Say whether two elements are the same only where the counters are."""
+        if not self.apart.may_meet(_root(a), _root(b)):
+            return True
+        if a.base != b.base or len(a.index) != len(b.index):
+            return False
+        same = {x.name for x, y in zip(a.index, b.index, strict=True) if isinstance(x, Var) and x == y}
+        return counters <= same
+
+    def checks(self, known: set[frozenset[Dim]]) -> list[Stmt]:
+        """Return the comparisons of lengths that nobody has made."""
+        made: list[Stmt] = []
         for nest in self.nests:
             for pair, first, second in nest.checks:
                 if pair not in known:
                     known.add(pair)
-                    checks.append(refused_if(_differ(first, second), span))
-        body: tuple[Stmt, ...] = tuple(self.body)
-        first = self.nests[0]
-        for var, stop in reversed(list(zip(first.index, first.bounds, strict=True))):
-            if not isinstance(var, Var):
-                continue
-            body = (For(var, literal(0), stop, literal(1), body, span),)
-        return [*self.before, *checks, *body]
+                    made.append(refused_if(_differ(first, second), self.nests[0].span))
+            made += nest.demands
+        return made
+
+    def loops(self, first: int) -> tuple[Stmt, ...]:
+        """Return the loops over the axes from `first` on."""
+        return self.around(tuple(self.body), first, len(self.dims))
+
+    def around(self, body: tuple[Stmt, ...], first: int, end: int) -> tuple[Stmt, ...]:
+        """Return statements in the loops over some of the axes."""
+        nest = self.nests[0]
+        for var, stop in reversed(list(zip(nest.index, nest.bounds, strict=True))[first:end]):
+            if isinstance(var, Var):
+                body = (For(var, literal(0), stop, literal(1), body, nest.span),)
+        return body
 
 
 def _differ(first: Expr, second: Expr) -> Expr:
@@ -310,9 +473,9 @@ def without_unused_views(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
 
 
 def _is_unused_view(stmt: Stmt, uses: dict[str, int]) -> bool:
-    return isinstance(stmt, Assign) and isinstance(stmt.value, Index) and isinstance(stmt.value.type, Array) and (
-        uses.get(stmt.target.name, 0) == 0
-    )  # fmt: skip
+    if not isinstance(stmt, Assign) or not isinstance(stmt.value.type, Array) or uses.get(stmt.target.name, 0):
+        return False
+    return isinstance(stmt.value, Index) or (isinstance(stmt.value, Apply) and _is_surely_view(stmt.value))
 
 
 _OPERATORS: dict[str, Any] = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv}

@@ -23,6 +23,7 @@ from s2sad.analysis.sharing import Apart
 from s2sad.emit.again import again
 from s2sad.emit.elements import (
     DTYPES,
+    REDUCTIONS,
     Elements,
     Unfit,
     is_compound,
@@ -33,6 +34,7 @@ from s2sad.emit.elements import (
     with_plain_ends,
 )
 from s2sad.emit.fusion import Nest, contracted, fused, without_unused_views
+from s2sad.emit.rows import by_rows, with_own_lengths
 from s2sad.frontend.values import literal
 from s2sad.ir import ops
 from s2sad.ir.nodes import (
@@ -52,22 +54,27 @@ from s2sad.ir.nodes import (
     Store,
     Var,
 )
+from s2sad.ir.shapes import refused_if
 from s2sad.ir.types import Array, Dim, Scalar, Struct, Type
 from s2sad.ir.views import is_advanced, view_base
 from s2sad.ir.walk import bound, map_blocks, map_children, map_exprs, names_in, reads, root_of, statements
 from s2sad.transform.naming import Namer, noun
+from s2sad.transform.together import without_empty_sweep
 
 _AXES = ("i", "j", "k", "l", "m", "n")
 _SUMS = (np.sum, np.mean)
 _PRODUCTS = (operator.matmul, np.matmul, np.dot)
+_NONE = "zero-size array to reduction operation {} which has no identity"
 _LAZY = (ops.ifexp, ops.both, ops.either)
 
 
 def looped(fn: Function, facts: Facts) -> Function:
     """Return `fn` with its whole-array arithmetic written as loops."""
     work = _Loops(fn, facts)
-    body = again(work.block(fn.body, frozenset()), work.made, work.apart, facts)
-    return replace(fn, body=without_unused_views(contracted(body, work.made)))
+    body = with_own_lengths(work.block(fn.body, frozenset()), work.made)
+    body = again(body, work.made, work.apart, facts)
+    body = by_rows(without_unused_views(contracted(body, work.made)), work.made)
+    return without_empty_sweep(replace(fn, body=body))
 
 
 class _Loops:
@@ -76,7 +83,7 @@ class _Loops:
         self.apart = Apart(fn, facts)
         self.made: set[str] = set()
         self.span = fn.span
-        self.views: dict[str, Index] = {}
+        self.views: dict[str, Expr] = {}
         self.least = lower_bounds(fn)
         self.index: list[Expr] = []
         self.kind = Scalar("int64")
@@ -98,9 +105,7 @@ class _Loops:
             except Unfit:
                 del items[before:]
                 items.append(self._inside(stmt, agreed))
-            if isinstance(stmt, Assign) and isinstance(stmt.value, Index) and self._is_plain_view(stmt.value):
-                if stmt.target.name not in reads(stmt.value):
-                    self.views[stmt.target.name] = stmt.value
+            self._note_view(stmt)
         self.views = outer
         return fused(items, self.apart, agreed, self._is_positive)
 
@@ -121,14 +126,21 @@ class _Loops:
         least = least_of(loop.start if loop.step.value > 0 else loop.stop, self.least)
         return least if least is None or loop.step.value > 0 else least + 1
 
+    def _note_view(self, stmt: Stmt) -> None:
+        """Note that a name stands for a part of another array."""
+        if isinstance(stmt, Assign) and self._is_plain_view(stmt.value) and stmt.target.name not in reads(stmt.value):
+            self.views[stmt.target.name] = stmt.value
+
     def _forget(self, stmt: Stmt) -> None:
         """Drop the views that a statement, or one inside it, makes mean something else."""
         names = {name for inner in statements((stmt,)) for name in bound(inner)}
         if names:
             self.views = {k: v for k, v in self.views.items() if k not in names and not reads(v) & names}
 
-    def _is_plain_view(self, expr: Index) -> bool:
-        if not isinstance(expr.base, Var) or not isinstance(expr.type, Array):
+    def _is_plain_view(self, expr: Expr) -> bool:
+        if isinstance(expr, Apply) and expr.fn is np.expand_dims:
+            return isinstance(expr.args[0], Var)
+        if not isinstance(expr, Index) or not isinstance(expr.base, Var) or not isinstance(expr.type, Array):
             return False
         return all(
             is_plain(item) or is_cut(item, self._is_positive)
@@ -144,8 +156,15 @@ class _Loops:
         match stmt:
             case Assign(target, value) if is_compound(value):
                 return self._elementwise(target, value)
+            case Assign(target, Apply(fn, (Var(name) as copied,), _, ())) if fn is np.copy and name != target.name:
+                nests = self._elementwise(target, copied)
+                assert isinstance(nests[-1], Nest)
+                nests[-1].alone = stmt
+                return nests
             case Assign(target, Apply(fn) as value) if fn in _SUMS and self._is_sum(value):
                 return self._sum(target, value)
+            case Assign(target, Apply() as value) if self._is_extreme(value):
+                return self._extreme(target, value)
             case Assign(target, Apply() as value) if _is_strided_product(value):
                 return self._product(target, value)
             case Store(place, op, value) if isinstance(place.type, Array) and op in ("", "+", "-", "*", "/"):
@@ -168,9 +187,11 @@ class _Loops:
             return expr
         if whole and is_compound(expr):
             return self._attempt(expr, out)
-        if isinstance(expr, Apply) and ((expr.fn in _SUMS and self._is_sum(expr)) or _is_strided_product(expr)):
+        if isinstance(expr, Apply) and (
+            (expr.fn in _SUMS and self._is_sum(expr)) or self._is_extreme(expr) or _is_strided_product(expr)
+        ):
             return self._attempt(expr, out)
-        if isinstance(expr, Apply) and expr.fn is np.sum and dict(expr.static).get("keepdims"):
+        if isinstance(expr, Apply) and expr.fn in REDUCTIONS and dict(expr.static).get("keepdims"):
             expr = _without_keepdims(expr)
         inside = isinstance(expr, Apply) and not is_compound(expr)
         return map_children(expr, lambda child: self._hoisted(child, out, inside))
@@ -202,6 +223,8 @@ class _Loops:
         base = view_base(stmt.value)
         if base is not None:
             self.apart.join(stmt.target.name, base.name)
+            if isinstance(stmt.value, Apply):
+                self._note_view(stmt)
         return stmt
 
     def _elements(self, dims: tuple[Dim, ...], out: list[Stmt | Nest]) -> Elements:
@@ -293,6 +316,7 @@ class _Loops:
             nest.before.append(Assign(own, _zeros(target.type, bounds), self.span))
             nest.body.append(Store(Index(own, kept, Scalar("float64")), "+", element, self.span))
             nest.sums.add(own.name)
+            self.made.add(own.name)
             return [*out, nest] if own is target else [*out, nest, Assign(target, own, self.span)]
         total = Var(own.name, Scalar("float64"))
         nest.before.append(Assign(total, literal(0.0), self.span))
@@ -301,6 +325,41 @@ class _Loops:
         if value.fn is np.mean:
             ratio = Apply(operator.truediv, (total, _product([nest.bounds[at] for at in counted])), total.type)
             return [*out, nest, Assign(target, ratio, self.span)]
+        return [*out, nest] if own is target else [*out, nest, Assign(target, own, self.span)]
+
+    def _is_extreme(self, expr: Apply) -> bool:
+        """Say whether this is `np.max` or the like along one axis."""
+        if expr.fn not in REDUCTIONS or expr.fn is np.sum or len(expr.args) != 1:
+            return False
+        kind = expr.args[0].type
+        if not isinstance(kind, Array):
+            return False
+        static = dict(expr.static)
+        return kind.dtype == "float64" and len(kind.dims) > 1 and set(static) == {"axis"} and isinstance(
+            static["axis"], int
+        )  # fmt: skip
+
+    def _extreme(self, target: Var, value: Apply) -> list[Stmt | Nest]:
+        """`m = np.max(x, axis=1)`; of nothing there is none."""
+        inner = value.args[0]
+        assert isinstance(inner.type, Array) and isinstance(target.type, Array)
+        operation, least, name = REDUCTIONS[value.fn]
+        axis = int(dict(value.static)["axis"]) % len(inner.type.dims)
+        out: list[Stmt | Nest] = []
+        elements = self._elements(inner.type.dims, out)
+        element = elements.of(inner)
+        nest = self._nest(elements)
+        own = target if target.name not in reads(inner) else Var(self.namer.fresh(noun(value)), target.type)
+        kept = tuple(v for at, v in enumerate(elements.index) if at != axis)
+        place = Index(own, kept, Scalar("float64"))
+        bounds = [b for at, b in enumerate(nest.bounds) if at != axis]
+        nest.before.append(Assign(own, _allocated(np.full, target.type, bounds, literal(least)), self.span))
+        nest.body.append(Store(place, "", Apply(operation, (place, element), place.type), self.span))
+        nest.sums.add(own.name)
+        self.made.add(own.name)
+        if not isinstance(inner.type.dims[axis], int):
+            empty = Apply(operator.eq, (nest.bounds[axis], literal(0)), Scalar("bool", weak=True))
+            nest.demands.append(refused_if(empty, self.span, _NONE.format(name)))
         return [*out, nest] if own is target else [*out, nest, Assign(target, own, self.span)]
 
     def _product(self, target: Var, value: Apply) -> list[Stmt | Nest]:
@@ -395,7 +454,7 @@ def _is_strided(part: Index) -> bool:
 
 
 def _without_keepdims(expr: Apply) -> Apply:
-    """Return a sum with `keepdims` as one without, its axes put back."""
+    """Return a sum or the like with `keepdims` as one without, its axes put back."""
     inner = expr.args[0].type
     static = dict(expr.static)
     axis = static.get("axis")
@@ -405,7 +464,7 @@ def _without_keepdims(expr: Apply) -> Apply:
     if len(axes) == len(inner.dims) or set(static) - {"axis", "keepdims"}:
         return expr
     rest = tuple(d for k, d in enumerate(inner.dims) if k not in axes)
-    made: Apply = Apply(np.sum, expr.args, Array(expr.type.dtype, rest, "C"), (("axis", axis),))
+    made: Apply = Apply(expr.fn, expr.args, Array(expr.type.dtype, rest, "C"), (("axis", axis),))
     for at in axes:
         dims = (*made.type.dims[:at], 1, *made.type.dims[at:])  # type: ignore[union-attr]
         made = Apply(np.expand_dims, (made,), Array(expr.type.dtype, dims, "C"), (("axis", at),))
@@ -424,7 +483,7 @@ def _zeros(kind: Type, bounds: list[Expr]) -> Expr:
     return _allocated(np.zeros, kind, bounds)
 
 
-def _allocated(fn: object, kind: Array, bounds: list[Expr]) -> Expr:
+def _allocated(fn: object, kind: Array, bounds: list[Expr], *others: Expr) -> Expr:
     """A slice of what is shorter than its cut has length zero, not a negative one."""
     sizes = tuple(
         Apply(builtins.max, (length, literal(0)), Scalar("int64", weak=True))
@@ -435,6 +494,6 @@ def _allocated(fn: object, kind: Array, bounds: list[Expr]) -> Expr:
     whole = Array(kind.dtype, kind.dims, "C")
     static = () if kind.dtype == "float64" else (("dtype", np.dtype(kind.dtype).type),)
     if len(sizes) == 1:
-        return Apply(fn, sizes, whole, static)  # type: ignore[arg-type]
+        return Apply(fn, (*sizes, *others), whole, static)  # type: ignore[arg-type]
     kinds = Struct("tuple", tuple(range(len(sizes))), tuple(s.type for s in sizes))
-    return Apply(fn, (Pack("tuple", sizes, kinds),), whole, static)  # type: ignore[arg-type]
+    return Apply(fn, (Pack("tuple", sizes, kinds), *others), whole, static)  # type: ignore[arg-type]

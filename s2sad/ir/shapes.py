@@ -34,6 +34,6 @@ def reads_content(expr: Expr | Slice) -> set[str]:
             return {name for child in children(expr) for name in reads_content(child)}
 
 
-def refused_if(differ: Expr, span: Span) -> If:
+def refused_if(differ: Expr, span: Span, text: str = UNEQUAL) -> If:
     """Return the statement that raises, as NumPy does, where two lengths do not fit."""
-    return If(differ, (Raise(ValueError, (Const(UNEQUAL, Static(UNEQUAL)),), span),), (), span)
+    return If(differ, (Raise(ValueError, (Const(text, Static(text)),), span),), (), span)

@@ -11,8 +11,10 @@ branch on the same condition, as a function's branches and those of its adjoint 
 from __future__ import annotations
 
 import math
+import operator
 import re
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -43,9 +45,13 @@ from s2sad.ir.walk import (
 from s2sad.transform.inlined import Names, free
 from s2sad.transform.naming import Namer, noun
 
-_CHEAP: frozenset[Any] = OPERATORS | VIEWS | SHAPES | {
+_CHEAP: frozenset[Any] = (OPERATORS - {operator.matmul}) | VIEWS | SHAPES | {
     np.copy, np.zeros, np.ones, np.empty, np.full, np.arange, np.eye, np.where, np.abs, np.absolute, np.sign,
     np.square, np.maximum, np.minimum, np.add, np.subtract, np.multiply, np.divide, np.negative, np.real, np.imag,
+}  # fmt: skip
+_ELEMENTWISE: frozenset[Any] = (OPERATORS - {operator.matmul}) | {
+    np.where, np.abs, np.absolute, np.sign, np.square, np.maximum, np.minimum, np.add, np.subtract, np.multiply,
+    np.divide, np.negative,
 }  # fmt: skip
 _OF_NUMBERS: frozenset[Any] = frozenset({
     getattr(module, name)
@@ -63,7 +69,7 @@ def shared(fn: Function, facts: Facts, keep: frozenset[str] = frozenset()) -> Fu
     """Return `fn` with repeated costly calls computed once; names in `keep` are the user's and stay."""
     groups = Groups(fn, facts)
     names = Namer({p.name for p in fn.params} | names_in(fn.body))
-    work = _Shared(groups, facts, names, keep, _only_read(fn, facts, groups) - keep)
+    work = _Shared(groups, facts, names, keep, _only_read(fn, facts, groups) - keep, _factors(fn))
     made = replace(fn, body=work.block(fn.body, {}))
     better = free({name: re.sub(r"_\d+$", "", name) for name in sorted(work.made)}, made) if work.other else {}
     return Names(better).function(made) if better else made
@@ -76,6 +82,13 @@ def _only_read(fn: Function, facts: Facts, groups: Groups) -> frozenset[str]:
     returned = {n for s in statements(fn.body) if isinstance(s, Return) for value in s.values for n in reads(value)}
     elsewhere = written | groups.of(returned)
     return frozenset(name for name, count in binds.items() if count == 1 and groups.find(name) not in elsewhere)
+
+
+def _factors(fn: Function) -> frozenset[str]:
+    parts = [part for stmt in statements(fn.body) for expr in exprs_of(stmt) for part in subexpressions(expr)]
+    taken = [arg for part in parts if isinstance(part, Apply) and part.fn is operator.matmul for arg in part.args]
+    inner = [arg.args[0] if isinstance(arg, Apply) and arg.fn in VIEWS else arg for arg in taken]
+    return frozenset(arg.name for arg in inner if isinstance(arg, Var))
 
 
 class _Statements(list[Stmt]):
@@ -111,6 +124,8 @@ class _Shared:
     namer: Namer
     keep: frozenset[str]
     still: frozenset[str]
+    factors: frozenset[str]
+    """Names of what products take: arrays that lie in memory."""
     other: dict[str, Expr] = field(default_factory=dict[str, Expr])
     """Names that were one more of something, with what has it."""
     made: set[str] = field(default_factory=set[str])
@@ -142,13 +157,19 @@ class _Shared:
                 out.append(map_blocks(stmt, lambda b, k=known: self.block(b, k)))
                 continue
             if isinstance(stmt, Assign) and self._moves_up(stmt, seen, out):
-                known[stmt.value] = self._named(stmt.value, seen, out, stmt.target)
+                known[stmt.value] = self._named(stmt.value, side, stmt.target)
                 continue
             if not isinstance(stmt, Swap):
                 stmt = _reusing(stmt, known)
-                while (call := next((c for c in _costly_in(stmt) if self._pays(c, stmt, seen, out)), None)) is not None:
-                    known[call] = self._named(call, seen, out)
+                while (call := self._again_in(stmt, side)) is not None:
+                    known[call] = self._named(call, side)
                     stmt = _reusing(stmt, {call: known[call]})
+                while (call := _twice_in(stmt)) is not None:
+                    name = Var(self.namer.fresh(noun(call)), call.type)
+                    self.made.add(name.name)
+                    out.append(Assign(name, call, stmt.span))
+                    known[call] = name
+                    stmt = _reusing(stmt, {call: name})
                 for call in _costly_in(stmt):
                     seen[call] = len(out)
             if isinstance(stmt, If):
@@ -157,7 +178,7 @@ class _Shared:
                 out.append(stmt)
             self._drop(known, changed)
             self._drop(seen, changed)
-            if isinstance(stmt, Assign) and _is_costly(stmt.value) and stmt.target.name not in reads(stmt.value):
+            if isinstance(stmt, Assign) and self._is_held(stmt) and stmt.target.name not in reads(stmt.value):
                 known[stmt.value] = Var(stmt.target.name, stmt.value.type)
                 seen.pop(stmt.value, None)
 
@@ -215,6 +236,14 @@ class _Shared:
             return False
         return not any(name in reads(e) for s in statements(tuple(out[seen[value] :])) for e in exprs_of(s))
 
+    def _is_held(self, stmt: Assign) -> bool:
+        """Say whether a name holds something that is not worked out again."""
+        return _is_costly(stmt.value) or (stmt.target.name in self.factors and _is_arithmetic(stmt.value))
+
+    def _again_in(self, stmt: Stmt, side: _Side) -> Expr | None:
+        """Return a call of a statement that was met before and is worth a name."""
+        return next((c for c in _costly_in(stmt, side.seen) if self._pays(c, stmt, side.seen, side.out)), None)
+
     def _pays(self, call: Expr, stmt: Stmt, seen: dict[Expr, int], out: list[Stmt]) -> bool:
         """Say whether a call that was met before is given a name: not for numbers in the user's own lines."""
         if call not in seen:
@@ -235,10 +264,9 @@ class _Shared:
         made = map_exprs(stmt, lambda expr: substitute(expr, self.other))
         return map_blocks(made, lambda body: tuple(self._renamed(s) for s in body))
 
-    def _named(
-        self, call: Expr, seen: dict[Expr, int], out: _Statements, name: Var | None = None
-    ) -> Var:
+    def _named(self, call: Expr, side: _Side, name: Var | None = None) -> Var:
         """Give a call that was met before a name, before the statement that made it first."""
+        known, seen, out = side.known, side.seen, side.out
         at = seen.pop(call)
         if name is None:
             name = Var(self.namer.fresh(noun(call)), call.type)
@@ -250,7 +278,17 @@ class _Shared:
         for other, place in seen.items():
             if place > at or (place == at and other not in inside):
                 seen[other] = place + 1
+        for table in (seen, known):
+            self._name_inside(table, {call: name})
         return name
+
+    @staticmethod
+    def _name_inside(table: dict[Expr, Any], named: dict[Expr, Var]) -> None:
+        """Let calls of a call that has a name now be known as calls of the name."""
+        for other in list(table):
+            renamed = map_children(other, lambda child: _replaced(child, named))
+            if renamed != other:
+                table[renamed] = table.pop(other)
 
     def _changed(self, stmt: Stmt) -> set[str]:
         """Return the groups of names that a statement, or one inside it, binds or writes into."""
@@ -279,6 +317,8 @@ def _is_costly(expr: Expr) -> bool:
         return False
     if _takes_numbers(expr):
         return expr.fn in _OF_NUMBERS
+    if expr.fn is operator.matmul:
+        return True
     return isinstance(expr.fn, np.ufunc) or (getattr(expr.fn, "__module__", "") or "") in ("numpy", "numpy.linalg")
 
 
@@ -286,17 +326,34 @@ def _takes_numbers(expr: Expr) -> bool:
     return isinstance(expr, Apply) and not any(isinstance(arg.type, Array) for arg in expr.args)
 
 
-def _costly_in(stmt: Stmt) -> list[Expr]:
-    """Return the costly calls that a statement surely makes, outermost first, each once."""
-    return list(dict.fromkeys(call for expr in exprs_of(stmt) for call in _below(expr)))
+def _costly_in(stmt: Stmt, seen: Collection[Expr] = ()) -> list[Expr]:
+    """Return the costly calls that a statement surely makes, and those `seen`, outermost first, each once."""
+    return list(dict.fromkeys(call for expr in exprs_of(stmt) for call in _below(expr, seen)))
 
 
-def _below(expr: Any) -> list[Expr]:
-    """Return the costly calls in an expression, parents first, but for those that may not be made."""
+def _twice_in(stmt: Stmt) -> Expr | None:
+    """Return a costly call that gives an array and that a statement makes more than once."""
+    if not isinstance(stmt, Assign | Store | Return):
+        return None
+    parts: list[Expr] = [part for expr in exprs_of(stmt) for part in subexpressions(expr) if isinstance(part, Apply)]
+    return next((c for c in _costly_in(stmt) if isinstance(c.type, Array) and parts.count(c) > 1), None)
+
+
+def _below(expr: Any, seen: Collection[Expr] = (), laid_down: bool = False) -> list[Expr]:
+    """Return the costly calls in an expression, parents first, but for those that may not be made.
+
+    Arithmetic is costly where its result is laid down, as factors of a product are.
+    """
     if isinstance(expr, Apply) and expr.fn in _LAZY:
         return []
-    own = [expr] if _is_costly(expr) and _is_hashable(expr) else []
-    return own + [call for child in children(expr) for call in _below(child)]
+    costly = _is_costly(expr) or (laid_down and _is_arithmetic(expr))
+    own = [expr] if isinstance(expr, Apply) and _is_hashable(expr) and (costly or expr in seen) else []
+    product = isinstance(expr, Apply) and expr.fn is operator.matmul
+    return own + [call for child in children(expr) for call in _below(child, seen, product)]
+
+
+def _is_arithmetic(expr: Any) -> bool:
+    return isinstance(expr, Apply) and isinstance(expr.type, Array) and expr.fn in _ELEMENTWISE
 
 
 def _is_hashable(expr: Expr) -> bool:
@@ -327,6 +384,6 @@ def _inside(expr: Any, known: dict[Expr, Var]) -> Any:
 
 
 def _replaced(expr: Any, known: dict[Expr, Var]) -> Any:
-    if _is_costly(expr) and _is_hashable(expr) and expr in known:
+    if isinstance(expr, Apply) and _is_hashable(expr) and expr in known:
         return known[expr]
     return map_children(expr, lambda child: _replaced(child, known))
