@@ -419,6 +419,8 @@ def _first_local(body: tuple[Stmt, ...], made: set[str], uses: dict[str, int]) -
             base = inner.place.base
             if not isinstance(base, Var) or base.name not in made or uses.get(f"={base.name}") != 1:
                 continue
+            if inner.place in _below(inner.value):
+                continue  # what was there before the loops counts
             here = sum(
                 part == inner.place for s in stmt.body for e in exprs_of(s) for part in _below(e)
             )

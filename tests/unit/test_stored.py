@@ -158,7 +158,7 @@ def test_what_was_stored_is_read():
 
 def test_what_was_stored_over_is_computed_again_or_kept():
     text = s2sad.differentiate(scaled_afterwards).source("grad", types="float64[:]")
-    assert "math.tanh(x[i])" in text.split("# ---- adjoint sweep ----")[1]
+    assert "math.tanh(x[i])" in text.split("# ---- adjoint sweep")[1]
 
 
 def adjoint_sweep(fun):

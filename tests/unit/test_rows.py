@@ -1,0 +1,150 @@
+"""Loops over the same rows are one loop, what only a row needs is a row, and nothing costly is computed twice."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import s2sad
+from tests.differences import assert_derivatives
+from tests.unit.test_ends import compiled_text
+
+X = np.random.default_rng(5).normal(size=(4, 6))
+SQUARE = np.random.default_rng(6).normal(size=(3, 3))
+
+
+def softmax(x):
+    weights = np.cos(np.arange(x.shape[1]))
+    shifted = np.exp(x - np.max(x, axis=-1, keepdims=True))
+    return np.sum(weights * shifted / np.sum(shifted, axis=-1, keepdims=True))
+
+
+def layer_norm(x):
+    centred = x - np.mean(x, axis=1, keepdims=True)
+    scale = np.sqrt(np.mean(centred**2, axis=1, keepdims=True) + 0.1)
+    return np.sum(np.sin(centred / scale))
+
+
+def farthest_from_the_middle(x):
+    span = np.max(x, axis=1) - np.min(x, axis=1)
+    column = np.amax(x * x, axis=0)
+    return np.sum(span * span) + np.sum(np.sin(column))
+
+
+def distances(x):
+    gaps = x[:, None, :] - x[None, :, :] * 0.5
+    squares = np.sum(gaps**2, axis=2)
+    return np.sum(np.exp(-squares) / (1.0 + np.sum(squares, axis=1, keepdims=True)))
+
+
+def the_row_before(x):
+    """A row needs the sum of another one: the loops over rows stay apart."""
+    totals = np.sum(x * x, axis=1)
+    y = np.zeros(x.shape)
+    y[1:] = np.sin(x[1:]) * totals[:-1, None]
+    y[:-1] += x[:-1] / (1.0 + totals[1:, None])
+    return np.sum(y * y)
+
+
+def the_sum_of_all(x):
+    """Nothing may read a sum over rows before the last of them."""
+    totals = np.sum(np.sin(x), axis=0)
+    whole = np.sum(x * x)
+    return np.sum(x * totals) / (1.0 + whole)
+
+
+def largest_of_one(x):
+    """An axis of length one, reduced in a loop that runs again and again."""
+    z = np.tanh(x[:1])
+    for _ in range(2):
+        z += 0.3 * np.sin(np.where(x[:1] > 0.1, x[:1], np.max(x[1:2] - x[2:3], axis=0, keepdims=True)))
+    return np.sum(z * z)
+
+
+def copied(x):
+    y = x.copy()
+    y[0] *= 2.0
+    z = y.copy()
+    z[:, 1] += y[:, 0] * y[:, 2]
+    return np.sum(y * z)
+
+
+def rebound_between(x):
+    """A product that is done after further loops must read what its factors were."""
+    h = np.tanh(x)
+    p = h.T @ h
+    h = h * 0.5 + np.sum(h, axis=1, keepdims=True)
+    q = h.T @ h
+    return np.sum(p * p) + np.sum(np.sin(q))
+
+
+def written_between(x):
+    h = np.tanh(x)
+    p = h.T @ h
+    h *= 0.5
+    h += np.sin(x)
+    return np.sum(p * p) + np.sum(h)
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+@pytest.mark.parametrize("fun", [
+    softmax, layer_norm, farthest_from_the_middle, distances, the_row_before, the_sum_of_all, largest_of_one, copied,
+    rebound_between, written_between,
+])  # fmt: skip
+def test_derivatives(fun, target):
+    assert_derivatives(fun, X, target)
+
+
+def test_a_row_at_a_time():
+    text = compiled_text(softmax, X)
+    assert len(re.findall(r"^    for ", text, re.MULTILINE)) == 2, "one over the weights, one over the rows"
+    assert re.search(r"shifted = np\.empty\(x\.shape\[1\]\)", text), text
+    assert not re.search(r"np\.(zeros|full)", text), "what a row has one of is a number"
+
+
+@pytest.mark.parametrize("shape", [(3, 0), (0, 3)])
+def test_nothing_has_no_largest_element(shape):
+    def largest(x, y):
+        return np.sum(np.max(x, axis=1)) * y
+
+    gradient = s2sad.grad(largest, argnums=1, target="cpu")
+    assert gradient(SQUARE, 2.0) == pytest.approx(np.sum(np.max(SQUARE, axis=1)))
+    if shape[1]:
+        assert gradient(np.zeros(shape), 2.0) == 0.0
+        return
+    with pytest.raises(ValueError, match="zero-size array to reduction operation maximum which has no identity"):
+        gradient(np.zeros(shape), 2.0)
+
+
+@pytest.mark.parametrize("at", range(6))
+def test_nan_is_the_largest(at):
+    x = X.copy()
+    x[1, at] = np.nan
+    value, _ = s2sad.value_and_grad(lambda a: np.sum(np.max(a, axis=1)), target="cpu")(x)
+    assert np.isnan(value)
+
+
+def two_layers(x, first, second):
+    hidden = np.maximum(x @ first, 0.0)
+    return np.sum(np.log(np.sum(np.exp(hidden @ second), axis=1)))
+
+
+def test_products_and_sums_of_the_primal_are_not_computed_again():
+    derivative = s2sad.differentiate(two_layers, argnums=(1, 2), target="python")
+    rng = np.random.default_rng(0)
+    derivative.grad(rng.normal(size=(5, 4)), rng.normal(size=(4, 3)), rng.normal(size=(3, 2)))
+    text = derivative.source("grad")
+    assert text.count("x @ first") == 1
+    assert len(re.findall(r"np\.sum\(exp\w*, axis=1\)", text)) == 1, text
+
+
+def doubled(x, w):
+    return np.sum(np.sin(2.0 * x @ w))
+
+
+def test_a_factor_that_is_computed_is_kept():
+    derivative = s2sad.differentiate(doubled, argnums=1, target="python")
+    derivative.grad(X, np.ones((6, 2)))
+    assert derivative.source("grad").count("2.0 * x") == 1
