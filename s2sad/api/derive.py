@@ -27,6 +27,7 @@ from s2sad.emit.legal import legalised
 from s2sad.emit.loops import looped
 from s2sad.emit.names import Names
 from s2sad.emit.printer import print_function
+from s2sad.emit.side_by_side import side_by_side
 from s2sad.emit.twins import renamed, twins, unlike_variables, unnumbered
 from s2sad.errors import Span, UnsupportedSyntaxError
 from s2sad.frontend.infer import InferenceError
@@ -120,7 +121,9 @@ def _looped(derived: Derived, target: str, options: Any) -> dict[str, Function]:
     facts = Facts(made)
     made = {name: gathered(fn, facts) for name, fn in made.items()}
     facts = Facts(made)
-    return {name: accumulated(fn, facts) for name, fn in made.items()}
+    made = {name: accumulated(fn, facts) for name, fn in made.items()}
+    facts = Facts(made)
+    return {name: side_by_side(fn, facts) for name, fn in made.items()}
 
 
 def _each_once(

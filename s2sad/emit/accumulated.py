@@ -63,7 +63,7 @@ class _Summing:
         behind: list[Stmt] = []
         for place, first in self._places(loop, counters).items():
             assert isinstance(place, Index) and isinstance(place.base, Var)
-            sum_ = Var(self.namer.fresh(f"{place.base.name}_sum"), Scalar("float64"))
+            sum_ = Var(self.namer.fresh(f"{place.base.name.removeprefix('sum_')}_sum"), Scalar("float64"))
             before.append(Assign(sum_, literal(0.0), first.span))
             behind.append(Store(place, "+", sum_, first.span, accumulate=True))
             loop = replace(loop, body=_in_a_number(loop.body, place, sum_))

@@ -142,6 +142,8 @@ class _Loops:
             return isinstance(expr.args[0], Var)
         if not isinstance(expr, Index) or not isinstance(expr.base, Var) or not isinstance(expr.type, Array):
             return False
+        if not isinstance(expr.base.type, Array):
+            return False
         return all(
             is_plain(item) or is_cut(item, self._is_positive)
             if isinstance(item, Slice)
@@ -223,8 +225,7 @@ class _Loops:
         base = view_base(stmt.value)
         if base is not None:
             self.apart.join(stmt.target.name, base.name)
-            if isinstance(stmt.value, Apply):
-                self._note_view(stmt)
+            self._note_view(stmt)
         return stmt
 
     def _elements(self, dims: tuple[Dim, ...], out: list[Stmt | Nest]) -> Elements:
@@ -314,7 +315,7 @@ class _Loops:
             kept = tuple(v for at, v in enumerate(elements.index) if at not in axes)
             bounds = [b for at, b in enumerate(nest.bounds) if at not in axes]
             nest.before.append(Assign(own, _zeros(target.type, bounds), self.span))
-            nest.body.append(Store(Index(own, kept, Scalar("float64")), "+", element, self.span))
+            nest.body.append(Store(Index(own, kept, Scalar("float64")), "+", element, self.span, True))
             nest.sums.add(own.name)
             self.made.add(own.name)
             return [*out, nest] if own is target else [*out, nest, Assign(target, own, self.span)]

@@ -395,7 +395,7 @@ class Cotangents:
 
     def _unbroadcast(self, g: Expr, wide: tuple[Dim, ...], narrow: tuple[Dim, ...], arg: Expr) -> Expr:
         if not narrow:
-            return build(np.sum, g)
+            return _summed_inside(g, frozenset(range(len(wide))), 0, lambda inner: build(np.sum, inner))
         lead = len(wide) - len(narrow)
         ones = tuple(
             lead + i for i, (w, n) in enumerate(zip(wide[lead:], narrow, strict=True)) if n == 1 and w != 1
@@ -407,11 +407,15 @@ class Cotangents:
         if not known:
             g = g if view_base(g) is None else build(np.copy, g)  # the place may be cleared before the sum is read
             return Apply(ops.unbroadcast, (g, self.value(arg, 1)), _summed(g.type, arg.type))
-        if ones:
-            g = build(np.sum, g, axis=ones[0] if len(ones) == 1 else ones, keepdims=True)
-        if lead:
-            g = build(np.sum, g, axis=0 if lead == 1 else tuple(range(lead)))
-        return g
+
+        def over_axes(inner: Expr) -> Expr:
+            if ones:
+                inner = build(np.sum, inner, axis=ones[0] if len(ones) == 1 else ones, keepdims=True)
+            if lead:
+                inner = build(np.sum, inner, axis=0 if lead == 1 else tuple(range(lead)))
+            return inner
+
+        return _summed_inside(g, frozenset((*range(lead), *ones)), len(narrow), over_axes)
 
     def _dtype(self, g: Expr, kind: Type) -> Expr:
         """A real operand of a complex operation takes the real part."""
@@ -548,6 +552,40 @@ def _summed(g: Type, arg: Type) -> Type:
     is written into it later.
     """
     return replace(arg, dtype=g.dtype) if isinstance(arg, Array) and isinstance(g, Array) else arg
+
+
+def _summed_inside(g: Expr, axes: frozenset[int], most: int, summed: Callable[[Expr], Expr]) -> Expr:
+    """Sum a cotangent over `axes`; factors that are the same along them, of at most `most` axes, stay outside."""
+    match g:
+        case Apply(fn, (inner,)) if fn in (operator.neg, np.negative):
+            return build(operator.neg, _summed_inside(inner, axes, most, summed))
+        case Apply(fn, (inner, by)) if fn in (operator.truediv, np.divide) and _is_same_along(by, g, axes, most):
+            if _has_shape_of(inner, g):
+                return build(operator.truediv, _summed_inside(inner, axes, most, summed), by)
+        case Apply(fn, (first, second)) if fn in (operator.mul, np.multiply):
+            if _is_same_along(first, g, axes, most) and _has_shape_of(second, g):
+                return build(operator.mul, first, _summed_inside(second, axes, most, summed))
+            if _is_same_along(second, g, axes, most) and _has_shape_of(first, g):
+                return build(operator.mul, _summed_inside(first, axes, most, summed), second)
+        case _:
+            pass
+    return summed(g)
+
+
+def _has_shape_of(expr: Expr, g: Expr) -> bool:
+    return isinstance(expr.type, Array) and isinstance(g.type, Array) and expr.type.dims == g.type.dims
+
+
+def _is_same_along(factor: Expr, g: Expr, axes: frozenset[int], most: int) -> bool:
+    """Say whether a factor of `g` is one number, or an array of at most `most` axes that none of `axes` moves."""
+    if not isinstance(factor.type, Array):
+        return True
+    assert isinstance(g.type, Array)
+    count = len(factor.type.dims)
+    before = len(g.type.dims) - count
+    return count <= most and not any(
+        axis >= before and factor.type.dims[axis - before] != 1 for axis in axes
+    )  # fmt: skip
 
 
 def _bar_value(arg: Expr, path: tuple[int, ...]) -> Any:
