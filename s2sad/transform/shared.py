@@ -142,7 +142,7 @@ class _Shared:
         known, seen, out = side.known, side.seen, side.out
         branches: dict[Expr, tuple[_Side, _Side]] = {}
         for stmt in body:
-            stmt = self._renamed(stmt)
+            stmt = _known_inside(self._renamed(stmt), known)
             changed = self._changed(stmt)
             again = branches.pop(stmt.test, None) if isinstance(stmt, If) and _is_hashable(stmt.test) else None
             self._forget(branches, changed)
@@ -238,7 +238,9 @@ class _Shared:
 
     def _is_held(self, stmt: Assign) -> bool:
         """Say whether a name holds something that is not worked out again."""
-        return _is_costly(stmt.value) or (stmt.target.name in self.factors and _is_arithmetic(stmt.value))
+        return _is_costly(stmt.value) or (
+            stmt.target.name in self.factors & self.still and _is_arithmetic(stmt.value)
+        )  # fmt: skip
 
     def _again_in(self, stmt: Stmt, side: _Side) -> Expr | None:
         """Return a call of a statement that was met before and is worth a name."""
@@ -364,6 +366,13 @@ def _is_hashable(expr: Expr) -> bool:
     return True
 
 
+def _known_inside(stmt: Stmt, known: dict[Expr, Var]) -> Stmt:
+    """Put names for the calls that the value of an assignment is made of."""
+    if not known or not isinstance(stmt, Assign) or not _is_costly(stmt.value):
+        return stmt
+    return replace(stmt, value=map_children(stmt.value, lambda child: _replaced(child, known)))
+
+
 def _reusing(stmt: Stmt, known: dict[Expr, Var]) -> Stmt:
     """Put names for calls; a statement that binds or passes on an array keeps one of its own."""
     if not known:
@@ -377,7 +386,8 @@ def _inside(expr: Any, known: dict[Expr, Var]) -> Any:
     if not isinstance(expr.type, Array):
         return _replaced(expr, known)
     if isinstance(expr, Apply) and expr.fn in VIEWS:
-        return Apply(expr.fn, (_inside(expr.args[0], known), *expr.args[1:]), expr.type, expr.static)
+        others = (_replaced(arg, known) for arg in expr.args[1:])
+        return Apply(expr.fn, (_inside(expr.args[0], known), *others), expr.type, expr.static)
     if isinstance(expr, Index):
         return Index(_inside(expr.base, known), expr.index, expr.type)
     return map_children(expr, lambda child: _replaced(child, known))
@@ -386,4 +396,5 @@ def _inside(expr: Any, known: dict[Expr, Var]) -> Any:
 def _replaced(expr: Any, known: dict[Expr, Var]) -> Any:
     if isinstance(expr, Apply) and _is_hashable(expr) and expr in known:
         return known[expr]
-    return map_children(expr, lambda child: _replaced(child, known))
+    made = map_children(expr, lambda child: _replaced(child, known))
+    return known.get(made, made) if isinstance(made, Apply) and _is_hashable(made) else made

@@ -149,3 +149,27 @@ def test_a_factor_that_is_computed_is_kept():
     derivative = s2sad.differentiate(doubled, argnums=1, target="python")
     derivative.grad(X, np.ones((6, 2)))
     assert derivative.source("grad").count("2.0 * x") == 1
+
+
+def ridge(w, x, y):
+    r = x @ w - y
+    return 0.5 * np.dot(r, r) + 0.1 * np.sum(w**2)
+
+
+def unit_rows(a):
+    n = a / np.sqrt(np.sum(a**2, axis=1))[:, None]
+    return np.sum(n[0] * n[1]) + n[2, 0]
+
+
+def test_what_is_added_to_is_not_taken_for_what_it_was():
+    derivative = s2sad.differentiate(ridge, argnums=(0, 1), target="python")
+    derivative.grad(np.ones(6), X, np.ones(4))
+    assert "r_bar += r_bar" not in derivative.source("grad")
+
+
+def test_a_root_of_a_sum_that_has_a_name_is_known():
+    derivative = s2sad.differentiate(unit_rows, target="python")
+    derivative.grad(X)
+    text = "\n".join(line for line in derivative.source("grad").splitlines() if not line.lstrip().startswith("#"))
+    assert text.count("np.sum(a**2, axis=1)") == 1
+    assert text.count("np.sqrt(sum_value)") <= 2, "once by name, once as a view"
