@@ -104,6 +104,8 @@ def _inlined(
     later = [_count_of(stmt, place, around) for stmt in stmts[at + 1 :]]
     if not any(later) or sum(later) > _USES or here + sum(later) != counts.get(name):
         return stmts
+    if _operations(value) > 1 and any(_is_compared(stmt, place) for stmt in stmts[at + 1 :]):
+        return stmts  # rounded another way, where that is allowed, it would not be equal to what it was
     last = at + 1 + max(k for k, count in enumerate(later) if count)
     own = {v.name for v in _parts(place) if isinstance(v, Var)}
     inputs = reads(value) - (own - {name})
@@ -118,6 +120,19 @@ def _inlined(
     return (
         *stmts[: at + 1], *(exchanged_in(s, place, value) for s in stmts[at + 1 : last + 1]), *stmts[last + 1 :]
     )  # fmt: skip
+
+
+def _operations(value: Expr) -> int:
+    return sum(isinstance(part, Apply) for part in _parts(value))
+
+
+def _is_compared(stmt: Stmt, place: Index) -> bool:
+    """Say whether an item is looked for: `x[i] == largest`."""
+    compared = [
+        part for inner in statements((stmt,)) for expr in exprs_of(inner) for part in _parts(expr)
+        if isinstance(part, Apply) and part.fn in (operator.eq, operator.ne)
+    ]  # fmt: skip
+    return any(place in part.args for part in compared)
 
 
 def _count_of(stmt: Stmt, place: Index, around: frozenset[str]) -> int:

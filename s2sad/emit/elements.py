@@ -42,7 +42,7 @@ _FILLED: dict[Any, float | None] = {
 
 
 REDUCTIONS: dict[Any, tuple[Any, float, str]] = {
-    np.sum: (operator.add, 0.0, ""),
+    np.sum: (operator.add, 0.0, ""), np.mean: (operator.add, 0.0, ""),
     np.max: (np.maximum, -np.inf, "maximum"), np.amax: (np.maximum, -np.inf, "maximum"),
     np.min: (np.minimum, np.inf, "minimum"), np.amin: (np.minimum, np.inf, "minimum"),
 }  # fmt: skip

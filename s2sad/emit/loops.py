@@ -165,8 +165,8 @@ class _Loops:
                 return nests
             case Assign(target, Apply(fn) as value) if fn in _SUMS and self._is_sum(value):
                 return self._sum(target, value)
-            case Assign(target, Apply() as value) if self._is_extreme(value):
-                return self._extreme(target, value)
+            case Assign(target, Apply() as value) if self._is_along_an_axis(value):
+                return self._mean(target, value) if value.fn is np.mean else self._extreme(target, value)
             case Assign(target, Apply() as value) if _is_strided_product(value):
                 return self._product(target, value)
             case Store(place, op, value) if isinstance(place.type, Array) and op in ("", "+", "-", "*", "/"):
@@ -190,7 +190,7 @@ class _Loops:
         if whole and is_compound(expr):
             return self._attempt(expr, out)
         if isinstance(expr, Apply) and (
-            (expr.fn in _SUMS and self._is_sum(expr)) or self._is_extreme(expr) or _is_strided_product(expr)
+            (expr.fn in _SUMS and self._is_sum(expr)) or self._is_along_an_axis(expr) or _is_strided_product(expr)
         ):
             return self._attempt(expr, out)
         if isinstance(expr, Apply) and expr.fn in REDUCTIONS and dict(expr.static).get("keepdims"):
@@ -328,8 +328,8 @@ class _Loops:
             return [*out, nest, Assign(target, ratio, self.span)]
         return [*out, nest] if own is target else [*out, nest, Assign(target, own, self.span)]
 
-    def _is_extreme(self, expr: Apply) -> bool:
-        """Say whether this is `np.max` or the like along one axis."""
+    def _is_along_an_axis(self, expr: Apply) -> bool:
+        """Say whether this is `np.max` or the like, or a mean, along one axis."""
         if expr.fn not in REDUCTIONS or expr.fn is np.sum or len(expr.args) != 1:
             return False
         kind = expr.args[0].type
@@ -339,6 +339,14 @@ class _Loops:
         return kind.dtype == "float64" and len(kind.dims) > 1 and set(static) == {"axis"} and isinstance(
             static["axis"], int
         )  # fmt: skip
+
+    def _mean(self, target: Var, value: Apply) -> list[Stmt | Nest]:
+        """`m = np.mean(x, axis=1)`: a sum, and a division for each row."""
+        total = Var(self.namer.fresh("total"), target.type)
+        out = self._sum(total, Apply(np.sum, value.args, value.type, value.static))
+        nest = next(item for item in out if isinstance(item, Nest) and total.name in item.sums)
+        count = nest.bounds[int(dict(value.static)["axis"]) % len(nest.bounds)]
+        return [*out, *self._elementwise(target, Apply(operator.truediv, (total, count), value.type))]
 
     def _extreme(self, target: Var, value: Apply) -> list[Stmt | Nest]:
         """`m = np.max(x, axis=1)`; of nothing there is none."""

@@ -280,17 +280,12 @@ class _Shared:
         for other, place in seen.items():
             if place > at or (place == at and other not in inside):
                 seen[other] = place + 1
-        for table in (seen, known):
-            self._name_inside(table, {call: name})
+        for other in [other for other, place in seen.items() if at <= place <= at + 1]:
+            renamed = map_children(other, lambda child: _replaced(child, {call: name}))
+            seen[renamed] = seen.pop(other)
+        for other, held in list(known.items()):
+            known[map_children(other, lambda child: _replaced(child, {call: name}))] = held
         return name
-
-    @staticmethod
-    def _name_inside(table: dict[Expr, Any], named: dict[Expr, Var]) -> None:
-        """Let calls of a call that has a name now be known as calls of the name."""
-        for other in list(table):
-            renamed = map_children(other, lambda child: _replaced(child, named))
-            if renamed != other:
-                table[renamed] = table.pop(other)
 
     def _changed(self, stmt: Stmt) -> set[str]:
         """Return the groups of names that a statement, or one inside it, binds or writes into."""

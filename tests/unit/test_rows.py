@@ -173,3 +173,23 @@ def test_a_root_of_a_sum_that_has_a_name_is_known():
     text = "\n".join(line for line in derivative.source("grad").splitlines() if not line.lstrip().startswith("#"))
     assert text.count("np.sum(a**2, axis=1)") == 1
     assert text.count("np.sqrt(sum_value)") <= 2, "once by name, once as a view"
+
+
+def cosine_in_many_places(x, k):
+    """The user's own lines repeat a number; a call that has it in it was met before it had a name."""
+    low = np.tanh(np.sum(x / (2.5 + np.cos(k)), axis=0)) * 1.1
+    top = np.tanh(np.max(x * k, axis=0)) * 1.1
+    both = np.tanh(np.sum(np.exp(0.5 * x), axis=0) + top / (2.5 + np.cos(k)) * k)
+    return np.sum(low) + np.sum(top * 0.8) + np.sum(both * both)
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_names_are_given_before_they_are_used(target):
+    value, (x_bar, k_bar) = s2sad.value_and_grad(cosine_in_many_places, argnums=(0, 1), target=target)(X, 0.7)
+    assert value == pytest.approx(cosine_in_many_places(X, 0.7), rel=1e-12)
+    step = 1e-6
+    ahead, behind = cosine_in_many_places(X, 0.7 + step), cosine_in_many_places(X, 0.7 - step)
+    assert k_bar == pytest.approx((ahead - behind) / (2 * step), rel=1e-7)
+    moved = np.cos(X)
+    along = cosine_in_many_places(X + step * moved, 0.7) - cosine_in_many_places(X - step * moved, 0.7)
+    assert np.sum(x_bar * moved) == pytest.approx(along / (2 * step), rel=1e-7)
