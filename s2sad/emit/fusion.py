@@ -192,9 +192,10 @@ class _Rows:
     def statements(self, known: set[frozenset[Dim]]) -> list[Stmt]:
         """Return the loops, and before them what they need."""
         nests = [nest for rows in self.fusions for nest in rows.nests]
-        if len(nests) == 1 and nests[0].alone is not None:
-            others = [stmt for stmt in self.before if stmt not in nests[0].before]
-            return [nests[0].alone, *others, *self._end()]
+        alone = [nest.alone for nest in nests if nest.alone is not None]
+        if len(alone) == len(nests):
+            made = [stmt for nest in nests for stmt in nest.before]
+            return [*alone, *(stmt for stmt in self.before if stmt not in made), *self._end()]
         checks = [check for rows in self.fusions for check in rows.checks(known)]
         first, *others = self.fusions
         body = tuple(stmt for rows in self.fusions for stmt in rows.loops(self.shared if others else 0))

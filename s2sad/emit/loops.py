@@ -82,6 +82,7 @@ class _Loops:
         self.namer = Namer({p.name for p in fn.params} | names_in(fn.body))
         self.apart = Apart(fn, facts)
         self.made: set[str] = set()
+        self.copies: set[str] = set()
         self.span = fn.span
         self.views: dict[str, Expr] = {}
         self.least = lower_bounds(fn)
@@ -159,10 +160,7 @@ class _Loops:
             case Assign(target, value) if is_compound(value):
                 return self._elementwise(target, value)
             case Assign(target, Apply(fn, (Var(name) as copied,), _, ())) if fn is np.copy and name != target.name:
-                nests = self._elementwise(target, copied)
-                assert isinstance(nests[-1], Nest)
-                nests[-1].alone = stmt
-                return nests
+                return self._copied(stmt, target, copied)
             case Assign(target, Apply(fn) as value) if fn in _SUMS and self._is_sum(value):
                 return self._sum(target, value)
             case Assign(target, Apply() as value) if self._is_along_an_axis(value):
@@ -262,6 +260,14 @@ class _Loops:
         nest.body.append(Store(Index(own, elements.index, Scalar(value.type.dtype)), "", element, self.span))
         self.made.add(own.name)
         return [*out, nest] if own is target else [*out, nest, Assign(target, own, self.span)]
+
+    def _copied(self, stmt: Stmt, target: Var, value: Var) -> list[Stmt | Nest]:
+        """`y = np.copy(x)` stays that unless other loops are there to fill it."""
+        nests = self._elementwise(target, value)
+        assert isinstance(nests[-1], Nest)
+        nests[-1].alone = stmt
+        self.copies.add(target.name)
+        return nests
 
     def _store(self, stmt: Store) -> list[Stmt | Nest]:
         """`place op= value`, where no element that is read is one that was written before."""
@@ -412,13 +418,13 @@ class _Loops:
     def _empty(self, kind: Array, elements: Elements, bounds: list[Expr]) -> Expr:
         for leaf in elements.leaves:
             if isinstance(leaf.type, Array) and leaf.type.dtype == kind.dtype and isinstance(leaf, Var):
-                if leaf.name not in self.made:
+                if leaf.name not in self.made - self.copies:
                     return Apply(np.empty_like, (leaf,), kind)
         return _allocated(np.empty, kind, bounds)
 
     def _is_made(self, length: Expr) -> bool:
         """Say whether a length is asked of an array that these loops fill, and may yet do away with."""
-        return any(name in self.made for name in reads(length))
+        return any(name in self.made - self.copies for name in reads(length))
 
 
 def _summed(expr: Apply) -> tuple[Expr, frozenset[int], list[int]]:

@@ -90,11 +90,17 @@ def with_own_lengths(body: tuple[Stmt, ...], made: set[str]) -> tuple[Stmt, ...]
             out.append(stmt)
             if isinstance(stmt, Assign) and stmt.target.name in made and binds[stmt.target.name] == 1:
                 sizes = _sizes(stmt.value)
-                if sizes is not None and all(binds[name] <= 1 for size in sizes for name in reads(size)):
+                if sizes is not None and all(_is_plain(size, binds) for size in sizes):
                     known[stmt.target.name] = sizes
         return tuple(out)
 
     return block(body, {})
+
+
+def _is_plain(size: Expr, binds: Counter[str]) -> bool:
+    """Say whether a length reads no worse than that of the array, and stays what it is."""
+    asked = isinstance(size, Var | Const) or (isinstance(size, Apply) and size.fn in (ops.dim, ops.size))
+    return asked and all(binds[name] <= 1 for name in reads(size))
 
 
 def _told(expr: Any, known: dict[str, tuple[Expr, ...]]) -> Any:
