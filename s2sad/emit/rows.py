@@ -143,7 +143,10 @@ def _planned(body: tuple[Stmt, ...], name: str, binds: Counter[str]) -> _Row | N
     sizes = _sizes(value)
     if sizes is None or any(_reads_content(size) for size in sizes):
         return None
-    users = [stmt for stmt in stmts[at + 1 :] if _uses((stmt,), name).places]
+    met = [(stmt, len(_uses((stmt,), name).places)) for stmt in stmts[at + 1 :]]
+    if sum(count for _, count in met) < len(uses.places):
+        return None  # it outlives the block that makes it
+    users = [stmt for stmt, count in met if count]
     loops: list[For] = []
     axes: list[int] = []
     while len(users) == 1 and isinstance(users[0], For):

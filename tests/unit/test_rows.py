@@ -193,3 +193,21 @@ def test_names_are_given_before_they_are_used(target):
     moved = np.cos(X)
     along = cosine_in_many_places(X + step * moved, 0.7) - cosine_in_many_places(X - step * moved, 0.7)
     assert np.sum(x_bar * moved) == pytest.approx(along / (2 * step), rel=1e-7)
+
+
+def outliving(x):
+    """What the last turn made is read behind the loop, and by the next turn."""
+    y = np.zeros(x.shape)
+    for t in range(3):
+        z = np.tanh(x * (1.0 + t)) + 0.5 * y
+        total = np.sum(z, axis=1)
+        y = z * np.sin(z) + total[:, None]
+        x = x - 0.1 * z
+    return np.sum(y * z) + np.sum(total * total)
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_what_outlives_its_block_stays_an_array(target):
+    assert_derivatives(outliving, X, target)
+    _, moved = s2sad.jvp(outliving, (X,), (np.cos(X),), target=target)
+    assert moved == pytest.approx(np.sum(s2sad.grad(outliving, target="python")(X) * np.cos(X)), rel=1e-10)
