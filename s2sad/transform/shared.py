@@ -164,12 +164,7 @@ class _Shared:
                 while (call := self._again_in(stmt, side)) is not None:
                     known[call] = self._named(call, side)
                     stmt = _reusing(stmt, {call: known[call]})
-                while (call := _twice_in(stmt)) is not None:
-                    name = Var(self.namer.fresh(noun(call)), call.type)
-                    self.made.add(name.name)
-                    out.append(Assign(name, call, stmt.span))
-                    known[call] = name
-                    stmt = _reusing(stmt, {call: name})
+                stmt = self._once_in(stmt, known, out)
                 for call in _costly_in(stmt):
                     seen[call] = len(out)
             if isinstance(stmt, If):
@@ -235,6 +230,18 @@ class _Shared:
         if name not in self.still or not _is_costly(value) or not _is_hashable(value) or value not in seen:
             return False
         return not any(name in reads(e) for s in statements(tuple(out[seen[value] :])) for e in exprs_of(s))
+
+    def _once_in(self, stmt: Stmt, known: dict[Expr, Var], out: _Statements) -> Stmt:
+        """Give names to the calls that a statement makes more than once, before it."""
+        for call in _twice_in(stmt):
+            name = Var(self.namer.fresh(noun(call)), call.type)
+            once = _reusing(stmt, {call: name})
+            if once != stmt:
+                self.made.add(name.name)
+                out.append(Assign(name, call, stmt.span))
+                known[call] = name
+                stmt = once
+        return stmt
 
     def _is_held(self, stmt: Assign) -> bool:
         """Say whether a name holds something that is not worked out again."""
@@ -328,12 +335,13 @@ def _costly_in(stmt: Stmt, seen: Collection[Expr] = ()) -> list[Expr]:
     return list(dict.fromkeys(call for expr in exprs_of(stmt) for call in _below(expr, seen)))
 
 
-def _twice_in(stmt: Stmt) -> Expr | None:
-    """Return a costly call that gives an array and that a statement makes more than once."""
+def _twice_in(stmt: Stmt) -> list[Expr]:
+    """Return the costly calls that give an array and that a statement makes more than once, none inside another."""
     if not isinstance(stmt, Assign | Store | Return):
-        return None
+        return []
     parts: list[Expr] = [part for expr in exprs_of(stmt) for part in subexpressions(expr) if isinstance(part, Apply)]
-    return next((c for c in _costly_in(stmt) if isinstance(c.type, Array) and parts.count(c) > 1), None)
+    found = [c for c in _costly_in(stmt) if isinstance(c.type, Array) and parts.count(c) > 1]
+    return [c for c in found if not any(c is not other and c in subexpressions(other) for other in found)]
 
 
 def _below(expr: Any, seen: Collection[Expr] = (), laid_down: bool = False) -> list[Expr]:

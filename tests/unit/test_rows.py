@@ -211,3 +211,18 @@ def test_what_outlives_its_block_stays_an_array(target):
     assert_derivatives(outliving, X, target)
     _, moved = s2sad.jvp(outliving, (X,), (np.cos(X),), target=target)
     assert moved == pytest.approx(np.sum(s2sad.grad(outliving, target="python")(X) * np.cos(X)), rel=1e-10)
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_what_is_returned_twice(target):
+    def twice(x):
+        return np.exp(x), np.exp(x), np.exp(x) * np.exp(x)
+
+    (first, second, third), dots = s2sad.jvp(twice, (X,), (np.ones_like(X),), target=target)
+    assert first is not second
+    np.testing.assert_allclose(first, second)
+    np.testing.assert_allclose(third, first * second)
+    np.testing.assert_allclose(dots[2], 2.0 * third)
+    _, pull = s2sad.vjp(twice, X, target=target)
+    (bar,) = pull((X, X * 0.5, np.ones_like(X)))
+    np.testing.assert_allclose(bar, np.exp(X) * X * 1.5 + 2.0 * np.exp(2.0 * X))
