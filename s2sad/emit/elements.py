@@ -41,12 +41,8 @@ _FILLED: dict[Any, float | None] = {
 }  # fmt: skip
 
 
-REDUCTIONS: dict[Any, tuple[Any, float, str]] = {
-    np.sum: (operator.add, 0.0, ""), np.mean: (operator.add, 0.0, ""),
-    np.max: (np.maximum, -np.inf, "maximum"), np.amax: (np.maximum, -np.inf, "maximum"),
-    np.min: (np.minimum, np.inf, "minimum"), np.amin: (np.minimum, np.inf, "minimum"),
-}  # fmt: skip
-"""What brings together the elements along an axis: one by one, from what on, and NumPy's name where none is refused."""
+REDUCTIONS: frozenset[Any] = frozenset({np.sum, np.mean, np.max, np.amax, np.min, np.amin})
+"""Functions that bring together the elements along an axis, one by one."""
 
 
 class Unfit(Exception):

@@ -1,4 +1,4 @@
-"""Loops over the same elements become one loop, and arrays that only it uses become scalars."""
+"""Loops over the same elements, or the same rows, become one loop; arrays that only it uses become scalars."""
 
 from __future__ import annotations
 
@@ -454,7 +454,7 @@ def _scalarised(body: tuple[Stmt, ...], element: Index) -> tuple[Stmt, ...]:
                     continue
                 value = expr_of(stmt.value)
                 if stmt.op:
-                    value = Apply(_OPERATORS[stmt.op], (scalar, value), scalar.type)
+                    value = Apply(OPERATORS[stmt.op], (scalar, value), scalar.type)
                 out.append(Assign(scalar, value, stmt.span))
                 continue
             made = map_blocks(map_exprs(stmt, expr_of), each)
@@ -481,4 +481,4 @@ def _is_unused_view(stmt: Stmt, uses: dict[str, int]) -> bool:
     return isinstance(stmt.value, Index) or (isinstance(stmt.value, Apply) and _is_surely_view(stmt.value))
 
 
-_OPERATORS: dict[str, Any] = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv}
+OPERATORS: dict[str, Any] = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv}

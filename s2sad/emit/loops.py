@@ -63,6 +63,10 @@ from s2sad.transform.together import without_empty_sweep
 
 _AXES = ("i", "j", "k", "l", "m", "n")
 _SUMS = (np.sum, np.mean)
+_EXTREMES: dict[object, tuple[np.ufunc, float]] = {
+    np.max: (np.maximum, -np.inf), np.amax: (np.maximum, -np.inf),
+    np.min: (np.minimum, np.inf), np.amin: (np.minimum, np.inf),
+}  # fmt: skip
 _PRODUCTS = (operator.matmul, np.matmul, np.dot)
 _NONE = "zero-size array to reduction operation {} which has no identity"
 _LAZY = (ops.ifexp, ops.both, ops.either)
@@ -358,7 +362,7 @@ class _Loops:
         """`m = np.max(x, axis=1)`; of nothing there is none."""
         inner = value.args[0]
         assert isinstance(inner.type, Array) and isinstance(target.type, Array)
-        operation, least, name = REDUCTIONS[value.fn]
+        operation, beginning = _EXTREMES[value.fn]
         axis = int(dict(value.static)["axis"]) % len(inner.type.dims)
         out: list[Stmt | Nest] = []
         elements = self._elements(inner.type.dims, out)
@@ -368,13 +372,13 @@ class _Loops:
         kept = tuple(v for at, v in enumerate(elements.index) if at != axis)
         place = Index(own, kept, Scalar("float64"))
         bounds = [b for at, b in enumerate(nest.bounds) if at != axis]
-        nest.before.append(Assign(own, _allocated(np.full, target.type, bounds, literal(least)), self.span))
+        nest.before.append(Assign(own, _allocated(np.full, target.type, bounds, literal(beginning)), self.span))
         nest.body.append(Store(place, "", Apply(operation, (place, element), place.type), self.span))
         nest.sums.add(own.name)
         self.made.add(own.name)
-        if not isinstance(inner.type.dims[axis], int):
+        if inner.type.dims[axis] == 0 or not isinstance(inner.type.dims[axis], int):
             empty = Apply(operator.eq, (nest.bounds[axis], literal(0)), Scalar("bool", weak=True))
-            nest.demands.append(refused_if(empty, self.span, _NONE.format(name)))
+            nest.demands.append(refused_if(empty, self.span, _NONE.format(operation.__name__)))
         return [*out, nest] if own is target else [*out, nest, Assign(target, own, self.span)]
 
     def _product(self, target: Var, value: Apply) -> list[Stmt | Nest]:

@@ -15,7 +15,6 @@ another name for them.
 
 from __future__ import annotations
 
-import operator
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from s2sad.analysis.saved import is_pure
+from s2sad.emit.fusion import OPERATORS
 from s2sad.frontend.values import literal
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Assign, Const, Expr, For, Index, Pack, Stmt, Store, Var
@@ -36,11 +36,11 @@ from s2sad.ir.walk import (
     map_exprs,
     reads,
     statements,
+    subexpressions,
 )
 
 _FRESH = (np.empty, np.zeros, np.full)
 _LIKE = {np.empty_like: np.empty, np.zeros_like: np.zeros}
-_OPERATORS: dict[str, Any] = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv}
 
 
 def by_rows(body: tuple[Stmt, ...], made: set[str]) -> tuple[Stmt, ...]:
@@ -168,7 +168,7 @@ def _planned(body: tuple[Stmt, ...], name: str, binds: Counter[str]) -> _Row | N
 
 
 def _reads_content(size: Expr) -> bool:
-    return any(isinstance(part, Index) for part in _parts(size))
+    return any(isinstance(part, Index) for part in subexpressions(size))
 
 
 def _is_zero(item: Any) -> bool:
@@ -229,10 +229,6 @@ def _uses(body: tuple[Stmt, ...], name: str) -> _Uses:
     return _Uses(places, elsewhere)
 
 
-def _parts(expr: Any) -> list[Any]:
-    return [expr, *(part for child in children(expr) for part in _parts(child))]
-
-
 @dataclass(slots=True)
 class _Row:
     """What an array becomes.
@@ -278,7 +274,7 @@ class _Row:
         if isinstance(place, Index):
             return Store(place, stmt.op, value, stmt.span, stmt.accumulate)
         if stmt.op:
-            value = Apply(_OPERATORS[stmt.op], (place, value), place.type)
+            value = Apply(OPERATORS[stmt.op], (place, value), place.type)
         return Assign(place, value, stmt.span)
 
     def _is_place(self, expr: Any) -> bool:

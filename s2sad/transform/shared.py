@@ -45,13 +45,12 @@ from s2sad.ir.walk import (
 from s2sad.transform.inlined import Names, free
 from s2sad.transform.naming import Namer, noun
 
-_CHEAP: frozenset[Any] = (OPERATORS - {operator.matmul}) | VIEWS | SHAPES | {
-    np.copy, np.zeros, np.ones, np.empty, np.full, np.arange, np.eye, np.where, np.abs, np.absolute, np.sign,
-    np.square, np.maximum, np.minimum, np.add, np.subtract, np.multiply, np.divide, np.negative, np.real, np.imag,
-}  # fmt: skip
 _ELEMENTWISE: frozenset[Any] = (OPERATORS - {operator.matmul}) | {
     np.where, np.abs, np.absolute, np.sign, np.square, np.maximum, np.minimum, np.add, np.subtract, np.multiply,
     np.divide, np.negative,
+}  # fmt: skip
+_CHEAP: frozenset[Any] = _ELEMENTWISE | VIEWS | SHAPES | {
+    np.copy, np.zeros, np.ones, np.empty, np.full, np.arange, np.eye, np.real, np.imag,
 }  # fmt: skip
 _OF_NUMBERS: frozenset[Any] = frozenset({
     getattr(module, name)
