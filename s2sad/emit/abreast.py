@@ -81,20 +81,34 @@ def abreast(fn: Function, facts: Facts) -> Function:
         return fn
     live = Liveness(fn.body)
     namer = Namer(names_in(fn.body) | {p.name for p in fn.params})
+    zero: set[str] = set()
 
     def each(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         return tuple(_in_lanes(stmt) or map_blocks(stmt, each) for stmt in body)
+
+    def made(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        return tuple(_made_zero(stmt) if zero & set(bound(stmt)) else map_blocks(stmt, made) for stmt in body)
 
     def _in_lanes(stmt: Stmt) -> Stmt | None:
         unit = _unit(stmt)
         if unit is None or not isinstance(stmt, For):
             return None
         try:
-            return _Sweep(fn, stmt, unit, facts, live, namer).made()
+            sweep = _Sweep(fn, stmt, unit, facts, live, namer)
+            loop = sweep.made()
         except NoLanesError:
             return None
+        zero.update(sweep.zero)
+        return loop
 
-    return replace(fn, body=each(fn.body))
+    body = each(fn.body)
+    return replace(fn, body=made(body))
+
+
+def _made_zero(stmt: Stmt) -> Stmt:
+    """Return the creation of a block with zeros in it, of which the columns need not be cleared one by one."""
+    assert isinstance(stmt, Assign) and isinstance(stmt.value, Apply) and stmt.value.fn is np.empty
+    return replace(stmt, value=replace(stmt.value, fn=np.zeros))
 
 
 def _unit(stmt: Stmt) -> str | None:
@@ -151,6 +165,8 @@ class _Sweep:
         found = {name: column for name, column in found.items() if name in self.lanes.moving}
         self.lanes.columns = {name: column.block for name, column in found.items()}
         self.done = {id(column.put) for column in found.values()}
+        self.zero: set[str] = set()
+        """The blocks that are to be made with zeros."""
 
     def _find_moving(self) -> None:
         """Find all that depends on the direction."""
@@ -236,8 +252,13 @@ class _Sweep:
         return root.name in self.blocks and root.name not in self.lanes.rows
 
     def _is_short(self, stmt: Stmt) -> bool:
-        """Say whether a loop of known length has so few turns that LLVM writes them out, inside the one over lanes."""
-        return isinstance(stmt, For) and 0 < self._size(stmt) <= _SHORT
+        """Say whether a loop of known length has so few turns that LLVM writes them out, inside the one over lanes.
+
+        One with loops inside stays around: the lanes are next to each other in memory, so theirs is to be within.
+        """
+        if not isinstance(stmt, For) or any(isinstance(s, For) for s in stmt.body):
+            return False
+        return 0 < self._size(stmt) <= _SHORT
 
     def _size(self, stmt: Stmt) -> int:
         """Return to how many statements the turns of a loop come; none where something in it has no lanes."""
@@ -301,9 +322,12 @@ class _Sweep:
         """Return a statement that makes, names or fills an array, for all lanes at once."""
         match stmt:
             case Assign(target, Apply(made)) if target.name in self.lanes.columns:
-                value = literal(1.0 if made in (np.ones, np.ones_like) else 0.0)
-                empty = made in (np.empty, np.empty_like)
-                return Comment("", stmt.span) if empty else self._column_filled(self.lanes.columns[target.name], value)
+                block = self.lanes.columns[target.name]
+                if made in (np.ones, np.ones_like):
+                    return self._column_filled(block, literal(1.0))
+                if made not in (np.empty, np.empty_like):
+                    self.zero.add(block.name)
+                return Comment("", stmt.span)
             case Assign(target, value) if isinstance(target.type, Array):
                 return Assign(self.lanes.var(target), self.lanes.array(value), stmt.span)
             case Store(place, op, value) if isinstance(place.type, Array):

@@ -20,7 +20,7 @@ from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Assign, Expr, For, Function, Index, Stmt, Store, Var
 from s2sad.ir.shapes import LIKE
 from s2sad.ir.types import Array, Scalar
-from s2sad.ir.walk import bound, exprs_of, is_const, reads, statements, subexpressions
+from s2sad.ir.walk import blocks_of, bound, exprs_of, is_const, reads, root_of, statements, subexpressions
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,13 +124,30 @@ def _copied(stmt: Stmt, counter: Var, block: Var) -> Var | None:
 
 
 def _is_only_set(array: Var, body: tuple[Stmt, ...]) -> bool:
-    """Say whether all that happens to an array is that items are set: adding to them is slower in a column."""
+    """Say whether all that happens to an array is that items are set, and added to where they have just been set.
+
+    To add to them later, when they are no longer at hand, is slower in a column.
+    """
     assert isinstance(array.type, Array)
-    stores = [s for s in statements(body) if isinstance(s, Store) and not s.op and isinstance(s.place.type, Scalar)]
+    stores = [s for s in statements(body) if isinstance(s, Store) and isinstance(s.place.type, Scalar)]
     places = [s.place for s in stores if isinstance(s.place, Index) and s.place.base == array]
     whole = all(len(place.index) == len(array.type.dims) for place in places)
     parts = _parts(body)
-    return whole and parts.count(array) == len(places) + _lengths_asked(array, parts)
+    if not whole or parts.count(array) != len(places) + _lengths_asked(array, parts):
+        return False
+    return _adds_at_once(array, body, frozenset())
+
+
+def _adds_at_once(array: Var, body: tuple[Stmt, ...], at_hand: frozenset[Expr]) -> bool:
+    """Say whether items are only added to behind the statement that sets them, in its block or inside of that."""
+    for stmt in body:
+        if isinstance(stmt, Store) and root_of(stmt.place) == array:
+            if stmt.op and stmt.place not in at_hand:
+                return False
+            at_hand |= {stmt.place}
+        if not all(_adds_at_once(array, block, at_hand) for block in blocks_of(stmt)):
+            return False
+    return True
 
 
 def _parts(body: tuple[Stmt, ...]) -> list[object]:
@@ -142,6 +159,10 @@ def _lengths_asked(array: Var, parts: list[object]) -> int:
 
 
 def _is_length(expr: Expr, array: Var, axis: int) -> bool:
+    assert isinstance(array.type, Array)
+    dim = array.type.dims[axis]
+    if isinstance(dim, int):
+        return is_const(expr, dim)
     return isinstance(expr, Apply) and expr.fn is ops.dim and expr.args[0] == array and is_const(expr.args[1], axis)
 
 

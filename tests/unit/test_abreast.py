@@ -46,6 +46,22 @@ def branched(x):
     return out
 
 
+def fixed_to_bones(x):
+    """Items that are set, and added to at once; one row is never met, another only adds later."""
+    bones = np.empty((3, 2, 3))
+    for b in range(3):
+        for i in range(2):
+            for k in range(3):
+                bones[b, i, k] = math.sin(x[b] * (i + 1.0)) * x[3 + k]
+    out = np.zeros((5, 2))
+    for v in range(4):
+        for i in range(2):
+            out[v, i] = bones[v % 3, i, 0]
+            for k in range(1, 3):
+                out[v, i] += bones[v % 3, i, k] * (v + k)
+    return out
+
+
 def searched(x):
     """A loop of unknown length, and a helper number that does not move."""
     total = np.zeros(3)
@@ -109,6 +125,7 @@ PROGRAMS = [
     (stepped, (RNG.normal(size=5), RNG.normal(size=5)), (0, 1)),
     (branched, (RNG.normal(size=6),), 0),
     (searched, (RNG.normal(size=9),), 0),
+    (fixed_to_bones, (RNG.normal(size=6),), 0),
     (of_a_matrix, (RNG.normal(size=(3, 4)),), 0),
     (over_views, (RNG.normal(size=5),), 0),
     (several, (RNG.normal(size=6), RNG.normal(size=2)), (0, 1)),
@@ -192,6 +209,17 @@ def test_compiled_as_in_cpython(fun, args, argnums, transform):
     expected = optree.tree_leaves(transform(fun, argnums=argnums, target="python")(*args))
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-14)
+
+
+def test_what_is_added_to_where_it_is_set_is_the_column():
+    """No array apart for it, and no pass that clears the columns: their block is made of zeros."""
+    x = RNG.normal(size=6)
+    at_once, later = s2sad.jacfwd(fixed_to_bones), s2sad.jacfwd(searched)
+    at_once(x)
+    later(x)
+    assert "result_by_x = np.zeros(" in text_of(at_once, x)
+    assert "result_dot" not in text_of(at_once, x)
+    assert "i + lane] = result_dot[" in text_of(later, x)
 
 
 def test_single_precision_stays():
