@@ -39,7 +39,7 @@ ARITHMETIC = (
     row("multiply(a, b)", "b", "a", complex=True, also=(operator.mul,)),
     row(
         "divide(a, b)", "1 / b", "-y / b",
-        complex=True, domain=_SECOND_NONZERO, also=(operator.truediv,),
+        complex=True, domain=_SECOND_NONZERO, also=(operator.truediv,), of_one=("1 / b", "-y * y"),
     ),
     row("power(a, b)", *_POWER, complex=_COMPLEX_POWER, domain=_BASES, also=_POW),
     row("float_power(a, b)", *_POWER, complex=_COMPLEX_POWER, domain=_BASES),

@@ -41,6 +41,7 @@ class Elementwise:
         where: `(name, expression)` pairs, bound in order before the partials.
         domain: one interval per argument, where the tests sample.
         complex_partials: the partials when an argument is complex; None: not allowed.
+        of_one: the partials where the first argument is written as the number 1, if they are simpler then.
     """
 
     args: tuple[str, ...]
@@ -48,6 +49,7 @@ class Elementwise:
     where: tuple[tuple[str, str], ...] = ()
     domain: Domain = ()
     complex_partials: tuple[str, ...] | None = None
+    of_one: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,17 +169,19 @@ def row(
     domain: Interval | Domain = REAL,
     complex: bool | tuple[str, ...] = False,
     also: tuple[Fn, ...] = (),
+    of_one: tuple[str, ...] | None = None,
 ) -> Row:
     """Read one row: `row("arctan2(a, b)", "b / r", "-a / r", where="r = a*a + b*b")`.
 
     `complex` is True when the partials also hold for complex arguments, or the partials that do.
+    `of_one` are those for `call` with the number 1 as its first argument.
     """
     name, _, inside = call.rstrip(")").partition("(")
     args = tuple(part.strip() for part in inside.split(","))
     bound = tuple(_binding(part) for part in where.split(";") if part.strip())
     intervals = (domain,) * len(args) if isinstance(domain[0], float | int) else domain
     complexes = partials if complex is True else complex or None
-    return Row(name, Elementwise(args, partials, bound, intervals, complexes), also)  # type: ignore[arg-type]
+    return Row(name, Elementwise(args, partials, bound, intervals, complexes, of_one), also)  # type: ignore[arg-type]
 
 
 def _binding(text: str) -> tuple[str, str]:

@@ -90,3 +90,41 @@ def gather_arrays(items: list[Any]) -> Any:
     for k in range(len(items)):
         result[k] = items[k]
     return result
+
+
+def flat_list(items: list[list[Any]]) -> list[Any]:
+    """Return what the lists of a list hold, as one list."""
+    return [item for inner in items for item in inner]
+
+
+def flat_arrays(items: list[list[Any]]) -> list[Any]:
+    """Return copies of the arrays that the lists of a list hold, as one list."""
+    return [np.copy(item) for inner in items for item in inner]
+
+
+def list_lengths(items: list[list[Any]]) -> Any:
+    """Return how long each list of a list is."""
+    result = np.empty(len(items), np.int64)
+    for k in range(len(items)):
+        result[k] = len(items[k])
+    return result
+
+
+def nested_list(items: list[Any], lengths: Any) -> list[list[Any]]:
+    """Return the lists of these lengths that hold the items, one behind the other."""
+    result = []
+    start = 0
+    for length in lengths:
+        result.append([items[start + k] for k in range(length)])
+        start += length
+    return result
+
+
+def nested_arrays(items: list[Any], lengths: Any) -> list[list[Any]]:
+    """Return the lists of these lengths that hold copies of the arrays, one behind the other."""
+    result = []
+    start = 0
+    for length in lengths:
+        result.append([np.copy(items[start + k]) for k in range(length)])
+        start += length
+    return result

@@ -25,6 +25,7 @@ from s2sad.frontend.statements import lower_block
 from s2sad.frontend.values import BarV, StaticV, StructV, V, Value, ZeroV, pack
 from s2sad.ir.nodes import Apply, Expr, Pack, Stmt
 from s2sad.ir.types import Struct, is_complex
+from s2sad.ir.walk import is_const
 from s2sad.rules.registry import UNKNOWN, Constant, Elementwise, Structured, find, resolve
 from s2sad.transform.algebra import fold
 from s2sad.transform.naming import Namer
@@ -107,7 +108,9 @@ def _words(text: str) -> frozenset[str]:
 
 
 def partial_texts(rule: Elementwise, args: tuple[Expr, ...]) -> tuple[str, ...]:
-    """Return the partials that hold for these operands: complex ones may have their own."""
+    """Return the partials that hold for these operands: complex ones may have their own, and so may a one."""
+    if rule.of_one is not None and is_const(args[0], 1):
+        return rule.of_one
     if rule.complex_partials is not None and any(is_complex(a.type) for a in args):
         return rule.complex_partials
     return rule.partials

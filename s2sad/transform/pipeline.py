@@ -41,6 +41,7 @@ from s2sad.transform.together import (
     without_empty_sweep,
 )
 from s2sad.transform.unmoved import gives_unmoved
+from s2sad.transform.unnested import with_flat_params, with_flat_results
 from s2sad.transform.versions import calling, version, versions
 from s2sad.transform.written_out import written_out
 
@@ -334,8 +335,10 @@ class Deriver:
         """Put each sweep in a function of its own: `fwd` gives what `bwd` still needs after the results."""
         name = self.ctx.unique(f"{instance.name}_{mode}")
         self.prepared[name] = made.primal
-        whole, count = halved(made, name, instance.name, mode == "bwd", self.facts)
-        return self._done(name, tidy(whole, self.facts, names_of(made.primal)), instance, count)
+        backward = mode == "bwd"
+        whole, count = halved(made, name, instance.name, backward, self.facts)
+        whole, count = _between(tidy(whole, self.facts, names_of(made.primal)), count, backward)
+        return self._done(name, whole, instance, count)
 
     # ---- forward ----
 
@@ -450,7 +453,8 @@ class Deriver:
         half = replace(half, name=name, doc=doc, body=(*private_copies(half, self.facts), *half.body))
         self.finished.clear()
         self.prepared[name] = before
-        return self._done(name, tidy(half, self.facts, kept), instance, len(halves.residuals))
+        whole, count = _between(tidy(half, self.facts, kept), len(halves.residuals), mode in ("push", "pull"))
+        return self._done(name, whole, instance, count)
 
     # ---- primal ----
 
@@ -557,6 +561,11 @@ def _differentiated_results(instance: Instance, aux: bool) -> int | None:
     if not aux or not isinstance(instance.result, Struct):
         return None
     return sum(is_inexact(kind) for kind in leaf_types(instance.result.items[0]))
+
+
+def _between(fn: Function, count: int, second: bool) -> tuple[Function, int]:
+    """Return a sweep with what goes between the sweeps as Python can hand it on, and how many values that is."""
+    return with_flat_params(fn, count) if second else with_flat_results(fn, count)
 
 
 def _without_dots(fn: Function, results: int, moving: int | None) -> Function:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import scipy.special  # noqa: F401  (its rules are loaded once the program has imported it)
 
+import s2sad
 from s2sad.rules import REGISTRY, Constant, Elementwise, Structured, find, resolve
 
 find(np.sin)  # loads the tables
@@ -225,6 +226,34 @@ def test_elementwise_rule(fn: Any, rule: Elementwise) -> None:
             np.testing.assert_allclose(
                 partial, (high - low) / (2 * step), rtol=1e-6, atol=1e-7 * scale
             )
+
+
+OF_ONE = [(fn, rule) for fn, rule in ELEMENTWISE if rule.of_one is not None]
+
+
+@pytest.mark.parametrize(("fn", "rule"), OF_ONE, ids=lambda v: label(v) if callable(v) else "")
+@pytest.mark.parametrize("complexes", [False, True])
+def test_partials_where_the_first_argument_is_one(fn: Any, rule: Elementwise, complexes: bool) -> None:
+    assert rule.of_one is not None
+    for _ in range(20):
+        args = [1.0, *sample(fn, rule, complexes)[1:]]
+        simpler = Elementwise(rule.args, rule.of_one, rule.where, complex_partials=rule.of_one)
+        y = fn(*args)
+        found = partials_of(fn, simpler, args, y, complexes)
+        np.testing.assert_allclose(found, partials_of(fn, rule, args, y, complexes), rtol=1e-14)
+
+
+def test_a_reciprocal_is_read_from_its_result() -> None:
+    def slopes(x: Any) -> Any:
+        return 1 / x + np.divide(1.0, x) + 2.0 / x
+
+    x = np.array([0.5, -2.0, 1e-200, np.inf])
+    with np.errstate(over="ignore"):
+        found = s2sad.vjp(slopes, x, target="python")[1](np.ones(4))[0]
+        np.testing.assert_allclose(found, -4.0 / x / x, rtol=1e-14)
+    text = s2sad.differentiate(slopes).source("jvp", (x,))
+    assert text.count("ratio * ratio") == 1
+    assert "2.0 / x" in text
 
 
 HOLOMORPHIC = [

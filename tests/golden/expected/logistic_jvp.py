@@ -4,9 +4,8 @@ import numpy as np
 def logistic_jvp(w, x, y, w_dot, x_dot, y_dot):
     """Value and tangent of `logistic` (cases.py:34) for `w`, `x`, `y`."""
     exp = np.exp(-(x @ w))
-    total = 1.0 + exp
-    p = 1.0 / total
-    p_dot = p / total * exp * (x_dot @ w + x @ w_dot)
+    p = 1.0 / (1.0 + exp)
+    p_dot = p * p * exp * (x_dot @ w + x @ w_dot)
     difference = 1.0 - p
     difference_2 = 1.0 - y
     log = np.log(difference)

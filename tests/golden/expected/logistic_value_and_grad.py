@@ -12,4 +12,4 @@ def logistic_value_and_grad(w, x, y):
     # return -np.sum(y * np.log(p) + (1.0 - y) * np.log(1.0 - p))
     p_bar = -(y / p)
     p_bar += (1.0 - y) / (1.0 - p)
-    return result, x.T @ (exp * (p / (1.0 + exp)) * p_bar)
+    return result, x.T @ (exp * p * p * p_bar)
