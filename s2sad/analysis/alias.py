@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 _UNSURE = (np.reshape, np.ravel, np.ascontiguousarray)
 _NO_SHADOW = (
     np.asarray, np.asanyarray, np.broadcast_to, np.diagonal, np.diag, np.einsum, ops.unbroadcast, runtime.unbroadcast,
+    np.lib.stride_tricks.sliding_window_view,
 )  # fmt: skip
 """Views that may be copies, or cannot be written: their adjoint is an array of its own."""
 

@@ -103,6 +103,9 @@ def infer(fn: Callable[..., Any], args: tuple[Expr, ...], static: dict[str, Any]
     return _of_any_length(found) if _counts_data(fn, args) else found
 
 
+_PLACED: frozenset[Any] = frozenset({runtime.put_diagonal, runtime.sum_windows})
+"""Functions that put their first argument into zeros like the second, where a sample need not have room for another."""
+
 _COUNTING: frozenset[Any] = frozenset({
     np.flatnonzero, np.argwhere, np.unique, np.compress, np.extract, np.trim_zeros, np.union1d, np.intersect1d,
     np.setdiff1d, np.setxor1d, np.delete,
@@ -117,6 +120,21 @@ def _counts_data(fn: Any, args: tuple[Expr, ...]) -> bool:
     if fn is np.lib.stride_tricks.sliding_window_view:
         return True
     return fn in _COUNTING
+
+
+def _windows(kind: Type, size: Expr) -> Type:
+    """Return the type of windows of one length along the last axis."""
+    size = size.items[0] if isinstance(size, Pack) and len(size.items) == 1 else size
+    if not isinstance(kind, Array) or not kind.dims or not isinstance(size.type, Scalar):
+        raise InferenceError("windows are of one length, along the last axis of an array")
+    last = kind.dims[-1]
+    width = size.value if isinstance(size, Const) else size.type.value
+    count: int | Sym = fresh_dim()
+    if isinstance(last, int) and isinstance(width, int):
+        if not 0 <= width <= last:
+            raise InferenceError("the window is longer than the axis")
+        count = last - width + 1
+    return Array(kind.dtype, (*kind.dims[:-1], count, fresh_dim() if width is None else width), "A")
 
 
 def _of_any_length(kind: Type) -> Type:
@@ -153,9 +171,10 @@ def _special(fn: Any, args: tuple[Expr, ...], static: dict[str, Any]) -> Type | 
             raise InferenceError("which axes have length one is not known here; name the axis")
     if fn is runtime.scatter and isinstance(kinds[2], Array):  # a loop over elements: long to try
         return Array(kinds[2].dtype, kinds[2].dims, "C")
-    if fn is runtime.put_diagonal and isinstance(kinds[0], Array) and isinstance(kinds[1], Array):
-        # a sample's diagonal need not have room in a sample's matrix
+    if fn in _PLACED and isinstance(kinds[0], Array) and isinstance(kinds[1], Array):
         return Array(kinds[0].dtype, kinds[1].dims)
+    if fn is np.lib.stride_tricks.sliding_window_view and static.get("axis") == -1:
+        return _windows(kinds[0], args[1])
     if fn in (runtime.scan, runtime.scan_back) and isinstance(kinds[0], Array) and isinstance(kinds[1], Array):
         return Array(np.result_type(kinds[0].dtype, kinds[1].dtype).name, kinds[0].dims, "C")
     if fn in (np.reshape,):

@@ -15,7 +15,7 @@ VIEWS: frozenset[Any] = frozenset({
     ops.transpose, np.transpose, np.reshape, np.ravel, np.swapaxes, np.squeeze, np.expand_dims,
     np.asarray, np.broadcast_to, np.moveaxis, np.flip, np.flipud, np.fliplr, np.rot90,
     np.atleast_1d, np.atleast_2d, np.diagonal, np.ascontiguousarray, np.real, np.asanyarray,
-    np.rollaxis, np.atleast_3d, ops.unbroadcast, runtime.unbroadcast,
+    np.rollaxis, np.atleast_3d, np.lib.stride_tricks.sliding_window_view, ops.unbroadcast, runtime.unbroadcast,
 })  # fmt: skip
 """Functions whose result may share memory with their first argument."""
 

@@ -104,6 +104,19 @@ class put_diagonal:
         g_bar += np.diag(y_bar, k=k)
 
 
+@rule(runtime.sum_windows)
+class sum_windows:
+    """The transpose of taking windows."""
+
+    samples = (case(values(3, 2), values(4)), case(values(2, 2, 3), values(2, 4)))
+
+    def tangent(g: Any, x: Any, y: Any, g_dot: Any) -> Any:
+        return runtime.sum_windows(g_dot, x)
+
+    def adjoint(g: Any, x: Any, y: Any, y_bar: Any, g_bar: Any) -> None:
+        g_bar += np.lib.stride_tricks.sliding_window_view(y_bar, np.shape(g)[-1], axis=-1)
+
+
 @rule(runtime.unpad)
 class unpad:
     """The transpose of `pad_like`."""

@@ -288,6 +288,32 @@ def apply_along_axis(func1d: Any, axis: int, arr: Any, *args: Any) -> Any:
         )  # fmt: skip
 
 
+@expands(np.lib.stride_tricks.sliding_window_view, when=lambda known: not _is_one_window(known))
+def windows(
+    x: Any, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
+) -> Any:
+    """Return the windows along one axis after the other, each read along the last."""
+    if writeable:
+        ops.refuse("windows that are written to have no derivative", "Write to the array itself.")
+    sizes = window_shape if isinstance(window_shape, (tuple, list)) else (window_shape,)
+    along = counting(x.ndim) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
+    if len(sizes) != len(along):
+        ops.refuse("there are not as many windows as axes", "Give `axis`, or a window for each axis.")
+    if x.ndim == 1 and len(sizes) == 1:
+        return np.lib.stride_tricks.sliding_window_view(x, sizes[0], axis=-1)
+    view = x
+    for size, k in zip(sizes, along):
+        last = np.moveaxis(view, k % x.ndim, -1) if k % x.ndim < view.ndim - 1 else view
+        each = np.lib.stride_tricks.sliding_window_view(last, size, axis=-1)
+        view = np.moveaxis(each, -2, k % x.ndim) if k % x.ndim < each.ndim - 2 else each
+    return view
+
+
+def _is_one_window(known: Any) -> bool:
+    """Say whether windows are taken along the last axis, as the rule has it."""
+    return known.get("axis") == -1
+
+
 @expands(np.apply_over_axes)
 def apply_over_axes(func: Any, a: Any, axes: Any) -> Any:
     """Return what a reduction gives over one axis after the other, all of them kept."""

@@ -176,6 +176,20 @@ class broadcast_to:
         array_bar += unbroadcast(y_bar, array)
 
 
+@rule(np.lib.stride_tricks.sliding_window_view)
+class sliding_window_view:
+    """Windows along the last axis overlap; the transpose sums what lies on one place (see `rules/rearranging.py`)."""
+
+    samples = (case(_VECTOR, 2, axis=-1), case(_MATRIX, 3, axis=-1), case(_CUBE, 1, axis=-1))
+    complex = True
+
+    def tangent(x: Any, window_shape: Any, y: Any, x_dot: Any, *, axis: int) -> Any:
+        return np.lib.stride_tricks.sliding_window_view(x_dot, window_shape, axis=axis)
+
+    def adjoint(x: Any, window_shape: Any, y: Any, y_bar: Any, x_bar: Any, *, axis: int) -> None:
+        x_bar += runtime.sum_windows(y_bar, x)
+
+
 @rule(np.tile)
 class tile:
     """Repeats the whole array; the transpose sums the tiles."""

@@ -94,6 +94,14 @@ def put_diagonal(g: Any, x: Any, k: int) -> Any:
     return out
 
 
+def sum_windows(g: Any, x: Any) -> Any:
+    """Return zeros like `x` with the windows `g[..., i, :]` added where they lie, from `i` on along the last axis."""
+    out = np.zeros(x.shape, g.dtype)
+    for k in range(g.shape[-1]):
+        out[..., k : k + g.shape[-2]] += g[..., k]
+    return out
+
+
 def unpad(g: Any, x: Any, before: tuple[int, ...]) -> Any:
     """Return the part of `g` that starts at `before` and has the shape of `x`."""
     flat = np.ravel(g)

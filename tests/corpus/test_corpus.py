@@ -22,7 +22,6 @@ _MASKED = "0 * nan where a mask leaves an entry out"
 KNOWN_LIMITS: dict[tuple[str, str], str] = {
     ("python", "elementwise.nan_to_finite_mask"): _MASKED,
     ("cpu", "elementwise.nan_to_finite_mask"): _MASKED,
-    ("cpu", "containers.nested_comprehension"): "Numba takes no list of lists from Python, and `vjp` passes one",
     ("cpu", "decompositions.eigenvalues_in_a_while"): "Numba takes no list of arrays of several layouts from Python",
     ("cpu", "decompositions.matrix_function"): "Numba's `eigh` has no UPLO",
 }

@@ -209,5 +209,5 @@ def test_windows_that_share_memory_are_refused():
         y[0] = 3 * y[1]
         return np.sum(seen**2)
 
-    with pytest.raises(s2sad.MissingRuleError):
+    with pytest.raises(s2sad.AliasError, match="`y` is written here while `seen` may share its memory"):
         s2sad.grad(windows)(X)
