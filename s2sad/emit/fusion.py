@@ -11,6 +11,7 @@ from s2sad.analysis.sharing import Apart
 from s2sad.emit.elements import is_view, never_meet
 from s2sad.errors import NOWHERE, Span
 from s2sad.frontend.values import literal
+from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Assign, Comment, Expr, For, Index, Stmt, Store, Var
 from s2sad.ir.shapes import SHAPES, refused_if
 from s2sad.ir.types import Array, Dim, Scalar
@@ -454,7 +455,7 @@ def _scalarised(body: tuple[Stmt, ...], element: Index) -> tuple[Stmt, ...]:
                     continue
                 value = expr_of(stmt.value)
                 if stmt.op:
-                    value = Apply(OPERATORS[stmt.op], (scalar, value), scalar.type)
+                    value = Apply(ops.STORING[stmt.op], (scalar, value), scalar.type)
                 out.append(Assign(scalar, value, stmt.span))
                 continue
             made = map_blocks(map_exprs(stmt, expr_of), each)
@@ -479,6 +480,3 @@ def _is_unused_view(stmt: Stmt, uses: dict[str, int]) -> bool:
     if not isinstance(stmt, Assign) or not isinstance(stmt.value.type, Array) or uses.get(stmt.target.name, 0):
         return False
     return isinstance(stmt.value, Index) or (isinstance(stmt.value, Apply) and _is_surely_view(stmt.value))
-
-
-OPERATORS: dict[str, Any] = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv}

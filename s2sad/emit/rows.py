@@ -22,7 +22,6 @@ from typing import Any
 import numpy as np
 
 from s2sad.analysis.saved import is_pure
-from s2sad.emit.fusion import OPERATORS
 from s2sad.frontend.values import literal
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Assign, Const, Expr, For, Index, Pack, Stmt, Store, Var
@@ -274,7 +273,7 @@ class _Row:
         if isinstance(place, Index):
             return Store(place, stmt.op, value, stmt.span, stmt.accumulate)
         if stmt.op:
-            value = Apply(OPERATORS[stmt.op], (place, value), place.type)
+            value = Apply(ops.STORING[stmt.op], (place, value), place.type)
         return Assign(place, value, stmt.span)
 
     def _is_place(self, expr: Any) -> bool:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any, NoReturn
 
 import numpy as np
+
+STORING: dict[str, Any] = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv}
+"""What a store with such an operator does with what was there and what it is given."""
 
 
 def dim(x: Any, axis: int) -> int:

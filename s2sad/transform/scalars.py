@@ -41,7 +41,6 @@ from s2sad.transform.naming import Namer
 _MOST = 8
 _MOST_CHOSEN = 4
 _ZERO = (np.zeros, np.empty, np.zeros_like, np.empty_like)
-_OPS = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv}
 
 Items = dict[tuple[int, ...], Var]
 
@@ -80,7 +79,7 @@ def _candidates(fn: Function, keep: frozenset[str]) -> dict[str, Array]:
         else:
             out |= {name for expr in exprs_of(stmt) for name in _used_whole(expr, made)}
         if isinstance(stmt, Store) and isinstance(stmt.place, Index) and isinstance(stmt.place.base, Var):
-            if stmt.op not in ("", *_OPS) or not _is_double(stmt.value):
+            if stmt.op not in ("", *ops.STORING) or not _is_double(stmt.value):
                 out.add(stmt.place.base.name)
     return {name: kind for name, kind in made.items() if name not in out}
 
@@ -177,7 +176,7 @@ def _stmt(stmt: Stmt, items: dict[str, Items]) -> list[Stmt]:
         return [Assign(var, _start(stmt.value, at, items), stmt.span) for at, var in items[stmt.target.name].items()]
     if isinstance(stmt, Store) and isinstance(stmt.place, Index) and (var := _item(stmt.place, items)) is not None:
         value = _expr(stmt.value, items)
-        return [Assign(var, Apply(_OPS[stmt.op], (var, value), var.type) if stmt.op else value, stmt.span)]
+        return [Assign(var, Apply(ops.STORING[stmt.op], (var, value), var.type) if stmt.op else value, stmt.span)]
     stmt = map_exprs(stmt, lambda expr: _expr(expr, items))
     return [map_blocks(stmt, lambda body: _block(body, items))]
 

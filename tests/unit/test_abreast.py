@@ -47,7 +47,7 @@ def branched(x):
 
 
 def fixed_to_bones(x):
-    """Items that are set, and added to at once; one row is never met, another only adds later."""
+    """Items that are set, and added to at once; one row is never met."""
     bones = np.empty((3, 2, 3))
     for b in range(3):
         for i in range(2):
