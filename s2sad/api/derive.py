@@ -29,6 +29,7 @@ from s2sad.emit.names import Names
 from s2sad.emit.printer import print_function
 from s2sad.emit.side_by_side import side_by_side
 from s2sad.emit.twins import renamed, twins, unlike_variables, unnumbered
+from s2sad.emit.workspaces import made_once
 from s2sad.errors import Span, UnsupportedSyntaxError
 from s2sad.frontend.infer import InferenceError
 from s2sad.frontend.source import has_source, unwrap
@@ -123,7 +124,11 @@ def _looped(derived: Derived, target: str, options: Any) -> dict[str, Function]:
     facts = Facts(made)
     made = {name: accumulated(fn, facts) for name, fn in made.items()}
     facts = Facts(made)
-    return {name: side_by_side(fn, facts) for name, fn in made.items()}
+    made = {name: side_by_side(fn, facts) for name, fn in made.items()}
+    if getattr(options, "parallel", False):  # turns that run at once need an array each
+        return made
+    facts = Facts(made)
+    return {name: made_once(fn, facts) for name, fn in made.items()}
 
 
 def _each_once(

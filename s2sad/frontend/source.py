@@ -133,7 +133,7 @@ def _source_of_code(plain: Any, code: types.CodeType) -> Source:
     name = plain.__name__
     linecache.checkcache(code.co_filename)
     try:
-        lines, first_line = inspect.getsourcelines(code)  # of a function it would be that of what it wraps
+        lines, first_line = _lines_of(plain, code)
     except (OSError, TypeError, IndentationError) as error:
         raise SourceNotFoundError(
             f"the source of `{name}` could not be found",
@@ -174,6 +174,15 @@ def _source_of_code(plain: Any, code: types.CodeType) -> Source:
         kw_defaults=dict(plain.__kwdefaults__ or {}),
         local_names=_bound_in(node),
     )
+
+
+def _lines_of(plain: Any, code: types.CodeType) -> tuple[list[str], int]:
+    """Return the lines of a function and the number of the first, as `inspect` does, which asks every module first."""
+    lines = linecache.getlines(code.co_filename, plain.__globals__)
+    at = code.co_firstlineno - 1
+    if 0 <= at < len(lines) and lines[at].lstrip().startswith(("def ", "async def ", "@")):
+        return inspect.getblock(lines[at:]), at + 1
+    return inspect.getsourcelines(code)  # of a function it would be that of what it wraps
 
 
 def _bound_in(node: Any) -> frozenset[str]:

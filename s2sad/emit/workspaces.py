@@ -1,0 +1,224 @@
+"""Target "cpu": an array that every turn of a loop makes anew is made once, before the loop.
+
+    for i in range(n):                        d = np.empty(x.shape[1])
+        d = np.empty(x.shape[1])     becomes  for i in range(n):
+        for k in range(d.shape[0]):               for k in range(d.shape[0]):
+            d[k] = x[i, k] - m[k]                     d[k] = x[i, k] - m[k]
+
+To make one costs as much as the arithmetic of some dozens of elements. Needs: no turn reads what another left, the
+lengths are the same in every turn, and nothing keeps the array, or a part of it, from one turn to the next.
+"""
+
+from __future__ import annotations
+
+import builtins
+import operator
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+
+from s2sad.analysis.bounds import Bounds, least_of, lower_bounds
+from s2sad.analysis.facts import Facts
+from s2sad.analysis.liveness import Liveness
+from s2sad.analysis.sharing import Groups
+from s2sad.emit.lanes import EVERY, dtype_of, sizes_in
+from s2sad.errors import Span
+from s2sad.frontend.operators import build
+from s2sad.frontend.values import literal, pack
+from s2sad.ir import ops
+from s2sad.ir.nodes import (
+    Apply,
+    Assert,
+    Assign,
+    CallStmt,
+    Const,
+    Effect,
+    Expr,
+    For,
+    Function,
+    If,
+    Index,
+    Stmt,
+    Store,
+    Var,
+    While,
+)
+from s2sad.ir.shapes import LIKE, refused_if
+from s2sad.ir.types import Array, Dim, ListOf, Scalar, Struct, Sym
+from s2sad.ir.walk import bound, exprs_of, map_blocks, reads, root_of, statements, subexpressions
+from s2sad.transform.stepping import forwards
+
+_CREATIONS = frozenset({np.empty, np.empty_like, np.zeros, np.zeros_like})
+_ZEROS = {"f": literal(0.0), "c": literal(0.0), "i": literal(0), "b": literal(False)}
+_ARITHMETIC = frozenset({
+    ops.dim, ops.size, builtins.len, builtins.max, builtins.min,
+    operator.add, operator.sub, operator.mul, operator.floordiv,
+})  # fmt: skip
+_NEGATIVE = "negative dimensions are not allowed"
+
+
+def made_once(fn: Function, facts: Facts) -> Function:
+    """Return `fn` with the arrays that its loops make in every turn made before them."""
+    if not any(_creation(s) for s in statements(fn.body)):
+        return fn
+    work = _Workspaces(fn, facts)
+    return replace(fn, body=work.block(fn.body))
+
+
+class _Workspaces:
+    def __init__(self, fn: Function, facts: Facts) -> None:
+        self.groups = Groups(fn, facts)
+        self.shared = {self.groups.find(name) for name in self.groups.parent}
+        self.live = Liveness(fn.body)
+        self.least = lower_bounds(fn)
+        rebound = {name for s in statements(fn.body) for name in bound(s)}
+        self.given = [Var(p.name, p.type) for p in fn.params if isinstance(p.type, Array) and p.name not in rebound]
+
+    def block(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        """Return a block with the arrays of its loops before them: those of inner loops first."""
+        made: list[Stmt] = []
+        for stmt in body:
+            inside = map_blocks(stmt, self.block)
+            if isinstance(inside, For | While):
+                assert isinstance(stmt, For | While)
+                made += self._loop(inside, stmt)
+            else:
+                made.append(inside)
+        return tuple(made)
+
+    def _loop(self, loop: For | While, was: For | While) -> list[Stmt]:
+        """Return a loop with its arrays before it. `was`: the loop as it was when liveness was found."""
+        before: list[Stmt] = []
+        kept: list[Stmt] = []
+        inside = Counter(name for s in statements((loop,)) for name in (*bound(s), *_counted_on(s)))
+        late = self.live.before_loop_body(was) | self.live.after.get(id(was), frozenset())
+        for stmt in loop.body:
+            found = _creation(stmt)
+            moved = None
+            if found is not None and inside[found[0].name] == 1 and found[0].name not in late:
+                moved = self._moved(*found, loop, inside, stmt.span)
+            if found is None or moved is None:
+                kept.append(stmt)
+                continue
+            del inside[found[0].name]
+            before.append(moved[0])
+            kept += moved[1]
+        return [*before, replace(loop, body=tuple(kept))]
+
+    def _moved(
+        self, target: Var, value: Apply, kind: Array, loop: For | While, inside: Counter[str], span: Span
+    ) -> tuple[Stmt, list[Stmt]] | None:
+        """Return what makes an array before the loop, and what is left of making it in every turn."""
+        if self.groups.find(target.name) in self.shared or _may_be_kept(target, loop.body):
+            return None
+        filled: list[Stmt] = []
+        if value.fn in (np.zeros, np.zeros_like):
+            whole = Index(target, tuple(EVERY for _ in kind.dims), kind)
+            filled = [Store(whole, "", _ZEROS[np.dtype(kind.dtype).kind], span)]
+        if value.fn in LIKE and not reads(value) & inside.keys():
+            return Assign(target, Apply(np.empty_like, value.args, kind, value.static), span), filled
+        sizes = self._sizes(value, kind, inside)
+        if sizes is None or kind.layout != "C":
+            return None
+        possible = self._in_a_turn(loop, inside)
+        demands: list[Stmt] = []
+        for at, size in enumerate(sizes):
+            if not _is_natural(size, possible):
+                negative = Apply(operator.lt, (size, literal(0)), Scalar("bool", weak=True))
+                demands.append(refused_if(negative, span, _NEGATIVE))
+            if not _is_natural(size, self.least):
+                sizes[at] = build(builtins.max, size, literal(0))
+        shape = sizes[0] if len(sizes) == 1 else pack("tuple", sizes)
+        made = Apply(np.empty, (shape,), kind, dtype_of(kind))
+        return Assign(target, made, span), [*demands, *filled]
+
+    def _in_a_turn(self, loop: For | While, inside: Counter[str]) -> dict[str, int]:
+        """Return what whole numbers do not fall below in a turn: a loop that counts to `n` has turns only if it can."""
+        ahead = forwards(loop) if isinstance(loop, For) else None
+        ahead = ahead or (loop if isinstance(loop, For) else None)
+        if ahead is None or not isinstance(ahead.stop, Var) or inside[ahead.stop.name]:
+            return self.least
+        first = least_of(ahead.start, self.least)
+        if first is None or not isinstance(ahead.step, Const) or ahead.step.value <= 0:
+            return self.least
+        name = ahead.stop.name
+        return {**self.least, name: max(self.least.get(name, first + 1), first + 1)}
+
+    def _sizes(self, value: Apply, kind: Array, inside: Counter[str]) -> list[Expr] | None:
+        """Return the lengths of an array in terms of what a loop does not change."""
+        axes = range(len(kind.dims))
+        size = value.args[0]
+        given = [build(ops.dim, size, literal(axis)) for axis in axes] if value.fn in LIKE else sizes_in(size)
+        if len(given) != len(axes):
+            return None
+        found = [self._length(expr, dim, inside) for expr, dim in zip(given, kind.dims, strict=True)]
+        return [expr for expr in found if expr is not None] if None not in found else None
+
+    def _length(self, size: Expr, dim: Dim, inside: Counter[str]) -> Expr | None:
+        """Return one length as it is written, or as that of a parameter which is as long."""
+        if isinstance(dim, int):
+            return literal(dim)
+        if not reads(size) & inside.keys() and _is_arithmetic(size):
+            return size
+        for param in self.given:
+            assert isinstance(param.type, Array)
+            for axis, other in enumerate(param.type.dims):
+                if isinstance(other, Sym) and other.name == dim.name and not other.minus:
+                    whole = build(ops.dim, param, literal(axis))
+                    return build(operator.sub, whole, literal(dim.minus)) if dim.minus else whole
+        return None
+
+
+def _creation(stmt: Stmt) -> tuple[Var, Apply, Array] | None:
+    """Return the name, the call and the type, if a statement makes an array that is empty or zero."""
+    match stmt:
+        case Assign(target, Apply(fn, (size, *_), Array() as kind) as value) if fn in _CREATIONS:
+            fits = kind.dims != () and np.dtype(kind.dtype).kind in _ZEROS and target.name not in reads(size)
+            return (target, value, kind) if fits else None
+        case _:
+            return None
+
+
+def _counted_on(stmt: Stmt) -> tuple[str, ...]:
+    """Return the name of a number that a statement changes in place."""
+    return (stmt.place.name,) if isinstance(stmt, Store) and isinstance(stmt.place, Var) else ()
+
+
+def _is_arithmetic(size: Expr) -> bool:
+    """Say whether a length is computed from whole numbers and lengths of arrays, which stay what they are."""
+    return all(
+        isinstance(part, Const | Var) or (isinstance(part, Apply) and part.fn in _ARITHMETIC)
+        for part in subexpressions(size)
+    ) and not any(isinstance(part.type, ListOf) for part in subexpressions(size) if isinstance(part, Var))
+
+
+def _is_natural(size: Expr, bounds: Bounds) -> bool:
+    least = least_of(size, bounds)
+    return least is not None and least >= 0
+
+
+def _may_be_kept(array: Var, body: tuple[Stmt, ...]) -> bool:
+    """Say whether a statement may put an array itself, not its elements, where it outlives the turn.
+
+    What has another name for it, or for a part of it, is known already.
+    """
+    for stmt in statements(body):
+        if not any(array.name in reads(expr) for expr in exprs_of(stmt)):
+            continue
+        match stmt:
+            case Store(place, _, value):
+                root = root_of(place)
+                if root is None or not isinstance(root.type, Array) or isinstance(value.type, ListOf | Struct):
+                    return True
+            case Assign(target):
+                if not isinstance(target.type, Array | Scalar):
+                    return True
+            case CallStmt(_, _, args):
+                if any(isinstance(a.type, ListOf) and not isinstance(a.type.item, Scalar) for a in args):
+                    return True
+            case If() | While() | For() | Assert() | Effect():
+                pass
+            case _:
+                return True
+    return False
