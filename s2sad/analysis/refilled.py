@@ -48,9 +48,9 @@ class Around(Protocol):
 def filling(made: Assign, body: tuple[Stmt, ...], around: Around) -> Refilled | None:
     """Return what fills the array that `made` creates in the turn `body`, if that can be run again at its end."""
     name, value = made.target.name, made.value
-    if not (isinstance(value, Apply) and value.fn in (np.empty, np.zeros) and isinstance(value.type, Array)):
+    if not (is_creation(value) and isinstance(value, Apply) and value.fn in (np.empty, np.zeros)):
         return None
-    if len(around.layout.defs[name]) != 1 or name in around.flags or _has_another_name(name, around):
+    if len(around.layout.defs[name]) != 1 or name in around.flags or has_another_name(name, around):
         return None
     rest = next((body[at + 1 :] for at, stmt in enumerate(body) if stmt is made), ())
     fills = tuple(s for s in rest if any(name in written_by(inner, around.facts) for inner in statements((s,))))
@@ -66,7 +66,13 @@ def filling(made: Assign, body: tuple[Stmt, ...], around: Around) -> Refilled | 
     return Refilled(fills, frozenset(read))
 
 
-def _has_another_name(name: str, around: Around) -> bool:
+def is_creation(value: Expr) -> bool:
+    """Say whether an expression makes an array that is empty or zero."""
+    made = (np.empty, np.zeros, np.empty_like, np.zeros_like)
+    return isinstance(value, Apply) and value.fn in made and isinstance(value.type, Array)
+
+
+def has_another_name(name: str, around: Around) -> bool:
     """Say whether something else may be, or be a view of, the array; or keep it beyond its turn."""
     group = around.groups.find(name)
     return any(other != name and around.groups.find(other) == group for other in around.layout.uses)

@@ -19,7 +19,7 @@ from s2sad.analysis.bounds import lower_bounds
 from s2sad.analysis.facts import Facts, written_by
 from s2sad.analysis.layout import TOP, Block, Layout
 from s2sad.analysis.loops import affine, changes_length, filled_by, is_whole, popped_from, taken_back
-from s2sad.analysis.refilled import filling
+from s2sad.analysis.refilled import filling, has_another_name, is_creation
 from s2sad.analysis.sharing import Groups
 from s2sad.errors import AliasError
 from s2sad.ir import ops
@@ -45,7 +45,8 @@ from s2sad.ir.nodes import (
     Var,
     While,
 )
-from s2sad.ir.types import Array, ListOf, Scalar
+from s2sad.ir.shapes import LIKE
+from s2sad.ir.types import Array, ListOf, Scalar, Static
 from s2sad.ir.walk import blocks_of, bound, children, exprs_of, reads, root_of, statements, subexpressions
 from s2sad.runtime.lists import zero_arrays, zero_complexes, zero_scalars
 
@@ -58,12 +59,16 @@ _PLAIN = (ops.both, ops.either, ops.ifexp, ops.transpose, ops.length)
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """A place that the adjoint will read; `crossed`: loops whose later iterations have begun since."""
+    """A place that the adjoint will read; `crossed`: loops whose later iterations have begun since.
+
+    None stands for all of the array, `_SHELL` for an array of its type and lengths, whatever is in it.
+    """
 
     place: Expr | None
     crossed: frozenset[int] = frozenset()
 
 
+_SHELL = Const(None, Static(None))
 Needs = dict[str, frozenset[Need]]
 
 
@@ -105,14 +110,13 @@ class SavedValues:
         self.flags, self.results = flags, results
         self.kept: Needs = {name: frozenset({Need(None)}) for name in kept}
         self.fn, self.aliases, self.facts, self.layout = fn, aliases, facts, layout
-        self.names, self.codes = primal_names, needs
+        self.names, self.codes, self.groups = primal_names, needs, Groups(fn, facts)
         self.reading = {key: self._read_places(code) for key, code in needs.items()}
         self.changing = {key for key, code in needs.items() if any(changes_length(s) for s in code)}
         """Statements whose adjoint brings a list of the primal back to its length."""
         self.leaving = {key: self._read_places(code) for key, code in after_loop.items()}
         self.left_out, self.split = left_out, split
         self.opening = {block: self._read_places(code) for block, code in openings.items()}
-        self.groups = Groups(fn, facts)
         self.sharing, reachable = shared_at_writes(fn, facts)
         self.least = lower_bounds(fn)
         self.plan = Plan(reachable=reachable)
@@ -134,19 +138,33 @@ class SavedValues:
         for stmt in statements(tuple(code)):
             for position, expr in enumerate(exprs_of(stmt)):
                 if isinstance(stmt, CallStmt) and isinstance(expr, Var) and self._only_written(stmt, position, expr):
+                    if not self._keeps_shape(expr.name):
+                        found.setdefault(expr.name, set()).add(Need(_SHELL))
                     continue
                 self._collect(expr, found)
         return {name: frozenset(places) for name, places in found.items()}
 
     def _only_written(self, stmt: CallStmt, position: int, expr: Var) -> bool:
-        """Say whether a callee's adjoint gets an array whose elements it never reads."""
-        if not isinstance(expr.type, Array) or not self._keeps_shape(expr.name):
+        """Say whether a callee's adjoint gets an array whose elements it never reads, and that can be had without."""
+        if not isinstance(expr.type, Array) or not (self._keeps_shape(expr.name) or self._is_made_here(expr.name)):
             return False
         return not self.facts.reads_content(stmt.callee, position)
+
+    def _is_made_here(self, name: str) -> bool:
+        """Say whether a name means nothing but arrays that one statement makes, empty or zero, in turns of a loop."""
+        made = self.layout.defs.get(name, [])
+        if len(made) != 1 or name not in self.names or name in self.flags or name in self.aliases:
+            return False
+        return isinstance(made[0], Assign) and is_creation(made[0].value) and not has_another_name(name, self)
 
     def _collect(self, expr: Any, found: dict[str, set[Need]]) -> None:
         if isinstance(expr, Apply) and expr.fn in _SHAPES and isinstance(expr.args[0], Var):
             if self._keeps_shape(expr.args[0].name):
+                for arg in expr.args[1:]:
+                    self._collect(arg, found)
+                return
+            if self._is_made_here(expr.args[0].name):
+                found.setdefault(expr.args[0].name, set()).add(Need(_SHELL))
                 for arg in expr.args[1:]:
                     self._collect(arg, found)
                 return
@@ -453,8 +471,10 @@ class SavedValues:
                     continue
                 if isinstance(owner, For) and owner.var.name == name:
                     continue
-                del result[name]
-                if isinstance(stmt, Assign) and self._can_recompute(stmt, name, body):
+                shell = all(need.place is _SHELL for need in result.pop(name))
+                if isinstance(stmt, Assign) and (
+                    self._can_be_made_again(stmt, body) if shell else self._can_recompute(stmt, name, body)
+                ):
                     recomputed.append(stmt)
                     result = _union(result, self._binding_needs(stmt, name))
                 elif isinstance(stmt, Assign) and not self.kept and (again := filling(stmt, body, self)):
@@ -511,6 +531,23 @@ class SavedValues:
             for later in statements(rest)
         )
 
+    def _can_be_made_again(self, stmt: Assign, body: tuple[Stmt, ...]) -> bool:
+        """Say whether at its end a turn can make an array as long as the one that it has made."""
+        assert isinstance(stmt.value, Apply)
+        if stmt not in body or not reads(stmt.value) <= self.names:
+            return False
+        sizes = [part for arg in stmt.value.args for part in (arg.items if isinstance(arg, Pack) else (arg,))]
+        if stmt.value.fn in LIKE:
+            measured = {size.name for size in sizes if isinstance(size, Var)}
+        elif all(is_pure(size) for size in sizes):
+            measured = reads(stmt.value) - _reads_content(stmt.value)
+        else:
+            return False
+        return not any(
+            measured & set(bound(later)) or self._changes(later, reads(stmt.value) - measured)
+            for later in statements(body[body.index(stmt) + 1 :])
+        )
+
     def _writes_beside(self, stmt: Stmt, read: Expr) -> bool:
         """Say whether a statement writes one element of an array of which `read` fetches others, in the same turn."""
         place = stmt.place if isinstance(stmt, Store) else None
@@ -551,6 +588,8 @@ class SavedValues:
     def _apart(self, need: Need, place: Expr, stmt: Stmt) -> bool:
         """Say whether what was read lies in another element than the one written now."""
         read = need.place
+        if read is _SHELL:
+            return True
         if not (isinstance(read, Index) and isinstance(place, Index) and isinstance(place.base, Var)):
             return False
         if place.base.name in self.aliases or not isinstance(read.base, Var):
