@@ -37,6 +37,7 @@ from s2sad.ir.nodes import Function
 from s2sad.ir.types import Array, Type
 from s2sad.ir.walk import names_in
 from s2sad.transform.called_once import Before, put_together
+from s2sad.transform.counters import with_named_counters
 from s2sad.transform.pipeline import Derived, derive_program
 
 
@@ -58,7 +59,7 @@ def derive(
     if mode == "primal" and is_defined(fun):
         ctx.parts.setdefault(derived.entry, Function(derived.entry, (), (), ()))
     functions, before = put_together(derived, ctx.parts)
-    derived = replace(derived, functions=functions)
+    derived = replace(derived, functions=with_named_counters(functions, derived.sources.values()))
     names = Names(_aliases(fun))
     looped = _looped(derived, target, options)
     facts = Facts(looped)

@@ -7,9 +7,9 @@ def buffers_value_and_grad(u, k):
     now = np.copy(u)
     new = np.zeros(u.shape[0])
     new_i_tape = np.empty((3, u.shape[0]))
-    for _ in range(3):
+    for step in range(3):
         for i in range(1, u.shape[0] - 1):
-            new_i_tape[_, i] = new[i]
+            new_i_tape[step, i] = new[i]
             new[i] = now[i] + k * (now[i - 1] - 2.0 * now[i] + now[i + 1])
         now, new = new, now
     result = np.sum(now**2)
@@ -19,13 +19,13 @@ def buffers_value_and_grad(u, k):
     new_bar = np.zeros_like(new)
     # return np.sum(now**2)
     now_bar = 2 * now
-    for _ in range(2, -1, -1):
+    for step in range(2, -1, -1):
         # now, new = new, now
         now, new = new, now
         now_bar, new_bar = new_bar, now_bar
         for i in range(1, u.shape[0] - 1):
             # new[i] = now[i] + k * (now[i - 1] - 2.0 * now[i] + now[i + 1])
-            new[i] = new_i_tape[_, i]
+            new[i] = new_i_tape[step, i]
             new_i_bar = new_bar[i]
             now_bar[i] += new_i_bar
             k_bar += new_i_bar * (now[i - 1] - 2.0 * now[i] + now[i + 1])

@@ -26,10 +26,10 @@ def euler_value_and_grad(y0, a):
     y = np.copy(y0)
     slope = np.empty(y.shape[0])
     y_i_tape = np.empty((10, y.shape[0]))
-    for _ in range(10):
+    for step in range(10):
         slope_of(y, slope, a)
         for i in range(y.shape[0]):
-            y_i_tape[_, i] = y[i]
+            y_i_tape[step, i] = y[i]
             y[i] += 0.1 * slope[i]
     result = np.sum(y)
 
@@ -38,10 +38,10 @@ def euler_value_and_grad(y0, a):
     slope_bar = np.zeros_like(slope)
     # return np.sum(y)
     y_bar = np.full_like(y, 1.0)
-    for _ in range(9, -1, -1):
+    for step in range(9, -1, -1):
         for i in range(y.shape[0]):
             # y[i] += 0.1 * slope[i]
-            y[i] = y_i_tape[_, i]
+            y[i] = y_i_tape[step, i]
             slope_bar[i] += 0.1 * y_bar[i]
         # slope_of(y, slope, a)
         a_bar_2 = slope_of_bwd(y, slope, a, y_bar, slope_bar)

@@ -20,11 +20,11 @@ def kicked_value_and_grad(x, k):
     v = np.zeros(x.shape[0])
     f = np.empty(x.shape[0])
     pos_tape = np.empty((4, pos.shape[0]))
-    for _ in range(4):
+    for step in range(4):
         for i in range(x.shape[0]):
             f[i] = -k * pos[i] ** 3
         push(v, f, 0.1)
-        pos_tape[_] = pos
+        pos_tape[step] = pos
         push(pos, v, 0.1)
     result = np.sum(pos**2)
 
@@ -34,9 +34,9 @@ def kicked_value_and_grad(x, k):
     f_bar = np.zeros_like(f)
     # return np.sum(pos**2)
     pos_bar = 2 * pos
-    for _ in range(3, -1, -1):
+    for step in range(3, -1, -1):
         # push(pos, v, 0.1)
-        pos[:] = pos_tape[_]
+        pos[:] = pos_tape[step]
         push_bwd(pos, v, 0.1, pos_bar, v_bar)
         # push(v, f, 0.1)
         push_bwd(v, f, 0.1, v_bar, f_bar)
