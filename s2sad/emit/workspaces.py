@@ -45,7 +45,7 @@ from s2sad.ir.nodes import (
     While,
 )
 from s2sad.ir.shapes import LIKE, refused_if
-from s2sad.ir.types import Array, Dim, ListOf, Scalar, Struct, Sym
+from s2sad.ir.types import Array, Dim, ListOf, Scalar, Struct
 from s2sad.ir.walk import bound, exprs_of, map_blocks, reads, root_of, statements, subexpressions
 from s2sad.transform.stepping import forwards
 
@@ -163,10 +163,8 @@ class _Workspaces:
             return size
         for param in self.given:
             assert isinstance(param.type, Array)
-            for axis, other in enumerate(param.type.dims):
-                if isinstance(other, Sym) and other.name == dim.name and not other.minus:
-                    whole = build(ops.dim, param, literal(axis))
-                    return build(operator.sub, whole, literal(dim.minus)) if dim.minus else whole
+            if dim in param.type.dims and not dim.minus:
+                return build(ops.dim, param, literal(param.type.dims.index(dim)))
         return None
 
 

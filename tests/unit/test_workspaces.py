@@ -203,6 +203,23 @@ def of_given_length(x, n, turns):
     return total
 
 
+def of_a_short_part(x):
+    """A part of what is too short for it has no elements."""
+    total = 0.0
+    for i in range(3):
+        part = np.cos(x[:-2]) * (i + 1.0)
+        w = np.zeros_like(part)
+        for j in range(w.size):
+            w[j] += part[j] * part[j]
+        total += np.sum(w) * x[0]
+    return total
+
+
+def test_a_part_may_be_empty() -> None:
+    for n in (1, 2, 3, 6):
+        assert_derivatives(of_a_short_part, np.linspace(0.2, 0.9, n), "cpu")
+
+
 def test_a_negative_length_is_refused_only_where_an_array_is_made() -> None:
     x = X[0]
     compiled, known = (s2sad.grad(of_given_length, target=target) for target in ("cpu", "python"))
