@@ -22,7 +22,7 @@ from s2sad.analysis.layout import Layout
 from s2sad.analysis.sharing import Groups
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Assign, Expr, For, If, Slice, Stmt, Store
-from s2sad.ir.shapes import SHAPES
+from s2sad.ir.shapes import BLANK, SHAPES
 from s2sad.ir.types import Array, Scalar
 from s2sad.ir.walk import bound, exprs_of, reads, root_of, statements, subexpressions
 
@@ -48,7 +48,7 @@ class Around(Protocol):
 def filling(made: Assign, body: tuple[Stmt, ...], around: Around) -> Refilled | None:
     """Return what fills the array that `made` creates in the turn `body`, if that can be run again at its end."""
     name, value = made.target.name, made.value
-    if not (is_creation(value) and isinstance(value, Apply) and value.fn in (np.empty, np.zeros)):
+    if not (isinstance(value, Apply) and value.fn in (np.empty, np.zeros) and isinstance(value.type, Array)):
         return None
     if len(around.layout.defs[name]) != 1 or name in around.flags or has_another_name(name, around):
         return None
@@ -68,8 +68,7 @@ def filling(made: Assign, body: tuple[Stmt, ...], around: Around) -> Refilled | 
 
 def is_creation(value: Expr) -> bool:
     """Say whether an expression makes an array that is empty or zero."""
-    made = (np.empty, np.zeros, np.empty_like, np.zeros_like)
-    return isinstance(value, Apply) and value.fn in made and isinstance(value.type, Array)
+    return isinstance(value, Apply) and value.fn in BLANK and isinstance(value.type, Array)
 
 
 def has_another_name(name: str, around: Around) -> bool:

@@ -44,12 +44,11 @@ from s2sad.ir.nodes import (
     Var,
     While,
 )
-from s2sad.ir.shapes import LIKE, refused_if
+from s2sad.ir.shapes import BLANK, LIKE, refused_if
 from s2sad.ir.types import Array, Dim, ListOf, Scalar, Struct
 from s2sad.ir.walk import bound, exprs_of, map_blocks, reads, root_of, statements, subexpressions
 from s2sad.transform.stepping import forwards
 
-_CREATIONS = frozenset({np.empty, np.empty_like, np.zeros, np.zeros_like})
 _ZEROS = {"f": literal(0.0), "c": literal(0.0), "i": literal(0), "b": literal(False)}
 _ARITHMETIC = frozenset({
     ops.dim, ops.size, builtins.len, builtins.max, builtins.min,
@@ -171,7 +170,7 @@ class _Workspaces:
 def _creation(stmt: Stmt) -> tuple[Var, Apply, Array] | None:
     """Return the name, the call and the type, if a statement makes an array that is empty or zero."""
     match stmt:
-        case Assign(target, Apply(fn, (size, *_), Array() as kind) as value) if fn in _CREATIONS:
+        case Assign(target, Apply(fn, (size, *_), Array() as kind) as value) if fn in BLANK:
             fits = kind.dims != () and np.dtype(kind.dtype).kind in _ZEROS and target.name not in reads(size)
             return (target, value, kind) if fits else None
         case _:

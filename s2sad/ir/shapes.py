@@ -22,6 +22,9 @@ SHAPES: frozenset[Any] = frozenset({
 LIKE: dict[Any, Any] = {np.zeros_like: np.zeros, np.empty_like: np.empty, np.ones_like: np.ones}
 """Creations in the shape of an array, and those of the same by lengths."""
 
+BLANK = frozenset({np.empty, np.empty_like, np.zeros, np.zeros_like})
+"""Creations of arrays in which there is nothing yet, or zero."""
+
 
 def reads_content(expr: Expr | Slice) -> set[str]:
     """Return the names of which an expression reads more than the shape; the length of a list may change."""
