@@ -219,7 +219,7 @@ def source(fun: Callable[..., Any], rank: int = 1) -> str:
 
 def test_an_array_made_before_the_steps_serves_all_of_them():
     text = source(in_time).split("# ---- adjoint sweep ----")[1]
-    assert text.index("s = np.zeros(") < text.index("for _ in range")
+    assert text.index("s = np.zeros(") < text.index("for step in range")
 
 
 def test_bounds_that_change_with_the_steps_need_a_new_array_in_each():
