@@ -51,6 +51,7 @@ from s2sad.transform.agreeing import Agreement
 from s2sad.transform.algebra import zero, zero_list
 from s2sad.transform.cotangents import Cotangents
 from s2sad.transform.dead import escaping
+from s2sad.transform.dear import Result, dear_results
 from s2sad.transform.decisions import Decisions
 from s2sad.transform.expanded import expanded
 from s2sad.transform.stepping import reversed_range
@@ -92,11 +93,12 @@ def sweeps(
     """
     saved: frozenset[Span] = frozenset()
     reversed_: frozenset[Span] = frozenset()
+    kept: frozenset[Result] = frozenset()
     original = fn
     while True:
         work = _Adjoint(
             fn, wrt, facts, callee_adjoint, own_bars, active_results, seed, split, wants_values, device, saved,
-            reversed_, stacks,
+            reversed_, stacks, kept,
         )  # fmt: skip
         try:
             made = work.run()
@@ -104,9 +106,13 @@ def sweeps(
             saved, reversed_ = saved | found.saved, reversed_ | found.reversed_
             continue
         wide = expanded(fn, work.overwritten(), facts) if fn is original and not device else None
-        if wide is None:
+        if wide is not None:
+            fn, kept = wide, frozenset()
+            continue
+        dear = frozenset[Result]() if device else work.dear()
+        if dear <= kept:
             return made
-        fn = wide
+        kept |= dear
 
 
 class _ControlNeeded(Exception):
@@ -123,6 +129,8 @@ class _ControlNeeded(Exception):
 class _Adjoint(Statements):
     def run(self) -> Sweeps:
         self._write_adjoints(self.fn.body)
+        for stmt in self.named.together(self.adjoint_code):
+            self.results_read[id(stmt)] = None
         if not self.device:
             known = self.layout, self.aliases, self.facts, self.namer
             self.results_read |= stored_results(self.fn, self.adjoint_code, *known)
@@ -138,7 +146,7 @@ class _Adjoint(Statements):
         )  # fmt: skip
         saved = SavedValues(
             self.fn, needs, self.aliases, self.facts, self.layout, names, self.after_loop, self.openings,
-            self.left_out, self.split, self._kept_arguments(), self.prepared.flags, results,
+            self.left_out, self.split, self._kept_arguments(), self.prepared.flags | self.named.names, results,
         )  # fmt: skip
         self.plan: Plan = saved.run()
         self.reading = saved.reading
@@ -163,6 +171,10 @@ class _Adjoint(Statements):
             self.plan, self.slots, self.reading, self.layout,
         )  # fmt: skip
         return Sweeps(self.fn, tuple(forward), tuple(reverse), values, self.seeds, bars, decisions)
+
+    def dear(self) -> frozenset[Result]:
+        """Return the calls whose results are better kept than computed again."""
+        return dear_results(self.fn, self.adjoint_code, self.plan, self.layout, self.facts)
 
     def overwritten(self) -> set[str]:
         """Return the arrays of which single items are saved before they are overwritten."""

@@ -49,6 +49,7 @@ from s2sad.runtime.indexing import last_of_each
 from s2sad.runtime.lists import add_lists
 from s2sad.transform.algebra import negative, times, zero, zero_list
 from s2sad.transform.cotangents import Cotangents
+from s2sad.transform.dear import Result, with_results_named
 from s2sad.transform.moving import with_moving_places
 from s2sad.transform.naming import Namer, noun
 from s2sad.transform.outliving import with_places_for_names
@@ -72,7 +73,7 @@ class Statements:
         self, fn: Function, wrt: tuple[int, ...], facts: Facts, callee_adjoint: CalleeAdjoint,
         own_bars: bool, active_results: tuple[bool, ...] | None, seed: float | None, split: bool,
         wants_values: bool, device: bool, saved: frozenset[Span], reversed_: frozenset[Span],
-        stacks: bool = False,
+        stacks: bool = False, kept: frozenset[Result] = frozenset(),
     ) -> None:  # fmt: skip
         """Prepare `fn` and name its bars; `plan`, `tapes` and `slots` follow once its statements are known."""
         self.device, self.saved, self.reversed_, self.stacks = device, saved, reversed_, stacks
@@ -82,6 +83,7 @@ class Statements:
         fn = renamed(structured(without_scalar_stores(fn), self.namer), self.namer)
         fn = with_own_counters(with_items_named(fn, self.namer), self.namer)
         fn = self._with_memory_told_apart(with_places_for_names(fn))
+        fn, self.named = with_results_named(fn, kept, self.namer)
         check_lists(fn, facts)
         self.results_active = active_results or tuple(is_inexact(k) for k in fn.results)
         self.inputs = {fn.params[i].name for i in wrt}
