@@ -49,7 +49,7 @@ from s2sad.runtime.indexing import last_of_each
 from s2sad.runtime.lists import add_lists
 from s2sad.transform.algebra import negative, times, zero, zero_list
 from s2sad.transform.cotangents import Cotangents
-from s2sad.transform.dear import Result, with_results_named
+from s2sad.transform.dear import Result, is_dear, with_results_named
 from s2sad.transform.moving import with_moving_places
 from s2sad.transform.naming import Namer, noun
 from s2sad.transform.outliving import with_places_for_names
@@ -254,8 +254,8 @@ class Statements:
             ct.values[id(stmt.value)] = target
             self._push_made(stmt, ct, bar)
             return ct.code
-        if isinstance(target.type, Scalar) and not isinstance(stmt.value, Var | Const):
-            return self._rebound_number(stmt, ct, bar)
+        if (isinstance(target.type, Scalar) and not isinstance(stmt.value, Var | Const)) or self._is_made_anew(stmt):
+            return self._rebound(stmt, ct, bar)
         if self._is_local(target.name):
             ct.push(stmt.value, bar)
             return ct.code
@@ -278,8 +278,21 @@ class Statements:
         if not self._is_local(target.name):
             ct.code.append(self._zero(target, bar, stmt.span))
 
-    def _rebound_number(self, stmt: Assign, ct: Cotangents, bar: Var) -> list[Stmt]:
-        """A number that is bound again: what it was set to is read before its older value is put back."""
+    def _is_made_anew(self, stmt: Assign) -> bool:
+        """Say whether an array that nobody writes into, nor has under another name, is what a function gives."""
+        name, value = stmt.target.name, stmt.value
+        if not isinstance(stmt.target.type, Array) or not isinstance(value, Apply) or self.device:
+            return False
+        return is_dear(value) and name not in self._written() and name not in {a.root for a in self.aliases.values()}
+
+    def _written(self) -> set[str]:
+        """Return the names, or their roots, that something is written into."""
+        if self.written is None:
+            self.written = {self._root(n) for s in statements(self.fn.body) for n in written_by(s, self.facts)}
+        return self.written
+
+    def _rebound(self, stmt: Assign, ct: Cotangents, bar: Var) -> list[Stmt]:
+        """A name that is bound again: what it was set to is read before its older value is put back."""
         target = stmt.target
         made = Var(self.namer.fresh(f"{target.name}_new"), target.type)
         ct.values[id(stmt.value)] = made
@@ -299,9 +312,7 @@ class Statements:
         name = stmt.target.name
         if len(self.layout.defs.get(name, ())) != 1 or name in self.inputs or name in sources(stmt.value):
             return False
-        if self.written is None:
-            self.written = {self._root(n) for s in statements(self.fn.body) for n in written_by(s, self.facts)}
-        return name not in self.written and not isinstance(stmt.value, Var)
+        return name not in self._written() and not isinstance(stmt.value, Var)
 
     def _list_taken(self, stmt: Assign, bar: Var) -> list[Stmt]:
         """A list gets another name, or a name another list: the one before it starts from zeros."""

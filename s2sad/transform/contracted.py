@@ -14,12 +14,15 @@ from __future__ import annotations
 
 import operator
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
+from s2sad.analysis.facts import Facts, written_by
 from s2sad.analysis.loops import filled_by, popped_from
+from s2sad.analysis.sharing import Groups
 from s2sad.frontend.values import pack
 from s2sad.ir import ops
 from s2sad.ir.nodes import (
@@ -38,7 +41,7 @@ from s2sad.ir.nodes import (
     Var,
     While,
 )
-from s2sad.ir.types import Array, ListOf, Scalar
+from s2sad.ir.types import Array, ListOf, Scalar, rank
 from s2sad.ir.walk import (
     blocks_of,
     bound,
@@ -55,16 +58,24 @@ from s2sad.ir.walk import (
 from s2sad.transform.naming import Namer
 from s2sad.transform.stepping import forwards
 
+Stays = Callable[[str, tuple[Stmt, ...]], bool]
+"""Says of the name of an array whether statements leave what is in it, so that it needs no copy."""
 
-def contracted(fn: Function, loop: For, tapes: frozenset[str]) -> Function:
+
+def contracted(fn: Function, loop: For, tapes: frozenset[str], facts: Facts) -> Function:
     """Return `fn` with as little kept as one turn of `loop` needs; `tapes` are used by its turns each for itself."""
     namer = Namer(names_in(fn.body) | {p.name for p in fn.params})
+    groups = Groups(fn, facts)
+
+    def stays(value: str, later: tuple[Stmt, ...]) -> bool:
+        return not groups.of({value}) & groups.of({n for s in statements(later) for n in written_by(s, facts)})
+
     everywhere, inside = _uses(fn.body), _uses(loop.body)
     for name in sorted(tapes):
         made = [s for s in statements(fn.body) if isinstance(s, Assign) and s.target.name == name]
         if len(made) != 1 or everywhere[name] != inside[name]:
             continue
-        new = _as_name(loop, name, made[0], namer)
+        new = _as_name(loop, name, made[0], namer, stays)
         if new is not None:
             fn = replace(fn, body=_put(fn.body, {id(loop): new, id(made[0]): None}))
             loop = new
@@ -268,11 +279,11 @@ def _put(body: tuple[Stmt, ...], new: dict[int, Stmt | None]) -> tuple[Stmt, ...
     return tuple(out)
 
 
-def _as_name(loop: For, name: str, made: Assign, namer: Namer) -> For | None:
+def _as_name(loop: For, name: str, made: Assign, namer: Namer, stays: Stays) -> For | None:
     """Return the loop with a name for what is kept once in a turn, in the turn's own block."""
     kind = made.target.type
     item = kind.item if isinstance(kind, ListOf) else Scalar(kind.dtype) if isinstance(kind, Array) else None
-    if item is None or (isinstance(kind, Array) and len(kind.dims) != 1):
+    if item is None:
         return None
     kept = [stmt for stmt in statements(loop.body) if _keeps(stmt, name)]
     taken = [stmt for stmt in statements(loop.body) if isinstance(kind, ListOf) and _takes(stmt, name)]
@@ -284,6 +295,14 @@ def _as_name(loop: For, name: str, made: Assign, namer: Namer) -> For | None:
         return None
     if isinstance(kind, Array) and getattr(stmt.value.type, "dtype", None) != kind.dtype:
         return None  # a store converts
+    if isinstance(kind, Array) and len(kind.dims) > 1:
+        places = [p for s in statements(loop.body) for e in exprs_of(s) for p in subexpressions(e) if _is_part(p, name)]
+        if any(len(place.index) != 1 for place in places) or rank(stmt.value.type) != len(kind.dims) - 1:
+            return None
+        later = loop.body[next(k for k, s in enumerate(loop.body) if s is stmt) + 1 :]
+        if not isinstance(stmt.value, Var) or not stays(stmt.value.name, later):
+            return None
+        item = stmt.value.type
     var = Var(namer.fresh(f"{name.removesuffix('_tape')}_kept"), stmt.value.type if isinstance(kind, ListOf) else item)
 
     def each(inner: Stmt) -> Stmt:
@@ -294,10 +313,13 @@ def _as_name(loop: For, name: str, made: Assign, namer: Namer) -> For | None:
         return map_blocks(map_exprs(inner, read), lambda body: tuple(each(s) for s in body))
 
     def read(expr: Any) -> Any:
-        own = isinstance(expr, Index) and isinstance(expr.base, Var) and expr.base.name == name
-        return var if own else map_children(expr, read)
+        return var if _is_part(expr, name) else map_children(expr, read)
 
     return replace(loop, body=tuple(each(inner) for inner in loop.body))
+
+
+def _is_part(expr: Any, name: str) -> TypeGuard[Index]:
+    return isinstance(expr, Index) and isinstance(expr.base, Var) and expr.base.name == name
 
 
 def _is_empty(made: Assign) -> bool:
@@ -314,8 +336,7 @@ def _comes_first(stmt: Append | Store, name: str, body: tuple[Stmt, ...]) -> boo
 def _keeps(stmt: Stmt, name: str) -> bool:
     if isinstance(stmt, Append):
         return stmt.list.name == name
-    place = stmt.place if isinstance(stmt, Store) else None
-    return isinstance(place, Index) and isinstance(place.base, Var) and place.base.name == name
+    return isinstance(stmt, Store) and _is_part(stmt.place, name)
 
 
 def _takes(stmt: Stmt, name: str) -> bool:

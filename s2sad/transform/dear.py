@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -25,9 +26,11 @@ from s2sad.analysis.facts import Facts, written_by
 from s2sad.analysis.layout import TOP, Block, Layout
 from s2sad.analysis.saved import Plan
 from s2sad.errors import Span
+from s2sad.ir import ops
 from s2sad.ir.nodes import Append, Apply, Assign, Expr, For, Function, Stmt, Store, Var, While
-from s2sad.ir.types import Scalar, is_inexact
-from s2sad.ir.walk import bound, exchanged, exchanged_in, exprs_of, map_blocks, reads, statements, subexpressions
+from s2sad.ir.shapes import SHAPES
+from s2sad.ir.types import Array, Scalar, Type, is_inexact
+from s2sad.ir.walk import bound, children, exchanged_in, exprs_of, map_blocks, map_children, reads, statements
 from s2sad.transform.naming import Namer, noun
 
 Result = tuple[Span, Expr]
@@ -38,6 +41,11 @@ _NAMES = (
     "asinh acosh atanh arcsinh arccosh arctanh erf erfc gamma lgamma cbrt"
 ).split()
 _DEAR = frozenset(getattr(module, name) for module in (math, np) for name in _NAMES if hasattr(module, name))
+_GATHERING = frozenset({
+    operator.matmul, np.matmul, np.dot, np.vdot, np.inner, np.einsum, np.tensordot, np.sum, np.mean, np.prod, np.var,
+    np.std, np.interp, np.convolve,
+})  # fmt: skip
+"""Functions whose result is shorter than the work that it takes."""
 _POWERS = frozenset({operator.pow, math.pow, np.power})
 _THROUGH = frozenset({
     operator.add, operator.sub, operator.mul, operator.truediv, operator.neg, operator.pos, math.sqrt, np.sqrt, np.add,
@@ -54,23 +62,57 @@ def dear_results(
     found: set[Result] = set()
     for stmt in statements(fn.body):
         block = layout.block_of[id(stmt)]
-        if not isinstance(stmt, Assign | Store | Append) or not _keeps(block, plan, layout):
+        if not isinstance(stmt, Assign | Store | Append) or not (kept := _kept(block, plan, layout)):
             continue
         changing = _changing(layout.owner[block], facts)
-        code = [e for s in statements(tuple(adjoints.get(id(stmt), ()))) for e in exprs_of(s)]
-        for call in _calls(stmt.value):
-            if not reads(call) & changing:
-                continue
-            if id(stmt) in again or any(call == part for e in code for part in subexpressions(e)):
-                found.add((stmt.span, call))
+        made = _made(tuple(adjoints.get(id(stmt), ()))) | (_values(stmt.value) if id(stmt) in again else set())
+
+        def visit(expr: Any) -> None:
+            dear = isinstance(expr, Apply) and is_dear(expr)
+            if dear and expr in made and reads(expr) & changing and any(_fits(expr.type, kind) for kind in kept):
+                found.add((stmt.span, expr))
+            elif dear or (isinstance(expr, Apply) and expr.fn in _THROUGH):
+                for part in expr.args:
+                    visit(part)
+
+        visit(stmt.value)
     return frozenset(found)
 
 
-def _keeps(block: Block, plan: Plan, layout: Layout) -> bool:
-    """Say whether each turn of a loop, whose body is `block`, keeps a value."""
+def _made(code: tuple[Stmt, ...]) -> set[Any]:
+    """Return what adjoint statements compute, and read for more than its shape."""
+    exprs = [e for s in statements(code) for e in exprs_of(s)]
+    asked = {part.name for e in exprs for part in _values(e) if isinstance(part, Var)}
+    measured = {name for e in exprs for name in reads(e)} - asked
+    return {
+        part for s in statements(code) if not (isinstance(s, Assign) and s.target.name in measured)
+        for e in exprs_of(s) for part in _values(e)
+    }  # fmt: skip
+
+
+def _values(expr: Any) -> set[Any]:
+    """Return the parts of an expression of which more than the shape is read."""
+    parts = children(expr)
+    if isinstance(expr, Apply) and expr.fn in SHAPES:
+        parts = parts[1:]
+    elif isinstance(expr, Apply) and expr.fn is ops.unbroadcast:
+        parts = parts[:1]
+    return {expr}.union(*(_values(part) for part in parts))
+
+
+def _kept(block: Block, plan: Plan, layout: Layout) -> list[Type]:
+    """Return the types of what each turn of a loop, whose body is `block`, keeps."""
     if block == TOP or not isinstance(owner := layout.owner[block], For | While):
-        return False
-    return bool(plan.taped.get(block)) or any(plan.overwrites.get(id(stmt)) for stmt in owner.body)
+        return []
+    places = [place for stmt in owner.body for place in plan.overwrites.get(id(stmt), ())]
+    return [place.type for place in (*plan.taped.get(block, ()), *places)]
+
+
+def _fits(result: Type, kept: Type) -> bool:
+    """Say whether a result is no longer than something that is kept."""
+    if isinstance(result, Scalar):
+        return True
+    return isinstance(result, Array) and isinstance(kept, Array) and not Counter(result.dims) - Counter(kept.dims)
 
 
 def _changing(loop: Stmt, facts: Facts) -> set[str]:
@@ -78,21 +120,17 @@ def _changing(loop: Stmt, facts: Facts) -> set[str]:
     return {name for stmt in statements((loop,)) for name in (*bound(stmt), *written_by(stmt, facts))}
 
 
-def _calls(expr: Any) -> Iterator[Expr]:
-    """Yield the outermost dear calls whose results an expression is made of by arithmetic alone."""
-    if not isinstance(expr, Apply):
-        return
-    if isinstance(expr.type, Scalar) and (expr.fn in _DEAR or (expr.fn in _POWERS and not _is_small(expr.args[1]))):
-        yield expr
-        return
-    if expr.fn in _THROUGH:
-        for part in expr.args:
-            yield from _calls(part)
+def is_dear(call: Apply) -> bool:
+    """Say whether a call takes so much longer than to read its result that it is better made once."""
+    if isinstance(call.type, Scalar | Array) and is_inexact(call.type):
+        module = getattr(call.fn, "__module__", "")
+        return call.fn in _DEAR | _GATHERING or module == "numpy.linalg" or _is_power(call)
+    return False
 
 
-def _is_small(exponent: Any) -> bool:
-    """Say whether a power is a few products."""
-    return isinstance(exponent.type, Scalar) and not is_inexact(exponent.type)
+def _is_power(call: Apply) -> bool:
+    """Say whether a call is a power that is not a few products."""
+    return call.fn in _POWERS and is_inexact(call.args[1].type)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,17 +170,28 @@ def with_results_named(fn: Function, results: frozenset[Result], namer: Namer) -
         stmt = map_blocks(stmt, block)
         if not isinstance(stmt, Assign | Store | Append):
             return [stmt]
-        before: list[Assign] = []
-        for call in dict.fromkeys(call for call in _calls(stmt.value) if (stmt.span, call) in results):
-            if isinstance(stmt, Assign) and stmt.value == call:
+        before: dict[Expr, Assign] = {}
+
+        def visit(expr: Any) -> Any:
+            if not isinstance(expr, Apply):
+                return expr
+            if expr in before:
+                return before[expr].target
+            dear = is_dear(expr)
+            made = map_children(expr, visit) if dear or expr.fn in _THROUGH else expr
+            if not dear or not {(stmt.span, expr), (stmt.span, made)} & results:
+                return made
+            if isinstance(stmt, Assign) and stmt.value is expr:
                 names.add(stmt.target.name)
-                continue
-            name = Var(namer.fresh(noun(call)), call.type)
+                return made
+            name = Var(namer.fresh(noun(expr)), expr.type)
             names.add(name.name)
-            before.append(Assign(name, call, stmt.span))
-            stmt = replace(stmt, value=exchanged(stmt.value, call, name))
-        groups.append(tuple(before))
-        return [*before, stmt]
+            before[expr] = Assign(name, made, stmt.span)
+            return name
+
+        stmt = replace(stmt, value=visit(stmt.value))
+        groups.append(tuple(before.values()))
+        return [*before.values(), stmt]
 
     if not results:
         return fn, Named()

@@ -87,7 +87,7 @@ def _once(fn: Function, facts: Facts, keep: frozenset[str]) -> Function | None:
         return made if work.done is not None else tuple(map_blocks(stmt, each) for stmt in body)
 
     made = replace(fn, body=tuple(_headed(stmt) for stmt in each(fn.body)))
-    return contracted(made, *work.done) if work.done is not None else None
+    return contracted(made, *work.done, facts) if work.done is not None else None
 
 
 def _headed(stmt: Stmt) -> Stmt:

@@ -154,3 +154,120 @@ def test_nothing_comes_from_behind_a_bound(target: str) -> None:
     x = np.array([0.3, 0.0, 0.2, 1.0])
     found = s2sad.grad(capped, target=target)(x)
     assert np.all(np.isfinite(found)), found
+
+
+W = np.random.default_rng(5).normal(size=(3, 3))
+
+
+def recurrent(x):
+    """Products of matrices and what is made of them."""
+    h = np.zeros(3)
+    for t in range(3):
+        a = W @ x[3 * t : 3 * t + 3]
+        gate = 1.0 / (1.0 + np.exp(-(a + W @ h)))
+        h = gate * h + (1.0 - gate) * np.tanh(a * a)
+    return np.sum(h * h)
+
+
+def rebound(x):
+    """An array that is the result of a call, turn after turn."""
+    h = x.copy()
+    for t in range(3):
+        h = np.tanh(h * x + np.sin(t))
+        if t > 0:
+            h = np.exp(-h * h) + h * x[t]
+    return np.sum(h * h)
+
+
+def rebound_and_written(x):
+    """Likewise, where a part is written after it."""
+    h = x.copy()
+    for t in range(3):
+        h = np.tanh(h * x)
+        h[t] = h[t + 1] * h[t + 2]
+    return np.sum(h * h)
+
+
+def normalised(x):
+    """Sums of many elements, kept as one number."""
+    v = x.copy()
+    for _ in range(3):
+        v = v * x + v
+        v = v / np.sqrt(np.sum(v * v))
+    return np.sum(v * x)
+
+
+def long_results(x):
+    """The turn keeps numbers, not a row of them."""
+    s, total = x[0], 0.0
+    for t in range(3):
+        s = s * np.sin(s) + x[t]
+        row = np.exp(s * x)
+        total += np.sum(row * row)
+    return 1e-3 * total
+
+
+def mixture(x):
+    """A row that a turn fills is read by the adjoint in the same turn."""
+    total = 0.0
+    for i in range(3):
+        terms = np.empty(3)
+        for k in range(3):
+            terms[k] = -((x[i] - x[3 + k]) ** 2) * x[6 + k]
+        top = np.max(terms)
+        total += top + np.log(np.sum(np.exp(terms - top)))
+    return total
+
+
+def filled_again(x):
+    """The row is written once more before the turn ends."""
+    total, row = 0.0, np.zeros(3)
+    for i in range(3):
+        for k in range(3):
+            row[k] = x[i] * x[3 + k]
+        size = np.exp(-row)
+        row[:] = row * size
+        total += np.sum(row * row * size)
+    return total
+
+
+ARRAYS = [recurrent, rebound, rebound_and_written, normalised, long_results, mixture, filled_again]
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+@pytest.mark.parametrize("fun", ARRAYS)
+def test_derivatives_of_arrays(fun: Callable[..., Any], target: str) -> None:
+    assert_derivatives(fun, X, target)
+
+
+@pytest.mark.parametrize("fun", ARRAYS)
+def test_pullback_of_arrays(fun: Callable[..., Any]) -> None:
+    _, pullback = s2sad.vjp(fun, X, target="python")
+    np.testing.assert_allclose(pullback(1.0)[0], s2sad.grad(fun, target="python")(X), rtol=1e-13)
+
+
+def code_of(fun: Callable[..., Any]) -> str:
+    text = s2sad.differentiate(fun, target="python").source("grad", (X,))
+    return "\n".join(line for line in text.splitlines() if not line.strip().startswith("#"))
+
+
+def test_products_are_made_once() -> None:
+    text = code_of(recurrent)
+    assert text.count("W_2 @ x[") == 1, text
+    assert text.count("np.exp(") == 1, text
+
+
+def test_a_result_is_read_where_it_is() -> None:
+    text = code_of(rebound)
+    assert text.count("np.tanh(") == 1, text
+
+
+def test_long_results_are_made_again() -> None:
+    text = code_of(long_results)
+    assert "sin_s_tape" in text, text
+    assert "exp_tape" not in text, text
+    assert "row_tape" not in text, text
+
+
+def test_a_row_of_the_same_turn_is_not_kept() -> None:
+    assert "_tape" not in code_of(mixture)
