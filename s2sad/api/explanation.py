@@ -268,7 +268,9 @@ class _Part:
             for target, slot in zip(targets, self.of.slots.get(("end", block), ()), strict=True):
                 made = self.of.layout.defs.get(target.name, ())
                 if made and id(made[-1]) in own:
-                    why = f"lost at the next iteration, and {self._read_by(target.name)}"
+                    dear = target.name in self.of.dear
+                    reason = "long to compute again" if dear else "lost at the next iteration"
+                    why = f"{reason}, and {self._read_by(target.name)}"
                     self._add(found, made[-1], target, slot.save, why)
         for value, tape in self.of.pushed:
             made = self.of.layout.defs.get(value.name, ())

@@ -168,7 +168,7 @@ class _Adjoint(Statements):
         bars = tuple(self._result_bar(i) for i in self.wrt)
         decisions = Decisions(
             self.fn, frozenset(self.inputs), self.results_active, frozenset(self.active), self.facts,
-            self.plan, self.slots, self.reading, self.layout,
+            self.plan, self.slots, self.reading, self.layout, self.named.names,
         )  # fmt: skip
         return Sweeps(self.fn, tuple(forward), tuple(reverse), values, self.seeds, bars, decisions)
 

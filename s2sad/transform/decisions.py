@@ -26,6 +26,7 @@ class Decisions:
         slots: where the saved values are kept, in the plan's order.
         reading: by statement, the primal values that its adjoint reads.
         layout: the blocks and loops of `primal`.
+        dear: the names whose values are kept because it takes long to compute them again.
         pushed: of a function that calls itself, what each call keeps for its adjoint, and on which tape.
     """
 
@@ -38,4 +39,5 @@ class Decisions:
     slots: dict[Any, list[Slot]]
     reading: dict[int, Needs]
     layout: Layout
+    dear: frozenset[str] = frozenset()
     pushed: tuple[tuple[Var, Var], ...] = ()

@@ -93,10 +93,12 @@ def test_lines_say_what_is_saved_and_why(model):
     (part,) = explain_file(model, "loss", "vjp", ("y0", "k")).parts
     lines = by_text(part)
     step = lines["y = y - 0.1 * k * y * np.exp(-y)"]
-    (saved,) = step.saved
+    saved, result = step.saved
     assert (saved.place, saved.tape, saved.cost()) == ("y", "y_tape", "8 bytes per iteration")
     assert saved.why == f"overwritten here, and read by the adjoint of line {step.number}"
-    assert sum(len(line.saved) for line in part.lines) == 1
+    assert (result.place, result.tape, result.cost()) == ("exp", "exp_tape", "8 bytes per iteration")
+    assert result.why == f"long to compute again, and read by the adjoint of line {step.number}"
+    assert sum(len(line.saved) for line in part.lines) == 2
     assert lines["jump = y - target[i]"].again == ("jump",)
 
 
@@ -158,7 +160,7 @@ def test_the_terminal_shows_it_all(model):
     assert "■ y is saved in y_tape, 8 bytes per iteration: overwritten here" in text
     assert re.search(r"14 ○     unused = k \* 2.0 +the result does not depend on `unused`", text)
     assert "↻ jump: computed again in the reverse sweep" in text
-    assert "1 value saved" in text
+    assert "2 values saved" in text
     assert "18 ▸" in text
     assert "5.0e-01" in text
 

@@ -42,7 +42,7 @@ def half_filled(x):
 
 
 def counted(x):
-    """An array of whole numbers that says where what is: the tape keeps that of every turn."""
+    """An array of whole numbers that says where what is."""
     total = 0.0
     for i in range(x.shape[0]):
         seen = np.zeros(3, np.int64)
@@ -90,7 +90,7 @@ def of_a_square(x):
     return minors(x[:4] + 2.0 * np.eye(4))
 
 
-ONCE = [pairs, half_filled, of_a_square]
+ONCE = [pairs, half_filled, of_a_square, counted]
 
 
 def two_buffers(x):
@@ -155,7 +155,7 @@ def last_one(x):
     return np.sum(w * w)
 
 
-EACH = [counted, stages, two_buffers, collected, growing, halved, last_one]
+EACH = [stages, two_buffers, collected, growing, halved, last_one]
 
 
 def creations(text: str, inside: bool) -> list[str]:
