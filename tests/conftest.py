@@ -1,8 +1,35 @@
-"""Settings of every test: the IR is verified after every pass, and memory is looked over seldom."""
+"""Settings of every test: the IR is verified after every pass, and what takes long is done for a part of the programs."""
 
 import gc
 import os
+import zlib
+
+import pytest
 
 os.environ.setdefault("S2SAD_VERIFY", "1")
 # What Numba has compiled stays: to look through it again and again takes a tenth of the time.
 gc.set_threshold(50_000, 20, 100)
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """In a run of all tests, compile one in three of the unit tests' programs: that takes nearly all of their time.
+
+    `S2SAD_TESTS=all` compiles all of them, as a run of single files or folders does.
+    """
+    folders = {item.nodeid.split("/")[1] for item in items if item.nodeid.count("/") > 1}
+    if os.environ.get("S2SAD_TESTS") == "all" or not {"unit", "corpus", "property"} <= folders:
+        return
+    left_out = [item for item in items if _is_compiled_program(item) and zlib.crc32(item.nodeid.encode()) % 3]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        gone = set(left_out)
+        items[:] = [item for item in items if item not in gone]
+
+
+def _is_compiled_program(item: pytest.Item) -> bool:
+    """Say whether a test is one of several programs on the target `cpu`, each of which runs in CPython too."""
+    if not item.nodeid.startswith("tests/unit/") or any(item.iter_markers("xfail")):
+        return False
+    call = getattr(item, "callspec", None)
+    given = list(call.params.values()) if call is not None else []
+    compiled = any(isinstance(value, str) and value == "cpu" for value in given) and len(given) > 1
+    return compiled or item.get_closest_marker("compiled") is not None

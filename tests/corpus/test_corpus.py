@@ -18,6 +18,7 @@ TARGETS = tuple(os.environ.get("S2SAD_CORPUS_TARGETS", "python,cpu").split(","))
 
 
 ALL_RUNGS = bool(os.environ.get("S2SAD_CORPUS_ALL_RUNGS"))
+ALL = ALL_RUNGS or os.environ.get("S2SAD_TESTS") == "all"
 _MASKED = "0 * nan where a mask leaves an entry out"
 KNOWN_LIMITS: dict[tuple[str, str], str] = {
     ("python", "elementwise.nan_to_finite_mask"): _MASKED,
@@ -37,15 +38,15 @@ def derivative(program: Program, target: str) -> Any:
 
 
 def cases() -> list[Any]:
-    """List every program for every target, the known limits marked; compiled, every other one.
+    """List every program for every target, the known limits marked; compiled, every third.
 
-    Compiling is slow. `S2SAD_CORPUS_ALL_RUNGS=1` compiles all of them, and climbs with each.
+    Compiling is slow. `S2SAD_TESTS=all` compiles all of them, `S2SAD_CORPUS_ALL_RUNGS=1` climbs with each, too.
     """
     return [
         pytest.param(target, name, id=f"{target}-{name}", marks=_limits(target, name))
         for target in TARGETS
         for at, name in enumerate(REGISTER)
-        if target == "python" or ALL_RUNGS or at % 2 == 0 or (target, name) in KNOWN_LIMITS
+        if target == "python" or ALL or at % 3 == 0 or (target, name) in KNOWN_LIMITS
     ]
 
 
@@ -58,13 +59,13 @@ def _limits(target: str, name: str) -> list[Any]:
 def test_program(target: str, name: str) -> None:
     """Climb, or where aliasing cannot be decided, refuse with `AliasError`.
 
-    Compiling is slow: compiled, half of the programs are compared with their own derivative in CPython.
+    Compiling is slow: compiled, half of those are compared with their own derivative in CPython.
     """
     from s2sad.errors import AliasError
 
     program = REGISTER[name]
     try:
-        if target == "python" or ALL_RUNGS or list(REGISTER).index(name) % 4 == 0:
+        if target == "python" or ALL_RUNGS or list(REGISTER).index(name) % 6 == 0:
             climb(program, derivative(program, target))
         else:
             compare(program, derivative(program, target), derivative(program, "python"))

@@ -218,6 +218,7 @@ def compiled(call: Expr, variables: dict[str, Any]) -> Any:
     return numba.njit(scope["f"])(*variables.values())
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(("fn", "args", "static"), CASES, ids=lambda v: getattr(v, "__name__", ""))
 def test_legal_call_compiles_to_the_same_value(fn: Any, args: Any, static: Any) -> None:
     variables: dict[str, Any] = {}
