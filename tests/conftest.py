@@ -1,4 +1,4 @@
-"""Settings of every test: the IR is verified after every pass, and what takes long is done for a part of the programs."""
+"""Settings of every test: the IR is verified after every pass, and a run of all compiles a part of the programs."""
 
 import gc
 import os
