@@ -17,6 +17,7 @@ from s2sad.analysis.layout import TOP, Layout
 from s2sad.analysis.loops import popped_from
 from s2sad.analysis.one_list import check_lists
 from s2sad.analysis.saved import Plan
+from s2sad.analysis.sharing import Groups
 from s2sad.analysis.steep import is_steep
 from s2sad.errors import AliasError, NotDifferentiableError, Span
 from s2sad.frontend.operators import BY_SYMBOL, build
@@ -283,7 +284,8 @@ class Statements:
         name, value = stmt.target.name, stmt.value
         if not isinstance(stmt.target.type, Array) or not isinstance(value, Apply) or self.device:
             return False
-        return is_dear(value) and name not in self._written() and name not in {a.root for a in self.aliases.values()}
+        groups = Groups(self.fn, self.facts)
+        return is_dear(value) and not groups.of({name}) & groups.of(self._written())
 
     def _written(self) -> set[str]:
         """Return the names, or their roots, that something is written into."""

@@ -30,7 +30,17 @@ from s2sad.ir import ops
 from s2sad.ir.nodes import Append, Apply, Assign, Expr, For, Function, Stmt, Store, Var, While
 from s2sad.ir.shapes import SHAPES
 from s2sad.ir.types import Array, Scalar, Type, is_inexact
-from s2sad.ir.walk import bound, children, exchanged_in, exprs_of, map_blocks, map_children, reads, statements
+from s2sad.ir.walk import (
+    bound,
+    children,
+    exchanged_in,
+    exprs_of,
+    map_blocks,
+    map_children,
+    reads,
+    statements,
+    subexpressions,
+)
 from s2sad.transform.naming import Namer, noun
 
 Result = tuple[Span, Expr]
@@ -41,10 +51,10 @@ _NAMES = (
     "asinh acosh atanh arcsinh arccosh arctanh erf erfc gamma lgamma cbrt"
 ).split()
 _DEAR = frozenset(getattr(module, name) for module in (math, np) for name in _NAMES if hasattr(module, name))
-_GATHERING = frozenset({
-    operator.matmul, np.matmul, np.dot, np.vdot, np.inner, np.einsum, np.tensordot, np.sum, np.mean, np.prod, np.var,
-    np.std, np.interp, np.convolve,
+_PRODUCTS = frozenset({
+    operator.matmul, np.matmul, np.dot, np.vdot, np.inner, np.einsum, np.tensordot, np.interp, np.convolve,
 })  # fmt: skip
+_GATHERING = _PRODUCTS | {np.sum, np.mean, np.prod, np.var, np.std}
 """Functions whose result is shorter than the work that it takes."""
 _POWERS = frozenset({operator.pow, math.pow, np.power})
 _THROUGH = frozenset({
@@ -65,39 +75,61 @@ def dear_results(
         if not isinstance(stmt, Assign | Store | Append) or not (kept := _kept(block, plan, layout)):
             continue
         changing = _changing(layout.owner[block], facts)
-        made = _made(tuple(adjoints.get(id(stmt), ()))) | (_values(stmt.value) if id(stmt) in again else set())
+        made = _made(tuple(adjoints.get(id(stmt), ())))
+        if id(stmt) in again:
+            made += _values(stmt.value)
+
+        def is_kept(call: Apply) -> bool:
+            worth = is_dear(call) and _is_worth_its_place(call) and any(_fits(call.type, kind) for kind in kept)
+            return worth and _is_fixed(call) and call in made and bool(reads(call) & changing)
 
         def visit(expr: Any) -> None:
-            dear = isinstance(expr, Apply) and is_dear(expr)
-            if dear and expr in made and reads(expr) & changing and any(_fits(expr.type, kind) for kind in kept):
+            if not isinstance(expr, Apply):
+                return
+            if is_kept(expr):
                 found.add((stmt.span, expr))
-            elif dear or (isinstance(expr, Apply) and expr.fn in _THROUGH):
+            elif is_dear(expr) or expr.fn in _THROUGH:
                 for part in expr.args:
                     visit(part)
 
-        visit(stmt.value)
+        if not _is_handed_on(stmt):
+            visit(stmt.value)
     return frozenset(found)
 
 
-def _made(code: tuple[Stmt, ...]) -> set[Any]:
+def _is_handed_on(stmt: Assign | Store | Append) -> bool:
+    """Say whether a list takes the array that a call makes: it must have no other name."""
+    return isinstance(stmt, Append) and isinstance(stmt.value.type, Array)
+
+
+def _is_fixed(call: Expr) -> bool:
+    """Say whether a call is told by its text: an option may be a list that somebody holds."""
+    try:
+        hash(call)
+    except TypeError:
+        return False
+    return True
+
+
+def _made(code: tuple[Stmt, ...]) -> list[Any]:
     """Return what adjoint statements compute, and read for more than its shape."""
     exprs = [e for s in statements(code) for e in exprs_of(s)]
     asked = {part.name for e in exprs for part in _values(e) if isinstance(part, Var)}
     measured = {name for e in exprs for name in reads(e)} - asked
-    return {
+    return [
         part for s in statements(code) if not (isinstance(s, Assign) and s.target.name in measured)
         for e in exprs_of(s) for part in _values(e)
-    }  # fmt: skip
+    ]  # fmt: skip
 
 
-def _values(expr: Any) -> set[Any]:
+def _values(expr: Any) -> list[Any]:
     """Return the parts of an expression of which more than the shape is read."""
     parts = children(expr)
     if isinstance(expr, Apply) and expr.fn in SHAPES:
         parts = parts[1:]
     elif isinstance(expr, Apply) and expr.fn is ops.unbroadcast:
         parts = parts[:1]
-    return {expr}.union(*(_values(part) for part in parts))
+    return [expr, *(below for part in parts for below in _values(part))]
 
 
 def _kept(block: Block, plan: Plan, layout: Layout) -> list[Type]:
@@ -121,11 +153,20 @@ def _changing(loop: Stmt, facts: Facts) -> set[str]:
 
 
 def is_dear(call: Apply) -> bool:
-    """Say whether a call takes so much longer than to read its result that it is better made once."""
-    if isinstance(call.type, Scalar | Array) and is_inexact(call.type):
-        module = getattr(call.fn, "__module__", "")
-        return call.fn in _DEAR | _GATHERING or module == "numpy.linalg" or _is_power(call)
-    return False
+    """Say whether a call takes much longer than to read its result."""
+    if not isinstance(call.type, Scalar | Array) or not is_inexact(call.type):
+        return False
+    return call.fn in _DEAR | _GATHERING or _is_of_matrices(call) or _is_power(call)
+
+
+def _is_worth_its_place(call: Expr) -> bool:
+    """Say whether to keep a result is better than to compute it again: a row of `exp` takes little for each element."""
+    parts = [part for part in subexpressions(call) if isinstance(part, Apply)]
+    return isinstance(call.type, Scalar) or any(part.fn in _PRODUCTS or _is_of_matrices(part) for part in parts)
+
+
+def _is_of_matrices(call: Apply) -> bool:
+    return getattr(call.fn, "__module__", "") == "numpy.linalg"
 
 
 def _is_power(call: Apply) -> bool:
@@ -168,16 +209,16 @@ def with_results_named(fn: Function, results: frozenset[Result], namer: Namer) -
 
     def each(stmt: Stmt) -> list[Stmt]:
         stmt = map_blocks(stmt, block)
-        if not isinstance(stmt, Assign | Store | Append):
+        if not isinstance(stmt, Assign | Store | Append) or _is_handed_on(stmt):
             return [stmt]
         before: dict[Expr, Assign] = {}
 
         def visit(expr: Any) -> Any:
             if not isinstance(expr, Apply):
                 return expr
-            if expr in before:
+            dear = is_dear(expr) and _is_fixed(expr)
+            if dear and expr in before:
                 return before[expr].target
-            dear = is_dear(expr)
             made = map_children(expr, visit) if dear or expr.fn in _THROUGH else expr
             if not dear or not {(stmt.span, expr), (stmt.span, made)} & results:
                 return made
