@@ -27,7 +27,7 @@ from s2sad.analysis.layout import TOP, Block, Layout
 from s2sad.analysis.saved import Plan
 from s2sad.errors import Span
 from s2sad.ir import ops
-from s2sad.ir.nodes import Append, Apply, Assign, Expr, For, Function, Stmt, Store, Var, While
+from s2sad.ir.nodes import Append, Apply, Assign, Const, Expr, For, Function, Stmt, Store, Var, While
 from s2sad.ir.shapes import SHAPES
 from s2sad.ir.types import Array, Scalar, Type, is_inexact
 from s2sad.ir.walk import (
@@ -171,7 +171,10 @@ def _is_of_matrices(call: Apply) -> bool:
 
 def _is_power(call: Apply) -> bool:
     """Say whether a call is a power that is not a few products."""
-    return call.fn in _POWERS and is_inexact(call.args[1].type)
+    exponent = call.args[1] if call.fn in _POWERS else None
+    if isinstance(exponent, Const) and isinstance(exponent.value, float):
+        return not exponent.value.is_integer()
+    return exponent is not None and is_inexact(exponent.type)
 
 
 @dataclass(frozen=True, slots=True)
