@@ -23,7 +23,6 @@ _MASKED = "0 * nan where a mask leaves an entry out"
 KNOWN_LIMITS: dict[tuple[str, str], str] = {
     ("python", "elementwise.nan_to_finite_mask"): _MASKED,
     ("cpu", "elementwise.nan_to_finite_mask"): _MASKED,
-    ("cpu", "decompositions.eigenvalues_in_a_while"): "Numba takes no list of arrays of several layouts from Python",
     ("cpu", "decompositions.matrix_function"): "Numba's `eigh` has no UPLO",
 }
 """What the compiler refuses or the backend cannot compile yet, by target and program, and why."""
