@@ -250,6 +250,7 @@ def several_at_once(a):
     return sign * log + np.sum(np.linalg.lstsq(a, v[0] ** 2 * w)[0] ** 2)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(("fun", "args"), [
     (several_at_once, (SPD,)), (eigh_by_attribute, (BATCH,)), (svd_thin, (CV,)),
     (einsum_diagonals, (values(3, 3, 3, 3), values(3, seed=1))), (diagonals, (values(3, 3, 3, 2), values(2, seed=1))),

@@ -291,6 +291,7 @@ def differences(fun, args, at, step=1e-6):
     return found
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(("fun", "args"), PROGRAMS, ids=IDS)
 def test_second_derivatives_agree_whatever_the_order_of_modes(fun, args):
     at = moved(args)[0]
@@ -304,6 +305,7 @@ def test_second_derivatives_agree_whatever_the_order_of_modes(fun, args):
         np.testing.assert_allclose(other(*args), found, rtol=1e-10, atol=1e-10)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(("fun", "args"), PROGRAMS, ids=IDS)
 def test_compiled_it_is_what_the_interpreter_gives(fun, args):
     wrt = moved(args)
