@@ -10,6 +10,7 @@ os.environ.setdefault("S2SAD_VERIFY", "1")
 # What Numba has compiled stays: to look through it again and again takes a tenth of the time.
 gc.set_threshold(50_000, 20, 100)
 
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """In a run of all tests, compile one in three of the unit tests' programs: that takes nearly all of their time.
 

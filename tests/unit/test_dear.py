@@ -120,27 +120,13 @@ PROGRAMS = [*KEEPING, sums, at_times, discounted, signs]
 CALLS = ("math.exp(", "np.exp(", "math.tanh(", "math.sin(", "math.cos(")
 
 
-@pytest.mark.parametrize("target", ["python", "cpu"])
-@pytest.mark.parametrize("fun", PROGRAMS)
-def test_derivatives(fun: Callable[..., Any], target: str) -> None:
-    assert_derivatives(fun, X, target)
-
-
-@pytest.mark.parametrize("fun", KEEPING)
-def test_pullback_of_its_own(fun: Callable[..., Any]) -> None:
-    value, pullback = s2sad.vjp(fun, X, target="python")
-    np.testing.assert_allclose(pullback(1.0)[0], s2sad.grad(fun, target="python")(X), rtol=1e-13)
-    np.testing.assert_allclose(value, fun(X), rtol=1e-13)
-
-
 @pytest.mark.parametrize(
     ("fun", "calls"), [(gated, 4), (anomalies, 2), (until_small, 1), (in_a_row, 3), (written_again, 2)]
 )
 def test_calls_are_made_once(fun: Callable[..., Any], calls: int) -> None:
     """Those of the function, and one cosine for the derivative of a sine."""
-    text = s2sad.differentiate(fun, target="python").source("grad", (X,))
-    code = [line for line in text.splitlines() if not line.strip().startswith("#")]
-    assert sum(line.count(call) for line in code for call in CALLS) == calls, text
+    text = code_of(fun)
+    assert sum(text.count(call) for call in CALLS) == calls, text
 
 
 @pytest.mark.parametrize("fun", [sums, at_times, discounted, signs])
@@ -235,18 +221,20 @@ ARRAYS = [recurrent, rebound, rebound_and_written, normalised, long_results, mix
 
 
 @pytest.mark.parametrize("target", ["python", "cpu"])
-@pytest.mark.parametrize("fun", ARRAYS)
-def test_derivatives_of_arrays(fun: Callable[..., Any], target: str) -> None:
+@pytest.mark.parametrize("fun", [*PROGRAMS, *ARRAYS])
+def test_derivatives(fun: Callable[..., Any], target: str) -> None:
     assert_derivatives(fun, X, target)
 
 
-@pytest.mark.parametrize("fun", ARRAYS)
-def test_pullback_of_arrays(fun: Callable[..., Any]) -> None:
-    _, pullback = s2sad.vjp(fun, X, target="python")
+@pytest.mark.parametrize("fun", [*KEEPING, *ARRAYS])
+def test_pullback_of_its_own(fun: Callable[..., Any]) -> None:
+    value, pullback = s2sad.vjp(fun, X, target="python")
     np.testing.assert_allclose(pullback(1.0)[0], s2sad.grad(fun, target="python")(X), rtol=1e-13)
+    np.testing.assert_allclose(value, fun(X), rtol=1e-13)
 
 
 def code_of(fun: Callable[..., Any]) -> str:
+    """Return the derivative without its comments."""
     text = s2sad.differentiate(fun, target="python").source("grad", (X,))
     return "\n".join(line for line in text.splitlines() if not line.strip().startswith("#"))
 
