@@ -67,6 +67,15 @@ def test_hovering_lights_the_counterparts(tab):
     assert marked(tab, "lit") == set()
 
 
+def test_nothing_moves_as_a_note_comes(tab):
+    places = "[...document.querySelectorAll('.line')].map(line => line.getBoundingClientRect().top)"
+    before = tab.evaluate(places)
+    tab.evaluate("document.querySelectorAll('.line').forEach(line => line.dataset.note = 'a long note, '.repeat(40))")
+    tab.hover(f"#{STEP}")
+    assert "a long note" in tab.inner_text("#note")
+    assert tab.evaluate(places) == before
+
+
 def test_a_click_holds_and_a_second_lets_go(tab):
     tab.click(f"#{STEP}")
     tab.hover("h1")
