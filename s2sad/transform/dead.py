@@ -90,13 +90,15 @@ class _Needed:
         return name not in self.unread and self.groups.find(name) in self.names
 
     def _mark(self, body: tuple[Stmt, ...]) -> bool:
-        """Mark once through; return whether anything new was found."""
+        """Mark once through, from the end, as a name is needed where it is read; say whether anything new was found."""
         before = (len(self.names), len(self.shapes), len(self.keep))
-        for stmt in body:
+        for stmt in reversed(body):
             self._visit(stmt)
         return (len(self.names), len(self.shapes), len(self.keep)) != before
 
     def _visit(self, stmt: Stmt) -> bool:
+        if id(stmt) in self.keep and not blocks_of(stmt):
+            return True
         kept = self._visit_inner(stmt)
         if kept:
             self.keep.add(id(stmt))
@@ -105,12 +107,12 @@ class _Needed:
     def _visit_inner(self, stmt: Stmt) -> bool:
         match stmt:
             case If(test, body, orelse):
-                inside = [self._visit(s) for s in (*body, *orelse)]
+                inside = [self._visit(s) for s in (*reversed(orelse), *reversed(body))]
                 if any(inside):
                     self._need((test,))
                 return any(inside)
             case For() | While():
-                inside = [self._visit(s) for s in stmt.body if not isinstance(s, Break | Continue)]
+                inside = [self._visit(s) for s in reversed(stmt.body) if not isinstance(s, Break | Continue)]
                 if isinstance(stmt, For) and stmt.var.name in self.escaping and self._wanted(stmt.var.name):
                     inside.append(True)
                 if any(inside):

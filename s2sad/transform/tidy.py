@@ -56,8 +56,8 @@ def tidy(
     for _ in range(_ROUNDS):
         before = fn
         for name, apply in passes:
-            if name not in DISABLED:
-                fn = _checked(apply(fn), facts)
+            if name not in DISABLED and (made := apply(fn)) != fn:
+                fn = _checked(made, facts)
         if fn == before:
             break
     if together and "fused" not in DISABLED and (one := fused(fn, facts, keep)) != fn:

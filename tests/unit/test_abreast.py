@@ -200,6 +200,7 @@ def test_any_number_of_directions_compiled(n):
         assert n == 1 or " lanes" in text_of(derivative, x)  # an axis of one element is a type of its own
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("transform", [s2sad.jacfwd, s2sad.jacrev], ids=["jacfwd", "jacrev"])
 @pytest.mark.parametrize(("fun", "args", "argnums"), PROGRAMS, ids=lambda v: getattr(v, "__name__", ""))
 def test_compiled_as_in_cpython(fun, args, argnums, transform):

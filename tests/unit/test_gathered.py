@@ -184,6 +184,7 @@ def agree(fun: Callable[..., Any], *args: Any) -> None:
     np.testing.assert_allclose(np.sum(compiled * direction), s2sad.jvp(fun, args, dots)[1], rtol=1e-9, atol=1e-11)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("fun", LINES)
 def test_lines(fun):
     for n in (0, 1, 2, 3, 4, 9, 40):
