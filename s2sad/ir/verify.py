@@ -1,7 +1,8 @@
 """The verifier: what every pass may rely on, and must leave true.
 
 Names are bound on some path before they are read, jumps stand in loops, a function returns as many
-values as it says, calls agree with their callees, indices with the rank of their base.
+values as it says, calls agree with their callees, indices with the rank of their base. A statement stands in
+one place: passes know what reaches it, or whether it is needed, by its identity.
 """
 
 from __future__ import annotations
@@ -49,6 +50,11 @@ class _Verifier:
         names = [p.name for p in self.fn.params]
         if len(set(names)) != len(names):
             raise self._broken("two parameters have one name")
+        seen: set[int] = set()
+        for stmt in statements(self.fn.body):
+            if id(stmt) in seen:
+                raise self._broken("a statement stands in two places", stmt)
+            seen.add(id(stmt))
         self._block(self.fn.body, set(names) | self._ever_bound(), 0)
 
     def _ever_bound(self) -> set[str]:

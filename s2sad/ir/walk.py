@@ -197,6 +197,22 @@ def told_apart(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
     return tuple(map_blocks(replace(stmt), told_apart) for stmt in body)
 
 
+def each_once(body: tuple[Stmt, ...], seen: set[int] | None = None) -> tuple[Stmt, ...]:
+    """Give a statement that stands in several places a copy in each but the first; the others stay what they are."""
+    met: set[int] = set() if seen is None else seen
+    made: list[Stmt] = []
+    for stmt in body:
+        if id(stmt) in met:
+            made.append(map_blocks(replace(stmt), told_apart))
+            continue
+        met.add(id(stmt))
+        inner = map_blocks(stmt, lambda block: each_once(block, met)) if blocks_of(stmt) else stmt
+        same = all(a is b for one, other in zip(blocks_of(stmt), blocks_of(inner), strict=True)
+                   for a, b in zip(one, other, strict=True))  # fmt: skip
+        made.append(stmt if same else inner)
+    return tuple(made)
+
+
 def names_in(body: tuple[Stmt, ...]) -> set[str]:
     """Return every variable name that occurs, read or bound."""
     found: set[str] = set()

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from s2sad.analysis.facts import Facts
 from s2sad.ir import verify
 from s2sad.ir.nodes import Function
+from s2sad.ir.walk import each_once
 from s2sad.transform.dead import without_dead_code
 from s2sad.transform.filled import filled
 from s2sad.transform.fused import fused
@@ -53,6 +55,7 @@ def tidy(
         ("signs", lambda f: signed(f, keep)),
         ("merge", merged),
     ]
+    fn = replace(fn, body=each_once(fn.body))  # the sweeps have statements of the primal in common
     for _ in range(_ROUNDS):
         before = fn
         for name, apply in passes:
