@@ -20,6 +20,7 @@ from s2sad.analysis.facts import Facts, written_by
 from s2sad.analysis.layout import TOP, Block, Layout
 from s2sad.analysis.loops import affine, changes_length, filled_by, is_whole, popped_from, taken_back
 from s2sad.analysis.refilled import filling, has_another_name, is_creation
+from s2sad.analysis.renewed import renewed
 from s2sad.analysis.sharing import Groups
 from s2sad.errors import AliasError
 from s2sad.ir import ops
@@ -121,6 +122,9 @@ class SavedValues:
         self.least = lower_bounds(fn)
         self.plan = Plan(reachable=reachable)
         self.recording = False
+        self.renewed = frozenset[int]() if kept else renewed(
+            fn, layout, self.groups, lambda s: id(s) in results, lambda s: id(s) not in left_out
+        )  # fmt: skip
         self.counting: dict[str, set[int]] = {}
         """By the variable of loops, those loops and the ones around them."""
 
@@ -352,6 +356,8 @@ class SavedValues:
         name = self.aliases[root.name].root if root.name in self.aliases else root.name
         clash = any(not self._apart(need, place, stmt) for need in needs.get(name, frozenset()))
         sharing = self.sharing.get(id(stmt), set())
+        if id(stmt) in self.renewed and root.name not in self.aliases and not sharing:
+            return needs
         others = [o for o in needs if o != name and o not in self.aliases and o in sharing]
         if others and self.split:
             raise AliasError(

@@ -47,7 +47,7 @@ def load(module: Module) -> Loaded:
 
 def _load(stem: str, module: Module) -> Loaded:
     fastmath, model, cache = module.fastmath, module.error_model, module.cache and not module.debug
-    scipy_special.enable()
+    scipy_special.enable(module.text, *module.externals.values())
     memory.keep()
     given: dict[str, Any] = {
         name: jitted(helper, fastmath=fastmath, error_model=model)

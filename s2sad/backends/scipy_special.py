@@ -7,34 +7,72 @@ is to the last bit or two.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import importlib
 import re
 import sys
+import types
 from collections.abc import Callable
 from typing import Any
 
 from s2sad.runtime.special import hurwitz_zeta
 
 _SIGNATURE = re.compile(r"double \(((?:double, )+)int __pyx_skip_dispatch\)|double \(((?:double(?:, )?)+)\)")
-_done: list[bool] = []
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_done: set[str] = set()
+_Dispatcher: Any = importlib.import_module("numba.core.dispatcher").Dispatcher
 
 
-def enable() -> None:
-    """Teach Numba the functions that have rules; once, and only after the program imported SciPy's."""
-    if _done or "scipy.special" not in sys.modules:
+def enable(text: str, *used: Any) -> None:
+    """Teach Numba the functions with rules that a text names, or the functions `used` beside it and what they call.
+
+    Each once, and only after the program has imported SciPy's: all of them take half a second.
+    """
+    if "scipy.special" not in sys.modules:
         return
-    _done.append(True)
+    names = set(_WORD.findall(text))
+    seen: set[int] = set()
+    for value in used:
+        _collect(value, names, seen)
     special: Any = importlib.import_module("scipy.special")
+    if names.isdisjoint(special.__all__):
+        return
     table: Any = importlib.import_module("s2sad.rules.special")
     for line in table.SPECIAL:
         fn = getattr(special, line.name)
+        if line.name in _done or not {line.name, fn.__name__} & names:
+            continue
+        _done.add(line.name)
         if fn is special.zeta:
             _overload(fn, hurwitz_zeta, 2, skip=False)
             continue
         found = _kernel(line.name)
         if found is not None:
             _overload(fn, *found)
+
+
+def _collect(value: Any, names: set[str], seen: set[int]) -> None:
+    """Add the names of what a function reads, by any name, and of what the functions that it calls read."""
+    if id(value) in seen:
+        return
+    seen.add(id(value))
+    names.add(getattr(value, "__name__", ""))
+    if isinstance(value, _Dispatcher):
+        value = value.py_func
+    if not isinstance(value, types.FunctionType):
+        return
+    waiting = [value.__code__]
+    while waiting:
+        code = waiting.pop()
+        waiting += [part for part in code.co_consts if isinstance(part, types.CodeType)]
+        names.update(code.co_names)
+        for name in code.co_names:
+            if name in value.__globals__:
+                _collect(value.__globals__[name], names, seen)
+    for cell in value.__closure__ or ():
+        with contextlib.suppress(ValueError):  # nothing is in it yet
+            _collect(cell.cell_contents, names, seen)
 
 
 def _kernel(name: str) -> tuple[Any, int, bool] | None:

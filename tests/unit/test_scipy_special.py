@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.special as special
+from scipy.special import digamma as slope_of_lg
+from scipy.special import gammaln as lg
 from scipy.special import xlogy
 
 import s2sad
@@ -109,3 +111,35 @@ def test_logarithms_at_zero() -> None:
     np.testing.assert_array_equal(p_bar, [np.inf, -1.0])
     np.testing.assert_allclose(a_bar, [-np.inf, np.log(2.0), np.log(4.0)])
     np.testing.assert_array_equal(b_bar, [0.0, 0.0, 0.25])
+
+
+def _log_gamma(x):
+    return lg(x)
+
+
+@s2sad.custom_vjp
+def by_rule(x):
+    return np.sum(lg(x))
+
+
+by_rule.defvjp(lambda x: (np.sum(_log_gamma(x)), x), lambda x, bar: (bar * slope_of_lg(x),))
+
+
+def ruled(x):
+    return by_rule(x) * 2.0
+
+
+def test_functions_known_by_other_names_compile_in_a_new_process(tmp_path: Path) -> None:
+    """Numba learns a function when a program uses it, by whatever name; of others it learns nothing."""
+    (tmp_path / "plain.py").write_text("""
+import numpy as np, scipy.special, s2sad
+from s2sad.backends import scipy_special
+print(s2sad.grad(lambda x: np.sum(x * x))(np.ones(2)), sorted(scipy_special._done))
+from tests.unit.test_scipy_special import X, ruled
+print(np.round(s2sad.value_and_grad(ruled)(X)[1], 6), "gammaln" in scipy_special._done, len(scipy_special._done) < 5)
+""")
+    env = os.environ | {"PYTHONPATH": os.getcwd(), "S2SAD_CACHE_DIR": str(tmp_path / "cache")}
+    want = f"[2. 2.] []\n{np.round(2 * special.digamma(X), 6)} True True\n"
+    for _ in range(2):  # the second finds machine code on disk
+        run = subprocess.run([sys.executable, "plain.py"], cwd=tmp_path, env=env, capture_output=True, text=True)
+        assert run.stdout == want, run.stderr
