@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from s2sad import runtime
-from s2sad.analysis.bounds import lower_bounds
+from s2sad.analysis.bounds import Bounds, inside, lower_bounds
 from s2sad.analysis.liveness import Liveness
 from s2sad.analysis.loops import affine, popped_from
 from s2sad.errors import AliasError, Span
@@ -105,7 +105,7 @@ def _mentioned(stmt: Stmt) -> set[str]:
 
 def _scan(
     body: tuple[Stmt, ...], defs: dict[str, list[Stmt]], params: set[str], found: dict[str, Alias],
-    users: dict[str, set[int]], least: dict[str, int],
+    users: dict[str, set[int]], least: Bounds,
 ) -> None:  # fmt: skip
     from s2sad.ir.walk import blocks_of
 
@@ -122,7 +122,7 @@ def _scan(
                     if _steady_index(stmt.value, base.name, rest) and _same_item(stmt.value, root, rest, found, least):
                         found[name] = Alias(name, stmt, root)
         for block in blocks_of(stmt):
-            _scan(block, defs, params, found, users, least)
+            _scan(block, defs, params, found, users, inside(stmt, least) if isinstance(stmt, For) else least)
 
 
 def _steady(name: str, defs: dict[str, list[Stmt]], params: set[str]) -> bool:
@@ -148,7 +148,7 @@ def _steady_index(value: Expr, base: str, rest: tuple[Stmt, ...]) -> bool:
 
 
 def _same_item(
-    value: Expr, root: str, rest: tuple[Stmt, ...], found: dict[str, Alias], least: dict[str, int]
+    value: Expr, root: str, rest: tuple[Stmt, ...], found: dict[str, Alias], least: Bounds
 ) -> bool:
     """Say whether an item of a list stays the one of that index: `xs[-1]` does not once the list has grown."""
     indices = [part.index[0] for part in subexpressions(value) if isinstance(part, Index) and _is_list(part.base)]
@@ -176,12 +176,13 @@ def _lists(stmt: Stmt) -> set[str]:
     return set()
 
 
-def _is_from_the_start(index: Any, least: dict[str, int]) -> bool:
+def _is_from_the_start(index: Any, least: Bounds) -> bool:
     known = affine(index)
     if known is None:
         return False
     name, offset = known
-    return offset >= 0 if name is None else least.get(name, -1) + offset >= 0
+    first = 0 if name is None else least.get(name)
+    return first is not None and first + offset >= 0
 
 
 # ---- proof that every other name may be treated as a value of its own ----

@@ -51,6 +51,18 @@ def least_of(expr: Expr | Slice, bounds: Bounds) -> int | None:
     return _least(expr, {**dict.fromkeys(reads(expr)), **bounds}, set())
 
 
+def inside(loop: For, bounds: Bounds) -> Bounds:
+    """Return the bounds in the body of a loop: its counter has those of this loop, whatever else counts by its name."""
+    name = loop.var.name
+    if not isinstance(loop.step, Const) or not isinstance(loop.step.value, int):
+        return bounds
+    if any(name in bound(stmt) for stmt in statements(loop.body)):
+        return bounds
+    up = loop.step.value > 0
+    first = least_of(loop.start if up else loop.stop, bounds)
+    return bounds if first is None else {**bounds, name: first if up else first + 1}
+
+
 def _definitions(
     stmt: Stmt, bounds: Bounds, known: Bounds, lengths: set[str]
 ) -> list[tuple[str, int | None]]:

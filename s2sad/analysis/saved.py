@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from s2sad.analysis.alias import Alias, shared_at_writes
-from s2sad.analysis.bounds import lower_bounds
+from s2sad.analysis.bounds import inside, lower_bounds
 from s2sad.analysis.facts import Facts, written_by
 from s2sad.analysis.layout import TOP, Block, Layout
 from s2sad.analysis.loops import affine, changes_length, filled_by, is_whole, popped_from, taken_back
@@ -577,8 +577,9 @@ class SavedValues:
             return False
         if a[0] is None:
             return (a[1] >= 0) == (b[1] >= 0)
-        least = self.least.get(a[0])
-        return self._loop_of(a[0], stmt) is not None and least is not None and least + min(a[1], b[1]) >= 0
+        loop = self._loop_of(a[0], stmt)
+        least = inside(loop, self.least).get(a[0]) if loop is not None else None
+        return least is not None and least + min(a[1], b[1]) >= 0
 
     def _written_in(self, name: str, body: tuple[Stmt, ...]) -> bool:
         return any(self._changes(s, {name}, rebinding=False) for s in statements(body))
@@ -622,7 +623,7 @@ class SavedValues:
         loop = self._loop_of(b[0], stmt)
         if loop is None or not self._only_inside(crossed, loop) or not isinstance(loop.step, Const):
             return False
-        least = self.least.get(b[0])
+        least = inside(loop, self.least).get(b[0])
         if least is None or least + min(a[1], b[1]) < 0:
             return False  # `y[i - 1]` is the last element where `i` is 0
         if a[1] == b[1]:

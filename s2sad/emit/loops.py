@@ -17,7 +17,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from s2sad.analysis.bounds import least_of, lower_bounds
+from s2sad.analysis.bounds import inside, least_of, lower_bounds
 from s2sad.analysis.facts import Facts
 from s2sad.analysis.sharing import Apart
 from s2sad.emit.again import again
@@ -42,7 +42,6 @@ from s2sad.ir.nodes import (
     Assign,
     CallStmt,
     Comment,
-    Const,
     Expr,
     For,
     Function,
@@ -117,19 +116,11 @@ class _Loops:
     def _inside(self, stmt: Stmt, agreed: frozenset[frozenset[Dim]]) -> Stmt:
         """Rewrite the blocks of a statement; inside a loop its counter is in the range of that one."""
         outer = self.least
-        if isinstance(stmt, For) and not any(stmt.var.name in bound(s) for s in statements(stmt.body)):
-            least = self._least_counted(stmt)
-            if least is not None:
-                self.least = {**outer, stmt.var.name: least}
+        if isinstance(stmt, For):
+            self.least = inside(stmt, outer)
         made = map_blocks(stmt, lambda inner: self.block(inner, agreed))
         self.least = outer
         return made
-
-    def _least_counted(self, loop: For) -> int | None:
-        if not isinstance(loop.step, Const) or not isinstance(loop.step.value, int):
-            return None
-        least = least_of(loop.start if loop.step.value > 0 else loop.stop, self.least)
-        return least if least is None or loop.step.value > 0 else least + 1
 
     def _note_view(self, stmt: Stmt) -> None:
         """Note that a name stands for a part of another array."""

@@ -17,11 +17,10 @@ as they are:
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from s2sad.analysis.bounds import lower_bounds
+from s2sad.analysis.bounds import Bounds, inside, lower_bounds
 from s2sad.analysis.facts import Facts
 from s2sad.analysis.loops import affine
 from s2sad.analysis.sharing import Groups
@@ -70,10 +69,11 @@ class _Last:
         """Return the stores of a nest of loops after which their turn, and no other one, reads the item."""
         found: list[Store] = []
         loops = [nest]
+        least: Bounds = self.least
         while True:
-            block = loops[-1].body
+            block, least = loops[-1].body, inside(loops[-1], least)
             for at, stmt in enumerate(block):
-                if isinstance(stmt, Store) and _is_own_item(stmt.place, loops, self.least):
+                if isinstance(stmt, Store) and _is_own_item(stmt.place, loops, least):
                     root = root_of(stmt.place)
                     if root is not None and self.members[self.find(root.name)] == {root.name}:
                         before, every = _items(block[: at + 1], root.name), _items((nest,), root.name)
@@ -95,7 +95,7 @@ class _Last:
         return all(own[name] == self.mentions[name] and _begins_in(name, body) for name in names)
 
 
-def _is_own_item(place: Expr, loops: list[For], least: Mapping[str, int]) -> bool:
+def _is_own_item(place: Expr, loops: list[For], least: Bounds) -> bool:
     """Say whether every turn of nested loops has an item of its own: each counter stands in one index, plus a constant.
 
     `least`: what whole numbers do not fall below; an index that may count from the end could be another turn's.
@@ -110,10 +110,15 @@ def _is_own_item(place: Expr, loops: list[For], least: Mapping[str, int]) -> boo
     met: list[str] = []
     for item in place.index:
         shift = affine(item) if not isinstance(item, Slice) else None
-        if shift is None or (shift[0] is not None and least.get(shift[0], -1) + min(shift[1], 0) < 0):
+        if shift is None or (shift[0] is not None and not _is_from_the_start(shift, least)):
             return False
         met += [shift[0]] if shift[0] in counters else []
     return sorted(met) == sorted(counters)
+
+
+def _is_from_the_start(shift: tuple[str | None, int], least: Bounds) -> bool:
+    first = least.get(shift[0] or "")
+    return first is not None and first + min(shift[1], 0) >= 0
 
 
 def _items(body: tuple[Stmt, ...], name: str) -> Counter[Expr | None]:
