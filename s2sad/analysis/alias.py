@@ -361,7 +361,9 @@ class _Checker:
                     f"`{name}` is written here while `{other}` may share its memory" if len(named) == 2 else
                     "an array is written here while another may share its memory",
                     stmt.span,
-                    f"Which of them the write reaches cannot be decided. Make one a copy{example}, before the write.",
+                    f"Which of them the write reaches cannot be decided. Make one a copy{example}, before the write.\n"
+                    "If the write is meant to reach the other array too, do it in an inner function that is called\n"
+                    "with the array or with its part: `sweep(u)`, then `sweep(u.T)`.",
                 )
 
     def _replaced(self, items: str, stmt: Store) -> None:

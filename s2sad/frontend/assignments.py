@@ -467,8 +467,14 @@ def _store_item(lw: Lowerer, target: Any, value: Value, node: Any, op: str = "")
                     growing.check_division(lw, expr, node)
                 written = growing.fitted(lw, expr, written, node)
             lw.emit(Store(place.expr, op, written, span))
+        case V():
+            lw.fail(target, "a number cannot be written by index",
+                    "An array of no axes is read as a number: assign to its name, or give it an axis, "
+                    "`np.zeros(1)`.")  # fmt: skip
         case _:
-            lw.fail(target, "this value cannot be written by index")
+            lw.fail(target, "this value cannot be written by index",
+                    "Arrays, lists and dicts are written by index: make a new value, and assign it "
+                    "to the name.")  # fmt: skip
 
 
 def _is_part(value: Value) -> bool:

@@ -27,7 +27,16 @@ from s2sad.frontend.arguments import (
 )
 from s2sad.frontend.computed import computed, member, repeatable
 from s2sad.frontend.containers import UNDECIDED, identified, is_lost_write, writes_given
-from s2sad.frontend.displays import array_of, displayed, gathered, joined, makes_array, rows_as_arrays
+from s2sad.frontend.displays import (
+    array_of,
+    displayed,
+    gathered,
+    is_built,
+    joined,
+    makes_array,
+    of_lists,
+    rows_as_arrays,
+)
 from s2sad.frontend.effects import has_effects
 from s2sad.frontend.expansion import write_expansion
 from s2sad.frontend.expressions import as_expr, lower_expr, lower_test
@@ -434,8 +443,14 @@ def library_call(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Valu
     elif args and isinstance(args[0], V) and isinstance(args[0].expr.type, ListOf) and fn is not np.array:
         return joined(lw, fn, args[0], {**dict(zip(("axis",), args[1:], strict=False)), **kwargs}, node)
     elif fn not in (np.array, np.block) and args and isinstance(args[0], StructV):
-        parts = tuple(array_of(lw, item, node) if isinstance(item, StructV) else item for item in args[0].items)
+        made = [isinstance(item, StructV) or is_built(item) for item in args[0].items]
+        parts = tuple(array_of(lw, item, node) if on else item for item, on in zip(args[0].items, made, strict=True))
         args = [StructV(args[0].kind, args[0].keys, parts), *args[1:]]
+    elif args and isinstance(args[0], StructV):
+        whole = of_lists(lw, args[0], node, fn is np.block)
+        if not isinstance(whole, StructV):
+            return call_function(lw, fn, [whole, *args[1:]], kwargs, node)
+        args = [whole, *args[1:]]
     if is_draw(fn):
         return _draw(lw, fn, args, kwargs, node)
     dynamic, static = split_arguments(lw, fn, args, kwargs, node)

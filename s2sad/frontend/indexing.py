@@ -222,7 +222,8 @@ def _dynamic_item(lw: Lowerer, base: StructV, index: Expr, node: Any) -> Value:
     if inside_loop:
         raise UnrollNeeded(node)
     return lw.fail(node, "the index into this container is not known",
-                   "Loop over its items, or stack them into one array.")  # fmt: skip
+                   "Loop over its items, choose one by a condition (`a if c else b`), or stack them "
+                   "into one array.")  # fmt: skip
 
 
 def _table_item(lw: Lowerer, table: StructV, index: Expr, node: Any) -> Value | None:

@@ -87,7 +87,8 @@ def unrollable(lw: Lowerer, refusal: UnrollNeeded) -> Any:
         lw.ctx.tables.add(id(refusal.node))
         raise KindFound
     return lw.fail(refusal.node, "the index into this container is not known",
-                   "Loop over its items, or stack them into one array.")  # fmt: skip
+                   "Loop over its items, choose one by a condition (`a if c else b`), or stack them "
+                   "into one array.")  # fmt: skip
 
 
 def _known_range(iterable: Value) -> range | None:

@@ -12,6 +12,7 @@ import functools
 import math
 import operator
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -190,6 +191,19 @@ def _by_swapping(call: Apply) -> Expr | None:
 
 def _dense(x: Expr, kind: Array) -> Expr:
     return applied(np.ascontiguousarray, (x,), Array(kind.dtype, kind.dims, "C"))
+
+
+def _kron(call: Apply) -> Expr | None:
+    """`np.kron`: Numba takes arrays in one piece, and does not know the layout of a transpose."""
+
+    def is_dense(x: Expr) -> bool:
+        moved = isinstance(x, Apply) and x.fn in (np.transpose, ops.transpose)
+        return isinstance(x.type, Array) and x.type.layout == "C" and not moved
+
+    if all(is_dense(x) or not isinstance(x.type, Array) for x in call.args):
+        return None
+    args = [x if is_dense(x) or not isinstance(x.type, Array) else _dense(x, x.type) for x in call.args]
+    return replace(call, args=tuple(args))
 
 
 def _argsort(call: Apply) -> Expr | None:
@@ -563,6 +577,7 @@ _REWRITES: dict[Any, Rewrite] = {
     **dict.fromkeys((ops.unbroadcast, runtime.unbroadcast), _unbroadcast),
     **dict.fromkeys((np.diff, np.sort), _by_swapping),
     np.ptp: _ptp,
+    np.kron: _kron,
     np.argsort: _argsort,
     np.cumprod: _positional_axis(runtime.cumprod_axis),
     np.roll: _roll,

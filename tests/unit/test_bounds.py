@@ -15,7 +15,7 @@ from s2sad.errors import NOWHERE
 from s2sad.frontend.functions import instantiate
 from s2sad.frontend.lowerer import Context
 from s2sad.ir.typeof import typeof
-from tests.differences import assert_derivatives
+from tests.differences import assert_derivatives, differences
 
 X = np.array([0.7, -0.4, 1.3, 0.9, -1.1])
 
@@ -142,3 +142,43 @@ def test_remainders_are_pythons():
             assert compiled(a, b) == a % b
     with pytest.raises(ZeroDivisionError):
         compiled(1, 0)
+
+
+def sweeps(a, b, c):  # the second loop counts by the same name, from 0
+    n = a.size
+    p = np.zeros(n)
+    x = np.zeros(n)
+    p[0] = c[0]
+    for i in range(1, n):
+        w = b[i] - a[i] * p[i - 1]
+        p[i] = c[i] / w
+    x[-1] = p[-1]
+    for i in range(n - 2, -1, -1):
+        x[i] = p[i] * x[i + 1]
+    return np.sum(x * x)
+
+
+def a_ring_and_a_sweep(a, b, c):  # here the counter is 0, and `p[i - 1]` the last element
+    n = a.size
+    p = c * 1.0
+    for i in range(n):
+        p[i] = math.sin(p[i - 1]) * a[i] + b[i]
+    for i in range(1, n):
+        p[i] = math.sin(p[i - 1]) * a[i] + b[i] * p[i]
+    return np.sum(p * p)
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+@pytest.mark.parametrize("fun", [sweeps, a_ring_and_a_sweep])
+def test_counters_of_one_name(fun, target):
+    args = (X[:4], X[1:] + 3.0, X[::-1][:4])
+    for k in range(3):
+        bar = differences(lambda v, k=k: fun(*args[:k], v, *args[k + 1:]), args[k])
+        got = s2sad.grad(fun, argnums=k, target=target)(*args)
+        np.testing.assert_allclose(got, bar, rtol=1e-6, atol=1e-7)
+
+
+def test_a_sweep_keeps_nothing_whatever_else_counts_by_that_name():
+    signature = "float64[:], float64[:], float64[:]"
+    assert "tape" not in s2sad.differentiate(argnums=(0, 1, 2))(sweeps).source("grad", types=signature)
+    assert "tape" in s2sad.differentiate(argnums=(0, 1, 2))(a_ring_and_a_sweep).source("grad", types=signature)

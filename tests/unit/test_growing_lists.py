@@ -223,3 +223,53 @@ def test_index_and_count(target):
     assert_derivatives(searched, X, target)
     with pytest.raises(ValueError, match="not in this list"):
         s2sad.grad(looked_for_in_vain, target=target)(X)
+
+
+def array_of_a_display_and_a_list(x):
+    return np.sum(np.array([[1.0, x[0], 2.0], list(x)]) ** 3)
+
+
+def array_of_one_list_twice(x):
+    items = []
+    for v in x:
+        items.append(v * v)
+    m = np.array([items, items], dtype=float)
+    m[0] *= 2.0
+    return np.sum(m * m * x)
+
+
+def array_of_nested_lists(x):
+    items = [v * v for v in x]
+    return np.sum(np.array([[items, [1.0, x[1], 3.0]], [items, items]]) ** 2 * x)
+
+
+def joined_with_an_array(x):
+    items = [v * v for v in x]
+    long = np.concatenate([items, x, [x[0]]])
+    return np.sum(long * np.arange(7.0)) + np.hstack([items, x])[1] * np.hstack([x, items])[4]
+
+
+def stacked_with_an_array(x):
+    items = [v * v for v in x]
+    rows = np.vstack([items, x]) * np.stack([x, items])
+    return np.sum(rows @ np.column_stack([items, x]))
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+@pytest.mark.parametrize("fun", [
+    array_of_a_display_and_a_list, array_of_one_list_twice, array_of_nested_lists, joined_with_an_array,
+    stacked_with_an_array,
+])  # fmt: skip
+def test_lists_among_the_rows_that_are_joined(fun, target):
+    assert_derivatives(fun, np.array([1.0, 2.0, 4.0]), target)
+
+
+def rows_of_different_lengths(x):
+    items = [v * v for v in x]
+    return np.sum(np.array([items, [1.0, 2.0]]))
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_rows_of_different_lengths_are_noticed(target):
+    with pytest.raises(Exception, match=r"shape|length|size"):
+        s2sad.grad(rows_of_different_lengths, target=target)(np.array([1.0, 2.0, 4.0]))
