@@ -127,7 +127,11 @@ class Tapes:
         if step == -1 and isinstance(loop.stop, Const) and loop.stop.value in (-1, 0):
             if (whole := _one_more(loop.start)) is not None:
                 return whole, loop.var
-            trips = build(operator.add, loop.start, literal(1))
+            match loop.start:
+                case Apply(fn, (count, Const(1))) if fn is operator.sub:
+                    trips = count
+                case _:
+                    trips = build(operator.add, loop.start, literal(1))
             return Apply(max, (trips, literal(0)), Scalar("int64", True)), loop.var
         span = Apply(range, (loop.start, loop.stop, loop.step), Scalar("int64", True))
         count = Apply(ops.length, (span,), Scalar("int64", True))
