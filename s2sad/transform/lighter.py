@@ -4,6 +4,7 @@
     (x.T @ y).T                                      y.T @ x
     2.0 * r * np.full_like(r, 1.0)      becomes      2.0 * r
     (-e).T @ x                                       -(e.T @ x)
+    x_bar += 1.0 * np.linalg.inv(a).T                x_bar += np.linalg.inv(a).T
 
 The numbers are the same but for rounding: the same products are summed either way round.
 """
@@ -18,10 +19,11 @@ import numpy as np
 
 from s2sad.frontend.infer import InferenceError
 from s2sad.frontend.operators import build
+from s2sad.frontend.values import literal
 from s2sad.ir import ops
-from s2sad.ir.nodes import Apply, Assign, Expr, For, Function, If, Stmt, While
+from s2sad.ir.nodes import Apply, Assign, Const, Expr, For, Function, If, Stmt, Store, While
 from s2sad.ir.types import Array, Scalar
-from s2sad.ir.walk import is_const, map_blocks, map_children, map_exprs
+from s2sad.ir.walk import is_const, map_blocks, map_children, map_exprs, root_of
 from s2sad.transform.algebra import transposed
 
 _ARITHMETIC = (operator.mul, operator.truediv, operator.add, operator.sub)
@@ -36,6 +38,8 @@ def _stmt(stmt: Stmt, keep: frozenset[str]) -> Stmt:
     own = isinstance(stmt, Assign) and stmt.target.name in keep
     if not own and not isinstance(stmt, If | For | While):
         stmt = map_exprs(stmt, _expr)
+    if isinstance(stmt, Store) and stmt.op in ("+", "-"):
+        stmt = replace(stmt, value=_without_one(stmt.value, added=True))
     return map_blocks(stmt, lambda body: tuple(_stmt(s, keep) for s in body))
 
 
@@ -43,17 +47,51 @@ def _expr(expr: Any) -> Any:
     made = map_children(expr, _expr)
     if not isinstance(made, Apply):
         return made
+    if made.fn is operator.mul and is_const(made.args[1], 1) and isinstance(made.args[0], Const):
+        return made.args[0] if getattr(made.type, "dtype", "") == "float64" else made
     if made.fn is ops.transpose:
         return transposed(made.args[0])
     if made.fn is operator.matmul:
         return _sign_outside(made)
     if made.fn in _ARITHMETIC and len(made.args) == 2:
-        a, b = made.args
+        a, b = (_without_one(arg) for arg in made.args)
+        if made.fn is operator.mul and is_const(a, 1) and b.type == made.type and root_of(b) is None:
+            return b  # what is computed is new: no other name means it
+        if made.fn is operator.mul and isinstance(a, Const) and isinstance(b, Apply) and b.fn is operator.mul:
+            a, b = _one_number(a, b, made)
+        if a is not made.args[0] or b is not made.args[1]:
+            made = replace(made, args=(a, b))
         for one, other, first in ((b, a, True), (a, b, False)):
             number = _number(one)
             if number is not None and other.type == made.type:
                 return _with_number(made, other, number, first)
     return made
+
+
+def _one_number(number: Const, product: Apply, whole: Apply) -> tuple[Expr, Expr]:
+    """Return the factors of `2.0 * (0.5 * x)`: one number, and the array."""
+    other, rest = product.args
+    if isinstance(other, Const) and isinstance(number.value, float) and isinstance(other.value, float):
+        if product.type == whole.type == rest.type:
+            return literal(number.value * other.value), rest
+    return number, product
+
+
+def _without_one(value: Expr, added: bool = False) -> Expr:
+    """Leave out `1.0 *` of a part of an expression, or of what is `added`: else it may be the copy that is meant."""
+    match value:
+        case Apply(fn, (one, other)) if fn is operator.mul and is_const(one, 1):
+            if other.type == value.type or (added and _is_alike(other, value)):
+                return other
+        case _:
+            pass
+    return value
+
+
+def _is_alike(one: Expr, other: Expr) -> bool:
+    """Say whether two arrays have the same elements in the same places, wherever in memory they lie."""
+    a, b = one.type, other.type
+    return isinstance(a, Array) and isinstance(b, Array) and (a.dtype, a.dims) == (b.dtype, b.dims)
 
 
 def _sign_outside(product: Apply) -> Expr:

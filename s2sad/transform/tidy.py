@@ -15,7 +15,8 @@ from s2sad.transform.fused import fused
 from s2sad.transform.handed import handed
 from s2sad.transform.last_stores import without_last_stores
 from s2sad.transform.lighter import lighter
-from s2sad.transform.nest import merged, nested, without_copies
+from s2sad.transform.merged import merged
+from s2sad.transform.nest import nested, without_copies
 from s2sad.transform.order import forward_order
 from s2sad.transform.refills import without_refills
 from s2sad.transform.repeats import without_repeats
@@ -53,7 +54,7 @@ def tidy(
         ("sizes", lambda f: sized(f, keep)),
         ("lighter", lambda f: lighter(f, keep)),
         ("signs", lambda f: signed(f, keep)),
-        ("merge", merged),
+        ("merge", lambda f: merged(f, facts)),
     ]
     fn = replace(fn, body=each_once(fn.body))  # the sweeps have statements of the primal in common
     for _ in range(_ROUNDS):
