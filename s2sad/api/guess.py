@@ -246,10 +246,17 @@ class _Uses:
             self._known[key] = self._look(self._functions[function], name)
         return self._known[key]
 
-    def _look(self, node: ast.FunctionDef, name: str) -> tuple[int, bool]:
+    def _look(
+        self, node: ast.FunctionDef, name: str, within: frozenset[str] = frozenset()
+    ) -> tuple[int, bool]:
+        """Look at all uses of a name; `within` are those of which it holds the items."""
         rank, integer = 0, False
         for part in ast.walk(node):
             found, whole = self._use(part, name)
+            if isinstance(part, ast.For | ast.comprehension):
+                for item in _items_of(part, name):
+                    if item not in within | {name}:
+                        found = max(found, 1 + self._look(node, item, within | {name})[0])
             rank, integer = max(rank, found), integer or whole
         return rank, integer
 
@@ -297,6 +304,19 @@ class _Uses:
             uses = [self.of(called, names[i]) for i in positions if i < len(names)]
             return max((r for r, _ in uses), default=0), any(whole for _, whole in uses)
         return int(called in _ITERATES - {"max", "min"} or (called in _ITERATES and len(args) == 1)), False
+
+
+def _items_of(loop: ast.For | ast.comprehension, name: str) -> list[str]:
+    """Return the names that the items of an array have in a loop over it, over `enumerate` of it or `zip` with it."""
+    if _is(loop.iter, name):
+        return [loop.target.id] if isinstance(loop.target, ast.Name) else []
+    if not (isinstance(loop.iter, ast.Call) and isinstance(loop.iter.func, ast.Name)):
+        return []
+    first = {"zip": 0, "enumerate": 1}.get(loop.iter.func.id)
+    if first is None or not isinstance(loop.target, ast.Tuple):
+        return []
+    pairs = zip(loop.iter.args, loop.target.elts[first:], strict=False)
+    return [target.id for source, target in pairs if _is(source, name) and isinstance(target, ast.Name)]
 
 
 def _is(node: ast.AST, name: str) -> bool:

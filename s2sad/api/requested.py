@@ -76,7 +76,7 @@ def requested(
     for one in ("fwd", "bwd") if mode == "fwd-bwd" else (mode,):
         try:
             made.append(derive(read.fun, one, kinds, indices, target, options))
-        except UnsupportedSyntaxError as error:
+        except (UnsupportedSyntaxError, ArgumentError) as error:
             raise _explained(error, read, found) from error
     if mode in ("grad", "value_and_grad"):
         output = tree_of(made[0].result, "output")
@@ -99,7 +99,9 @@ def explain_file(
     return explanation(requested(file, function, mode, wrt, types, run, arguments).made[0], mode)
 
 
-def _explained(error: UnsupportedSyntaxError, read: Read, found: Sequence[Guess]) -> UnsupportedSyntaxError:
+def _explained(
+    error: UnsupportedSyntaxError | ArgumentError, read: Read, found: Sequence[Guess]
+) -> UnsupportedSyntaxError | ArgumentError:
     """Say that a missing name is one that the file sets by code which was not run, or that a type was a guess."""
     missing = re.match(r"the name `(\w+)` is not defined", error.what)
     if missing is not None and missing.group(1) in read.unread:
@@ -110,10 +112,10 @@ def _explained(error: UnsupportedSyntaxError, read: Read, found: Sequence[Guess]
             "import the file, or make it an argument of the function.",
         )
     guessed = [f"`{g.name}` for {g.text()}" for g in found if g.origin == "use"]
-    if guessed and "no attribute" in error.what:
+    if guessed and ("no attribute" in error.what or "cannot be applied here" in error.what):
         why = f"{error.why}\n" if error.why else ""
         listed = ", ".join(guessed)
-        return UnsupportedSyntaxError(
+        return type(error)(
             error.what, error.span,
             f"{why}Nothing says the types, and the use was taken to mean: {listed}. Annotate the parameters, "
             "or pass --types or --args.",

@@ -364,6 +364,22 @@ def test_types_are_guessed_from_use(tmp_path):
     ]
 
 
+def test_types_are_guessed_from_the_use_of_items(tmp_path):
+    found = guessed(tmp_path, """
+        def f(w, X, y, points, rows, x):
+            for k, p in enumerate(points):
+                w[0] += p[0] * k
+            for row in rows:
+                for x in row:
+                    row = x
+            return sum(t * (row @ w) for row, t in zip(X, y))
+    """)
+    assert found == {
+        "w": "float64[:]", "X": "float64[:, :]", "y": "float64[:]", "points": "float64[:, :]", "rows": "float64[:, :]",
+        "x": "float64",
+    }
+
+
 def guessed(tmp_path, text):
     (tmp_path / "guessed.py").write_text(f"import numpy as np\n\n\n{textwrap.dedent(text)}")
     found = guesses(read_function(str(tmp_path / "guessed.py"), "f"), None)
@@ -453,6 +469,13 @@ def test_a_guess_that_fails_says_that_it_was_one(tmp_path, monkeypatch):
     text = emit_text("records.py", "unannotated", arguments="Spring(2.0, np.ones(2)), 1.0", evaluate=evaluate)
     assert "--args 'Spring(2.0, np.ones(2)), 1.0'" in " ".join(text.split())
     assert "p: Spring(float64, float64[::1]) (as in --args)" in text
+
+
+def test_a_product_that_a_guess_makes_impossible_says_that_it_was_one(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "product.py").write_text("def f(a, b):\n    return (a @ b) @ b\n")
+    with pytest.raises(ArgumentError, match=r"`a` for float64\[:\], `b` for float64\[:\]\. Annotate .* --args"):
+        emit_text("product.py", "f")
 
 
 def test_arguments_change_no_guess_that_fits(model):
