@@ -8,6 +8,7 @@ proves that, following every buffer through branches and loops, or raises `Alias
 
 from __future__ import annotations
 
+import inspect
 import linecache
 import re
 from dataclasses import dataclass
@@ -93,10 +94,14 @@ def exact_aliases(fn: Function) -> dict[str, Alias]:
     return found
 
 
-def _is_in_text(name: str, span: Span) -> bool:
+def is_in_text(name: str, span: Span) -> bool:
     """Say whether a name is the program's own, not one that a part of an expression was given."""
     word = re.compile(rf"\b{re.escape(name)}\b")
-    return any(word.search(line) for line in linecache.getlines(span.file))
+    lines = linecache.getlines(span.file)
+    heads = [k for k, line in enumerate(lines[: span.line]) if line.lstrip().startswith(("def ", "async def "))]
+    if heads:  # where other functions stand too, the one of the span
+        lines = inspect.getblock(lines[heads[-1] :])
+    return any(word.search(line) for line in lines)
 
 
 def _mentioned(stmt: Stmt) -> set[str]:
@@ -355,7 +360,7 @@ class _Checker:
             if self.only_unsure and other not in self.unsure and name not in self.unsure:
                 continue
             if other in later and objects & touched:
-                named = [word for word in (other, name) if _is_in_text(word, stmt.span)]
+                named = [word for word in (other, name) if is_in_text(word, stmt.span)]
                 example = f", as in `{named[0]} = {named[0]}.copy()`" if named else ""
                 raise AliasError(
                     f"`{name}` is written here while `{other}` may share its memory" if len(named) == 2 else

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from s2sad.analysis.alias import Alias, shared_at_writes
+from s2sad.analysis.alias import Alias, is_in_text, shared_at_writes
 from s2sad.analysis.bounds import inside, lower_bounds
 from s2sad.analysis.facts import Facts, written_by
 from s2sad.analysis.layout import TOP, Block, Layout
@@ -360,10 +360,13 @@ class SavedValues:
             return needs
         others = [o for o in needs if o != name and o not in self.aliases and o in sharing]
         if others and self.split:
+            named = [word for word in (others[0], root.name) if is_in_text(word, stmt.span)]
+            example = f", as in `{named[0]} = {named[0]}.copy()`" if named else ""
             raise AliasError(
-                f"`{root.name}` is written here while `{others[0]}` may share its memory", stmt.span,
+                f"`{root.name}` is written here while `{others[0]}` may share its memory" if len(named) == 2 else
+                "an array is written here while what was read before may share its memory", stmt.span,
                 f"The two sweeps are functions of their own, between which memory is not shared. Make one a "
-                f"copy, as in `{others[0]} = {others[0]}.copy()`, before the write.",
+                f"copy{example}, before the write.",
             )  # fmt: skip
         clash = clash or bool(others)
         if not clash:

@@ -11,6 +11,7 @@ import pytest
 import s2sad
 from s2sad.errors import MissingRuleError, S2SADError, UnsupportedSyntaxError
 from s2sad.rules.sample import complex_values, definite, values
+from tests.differences import differences
 
 V, M, S = values(4), values(4, 3), definite(3, 3)
 C, CV = complex_values(3, 3) + 4.0 * np.eye(3), complex_values(4, 3)
@@ -486,3 +487,17 @@ def test_eigenvalues_that_are_equal_but_for_rounding(target):
     np.testing.assert_allclose(slope, expected, rtol=1e-7)
     _, dot = s2sad.jvp(lambda x: along_the_last(x, w), (a,), (w,), target=target)
     np.testing.assert_allclose(dot, expected, rtol=1e-7)
+
+
+def kronecker_of_views(a):
+    total = np.sum(np.sin(np.kron(a[:2, :2], a[1:, 1:]))) + np.sum(np.kron(a.T[:2], a) ** 2)
+    return total + np.sum(np.kron(a.T, a[:, ::2]) ** 2) + np.sum(np.sin(np.kron(a[0], a[:, 1])))
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_kronecker_products_of_views(target):
+    a = np.arange(9.0).reshape(3, 3) / 7.0
+    bar = differences(kronecker_of_views, a)
+    np.testing.assert_allclose(s2sad.grad(kronecker_of_views, target=target)(a), bar, rtol=1e-6, atol=1e-6)
+    _, out_dot = s2sad.jvp(kronecker_of_views, (a,), (a,), target=target)
+    np.testing.assert_allclose(out_dot, np.sum(bar * a), rtol=1e-6)

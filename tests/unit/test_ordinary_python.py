@@ -472,6 +472,54 @@ def test_what_is_refused_names_the_line_and_the_reason(fun, line, reason):
     assert line in str(caught.value)
 
 
+def written_after_a_reversed_view(x, y):
+    total = 0.0
+    for a, b in zip(x, x[::-1]):
+        total = np.tanh(a * b + total)
+    x[-1] = total
+    x, y = y, x
+    return total + np.sum(np.sin(x) * y)
+
+
+def copied_before_it_is_written(x, y):
+    total = 0.0
+    for a, b in zip(x, x[::-1]):
+        total = np.tanh(a * b + total)
+    x = x.copy()
+    x[-1] = total
+    x, y = y, x
+    return total + np.sum(np.sin(x) * y)
+
+
+def test_what_split_sweeps_refuse_names_the_users_arrays_and_the_way_out():
+    with pytest.raises(s2sad.AliasError, match=r"as in `x = x\.copy\(\)`, before the write") as caught:
+        s2sad.vjp(written_after_a_reversed_view, X, X[::-1].copy(), target="python")
+    assert "x[-1] = total" in str(caught.value)
+    assert "items" not in str(caught.value)
+    whole = s2sad.grad(written_after_a_reversed_view, (0, 1), target="python")(X, X[::-1].copy())
+    split = s2sad.vjp(copied_before_it_is_written, X, X[::-1].copy(), target="python")[1](1.0)
+    np.testing.assert_allclose(split, whole, rtol=1e-13)
+
+
+def written_number(x):
+    z = np.zeros(())
+    z[...] = x[0] ** 2
+    return z * x[1]
+
+
+def picked_by_the_run(x):
+    return np.sum([x, x * 2][1 if x[1] > 0 else 0])
+
+
+@pytest.mark.parametrize(("fun", "way_out"), [
+    (written_number, r"assign to its name, or give it an axis, `np\.zeros\(1\)`"),
+    (picked_by_the_run, r"choose one by a condition \(`a if c else b`\)"),
+])  # fmt: skip
+def test_refusals_of_indices_say_what_to_write_instead(fun, way_out):
+    with pytest.raises(s2sad.UnsupportedSyntaxError, match=way_out):
+        s2sad.grad(fun, target="python")(X)
+
+
 @pytest.mark.parametrize("target", ["python", "cpu"])
 def test_what_is_unpacked_is_counted_at_run_time(target):
     def two(x):
