@@ -11,6 +11,7 @@ The numbers are the same but for rounding: the same products are summed either w
 
 from __future__ import annotations
 
+import math
 import operator
 from dataclasses import replace
 from typing import Any
@@ -23,7 +24,7 @@ from s2sad.frontend.values import literal
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Assign, Const, Expr, For, Function, If, Stmt, Store, While
 from s2sad.ir.types import Array, Scalar
-from s2sad.ir.walk import is_const, map_blocks, map_children, map_exprs, root_of
+from s2sad.ir.walk import is_const, map_blocks, map_children, map_exprs, reads, root_of
 from s2sad.transform.algebra import transposed
 
 _ARITHMETIC = (operator.mul, operator.truediv, operator.add, operator.sub)
@@ -38,7 +39,7 @@ def _stmt(stmt: Stmt, keep: frozenset[str]) -> Stmt:
     own = isinstance(stmt, Assign) and stmt.target.name in keep
     if not own and not isinstance(stmt, If | For | While):
         stmt = map_exprs(stmt, _expr)
-    if isinstance(stmt, Store) and stmt.op in ("+", "-"):
+    if isinstance(stmt, Store) and stmt.op in ("+", "-") and not keep & reads(stmt.place):
         stmt = replace(stmt, value=_without_one(stmt.value, added=True))
     return map_blocks(stmt, lambda body: tuple(_stmt(s, keep) for s in body))
 
@@ -69,10 +70,11 @@ def _expr(expr: Any) -> Any:
 
 
 def _one_number(number: Const, product: Apply, whole: Apply) -> tuple[Expr, Expr]:
-    """Return the factors of `2.0 * (0.5 * x)`: one number, and the array."""
+    """Return the factors of `2.0 * (0.5 * x)`: one number, and the array; by a power of two, to the last bit."""
     other, rest = product.args
     if isinstance(other, Const) and isinstance(number.value, float) and isinstance(other.value, float):
-        if product.type == whole.type == rest.type:
+        exact = any(abs(math.frexp(value)[0]) == 0.5 for value in (number.value, other.value))
+        if exact and product.type == whole.type == rest.type:
             return literal(number.value * other.value), rest
     return number, product
 

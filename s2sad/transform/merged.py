@@ -26,12 +26,14 @@ from s2sad.transform.algebra import negative, plus, times
 _LARGEST = 16
 
 
-def merged(fn: Function, facts: Facts) -> Function:
-    """Join two additions to one name that follow each other into one."""
+def merged(fn: Function, facts: Facts, keep: frozenset[str]) -> Function:
+    """Join two additions to one name that follow each other into one; arrays of the user's are added to as written."""
     groups: list[Groups] = []
 
     def apart(place: Expr, base: Expr) -> bool:
-        """Say whether what is added can not be changed by adding."""
+        """Say whether what is added to is the derivative's own, and adding cannot change what is added."""
+        if keep & reads(place):
+            return False
         if not groups:
             groups.append(Groups(fn, facts))
         return not groups[0].read(place) & groups[0].read(base)

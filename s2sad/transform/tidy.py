@@ -54,7 +54,7 @@ def tidy(
         ("sizes", lambda f: sized(f, keep)),
         ("lighter", lambda f: lighter(f, keep)),
         ("signs", lambda f: signed(f, keep)),
-        ("merge", lambda f: merged(f, facts)),
+        ("merge", lambda f: merged(f, facts, keep)),
     ]
     fn = replace(fn, body=each_once(fn.body))  # the sweeps have statements of the primal in common
     for _ in range(_ROUNDS):

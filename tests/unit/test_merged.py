@@ -62,6 +62,26 @@ def test_gradient(fun, target, dtype):
     np.testing.assert_array_equal(x, X.astype(dtype))
 
 
+def as_written(x, m):  # the function's own sums are made in its own order
+    y = m @ x
+    for _ in range(2):
+        y += 0.1 * x
+    y += 1.0 * x
+    return 3.0 * (0.1 * y), np.sum(y)
+
+
+@pytest.mark.parametrize("mode", ["vjp", "jvp"])
+def test_the_values_are_those_of_the_function(mode):
+    for seed in range(20):
+        x, m = np.random.default_rng(seed).normal(size=(4, 3))[0], np.random.default_rng(seed).normal(size=(3, 3))
+        if mode == "vjp":
+            got = s2sad.vjp(as_written, x, m, target="python")[0]
+        else:
+            got = s2sad.jvp(as_written, (x, m), (x, m), target="python")[0]
+        for one, other in zip(got, as_written(x, m), strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
 def test_text():
     """The adjoint of a square is twice its root, as one would write it."""
     signature = "float64[:], float64[:,:]"
