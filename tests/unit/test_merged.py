@@ -64,7 +64,7 @@ def test_gradient(fun, target, dtype):
 
 def as_written(x, m):  # the function's own sums are made in its own order
     y = m @ x
-    for _ in range(2):
+    for _ in ("once", "again", "and again"):
         y += 0.1 * x
     y += 1.0 * x
     return 3.0 * (0.1 * y), np.sum(y)
