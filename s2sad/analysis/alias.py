@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from s2sad import runtime
-from s2sad.analysis.bounds import Bounds, inside, lower_bounds
+from s2sad.analysis.bounds import Bounds, from_the_start, inside, lower_bounds
 from s2sad.analysis.liveness import Liveness
 from s2sad.analysis.loops import affine, popped_from
 from s2sad.errors import AliasError, Span
@@ -156,14 +156,17 @@ def _same_item(
     value: Expr, root: str, rest: tuple[Stmt, ...], found: dict[str, Alias], least: Bounds
 ) -> bool:
     """Say whether an item of a list stays the one of that index: `xs[-1]` does not once the list has grown."""
-    indices = [part.index[0] for part in subexpressions(value) if isinstance(part, Index) and _is_list(part.base)]
+    parts = [part for part in subexpressions(value) if isinstance(part, Index) and _is_list(part.base)]
+    indices: list[Any] = [part.index[0] for part in parts]
     if not indices:
         return True
     roots = {name: alias.root for name, alias in found.items()}
     changing = [s for s in statements(rest) if root in {roots.get(name, name) for name in _lists(s)}]
     if not all(isinstance(s, Append) for s in changing):
         return False
-    return not changing or all(_is_from_the_start(index, least) for index in indices)
+    return not changing or all(
+        (known := affine(index)) is not None and from_the_start(known, least) for index in indices
+    )
 
 
 def _is_list(expr: Expr) -> bool:
@@ -179,15 +182,6 @@ def _lists(stmt: Stmt) -> set[str]:
     if isinstance(stmt, CallStmt):
         return {root.name for arg in stmt.args if _is_list(arg) and (root := root_of(arg)) is not None}
     return set()
-
-
-def _is_from_the_start(index: Any, least: Bounds) -> bool:
-    known = affine(index)
-    if known is None:
-        return False
-    name, offset = known
-    first = 0 if name is None else least.get(name)
-    return first is not None and first + offset >= 0
 
 
 # ---- proof that every other name may be treated as a value of its own ----

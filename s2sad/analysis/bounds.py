@@ -63,6 +63,13 @@ def inside(loop: For, bounds: Bounds) -> Bounds:
     return bounds if first is None else {**bounds, name: first if up else first + 1}
 
 
+def from_the_start(index: tuple[str | None, int], bounds: Bounds) -> bool:
+    """Say whether a name plus a constant, or a constant, is an index that never counts from the end."""
+    name, offset = index
+    first = 0 if name is None else bounds.get(name)
+    return first is not None and first + offset >= 0
+
+
 def _definitions(
     stmt: Stmt, bounds: Bounds, known: Bounds, lengths: set[str]
 ) -> list[tuple[str, int | None]]:

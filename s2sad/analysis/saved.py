@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from s2sad.analysis.alias import Alias, is_in_text, shared_at_writes
-from s2sad.analysis.bounds import inside, lower_bounds
+from s2sad.analysis.bounds import Bounds, from_the_start, inside, lower_bounds
 from s2sad.analysis.facts import Facts, written_by
 from s2sad.analysis.layout import TOP, Block, Layout
 from s2sad.analysis.loops import affine, changes_length, filled_by, is_whole, popped_from, taken_back
@@ -120,6 +120,8 @@ class SavedValues:
         self.opening = {block: self._read_places(code) for block, code in openings.items()}
         self.sharing, reachable = shared_at_writes(fn, facts)
         self.least = lower_bounds(fn)
+        self.bounds: dict[int, Bounds] = {}
+        """By loop, what is known inside of it."""
         self.plan = Plan(reachable=reachable)
         self.recording = False
         self.renewed = frozenset[int]() if kept else renewed(
@@ -581,8 +583,7 @@ class SavedValues:
         if a[0] is None:
             return (a[1] >= 0) == (b[1] >= 0)
         loop = self._loop_of(a[0], stmt)
-        least = inside(loop, self.least).get(a[0]) if loop is not None else None
-        return least is not None and least + min(a[1], b[1]) >= 0
+        return loop is not None and from_the_start((a[0], min(a[1], b[1])), self._bounds_in(loop))
 
     def _written_in(self, name: str, body: tuple[Stmt, ...]) -> bool:
         return any(self._changes(s, {name}, rebinding=False) for s in statements(body))
@@ -626,8 +627,7 @@ class SavedValues:
         loop = self._loop_of(b[0], stmt)
         if loop is None or not self._only_inside(crossed, loop) or not isinstance(loop.step, Const):
             return False
-        least = inside(loop, self.least).get(b[0])
-        if least is None or least + min(a[1], b[1]) < 0:
+        if not from_the_start((b[0], min(a[1], b[1])), self._bounds_in(loop)):
             return False  # `y[i - 1]` is the last element where `i` is 0
         if a[1] == b[1]:
             return id(loop) in crossed
@@ -648,6 +648,12 @@ class SavedValues:
             if isinstance(loop, For) and loop.var.name == name:
                 return loop
         return None
+
+    def _bounds_in(self, loop: For) -> Bounds:
+        found = self.bounds.get(id(loop))
+        if found is None:
+            found = self.bounds[id(loop)] = inside(loop, self.least)
+        return found
 
     def _only_inside(self, crossed: frozenset[int], loop: For) -> bool:
         """Say whether no loop around `loop` has begun another iteration since the reading."""

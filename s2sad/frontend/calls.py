@@ -446,11 +446,10 @@ def library_call(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Valu
         made = [isinstance(item, StructV) or is_built(item) for item in args[0].items]
         parts = tuple(array_of(lw, item, node) if on else item for item, on in zip(args[0].items, made, strict=True))
         args = [StructV(args[0].kind, args[0].keys, parts), *args[1:]]
-    elif args and isinstance(args[0], StructV):
-        whole = of_lists(lw, args[0], node, fn is np.block)
+    elif fn is np.array and args and isinstance(args[0], StructV):
+        whole = of_lists(lw, args[0], node)
         if not isinstance(whole, StructV):
             return call_function(lw, fn, [whole, *args[1:]], kwargs, node)
-        args = [whole, *args[1:]]
     if is_draw(fn):
         return _draw(lw, fn, args, kwargs, node)
     dynamic, static = split_arguments(lw, fn, args, kwargs, node)

@@ -95,19 +95,17 @@ def is_built(value: Value) -> bool:
     return isinstance(value, V) and isinstance(value.expr.type, ListOf)
 
 
-def of_lists(lw: Lowerer, value: StructV, node: Any, in_place: bool = False) -> Value:
+def of_lists(lw: Lowerer, value: StructV, node: Any) -> Value:
     """Return what `np.array([first, second])` takes where some of its rows are lists that the function has built.
 
-    Such rows are made arrays, and stacked with the others; `in_place` leaves them in the display, as `np.block` does.
+    Such rows are made arrays, and stacked with the others.
     """
     from s2sad.frontend.calls import call_function
 
-    items = [of_lists(lw, item, node, in_place) if isinstance(item, StructV) else item for item in value.items]
+    items = [of_lists(lw, item, node) if isinstance(item, StructV) else item for item in value.items]
     rows = [gathered(lw, item, node) if is_built(item) else item for item in items]
     if all(one is other for one, other in zip(rows, value.items, strict=True)):
         return value
-    if in_place:
-        return StructV(value.kind, value.keys, tuple(rows))
     stacked = StructV("list", value.keys, tuple(array_of(lw, row, node) for row in rows))
     return call_function(lw, np.stack, [stacked], {}, node)
 

@@ -20,7 +20,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import Any
 
-from s2sad.analysis.bounds import Bounds, inside, lower_bounds
+from s2sad.analysis.bounds import Bounds, from_the_start, inside, lower_bounds
 from s2sad.analysis.facts import Facts
 from s2sad.analysis.loops import affine
 from s2sad.analysis.sharing import Groups
@@ -110,15 +110,10 @@ def _is_own_item(place: Expr, loops: list[For], least: Bounds) -> bool:
     met: list[str] = []
     for item in place.index:
         shift = affine(item) if not isinstance(item, Slice) else None
-        if shift is None or (shift[0] is not None and not _is_from_the_start(shift, least)):
+        if shift is None or (shift[0] is not None and not from_the_start(shift, least)):
             return False
         met += [shift[0]] if shift[0] in counters else []
     return sorted(met) == sorted(counters)
-
-
-def _is_from_the_start(shift: tuple[str | None, int], least: Bounds) -> bool:
-    first = least.get(shift[0] or "")
-    return first is not None and first + min(shift[1], 0) >= 0
 
 
 def _items(body: tuple[Stmt, ...], name: str) -> Counter[Expr | None]:

@@ -255,9 +255,14 @@ def stacked_with_an_array(x):
     return np.sum(rows @ np.column_stack([items, x]))
 
 
+def block_of_lists(x):  # to NumPy, the numbers of a list are blocks
+    items = [v * v for v in x]
+    return np.sum(np.block([items, items]) * np.arange(6.0).reshape(2, 3))
+
+
 @pytest.mark.parametrize("target", ["python", "cpu"])
 @pytest.mark.parametrize("fun", [
-    array_of_a_display_and_a_list, array_of_one_list_twice, array_of_nested_lists, joined_with_an_array,
+    block_of_lists, array_of_a_display_and_a_list, array_of_one_list_twice, array_of_nested_lists, joined_with_an_array,
     stacked_with_an_array,
 ])  # fmt: skip
 def test_lists_among_the_rows_that_are_joined(fun, target):
