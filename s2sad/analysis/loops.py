@@ -64,14 +64,16 @@ def changes_length(stmt: Stmt) -> bool:
 
 
 def taken_back(stmt: Stmt) -> Assign | None:
-    """Return the statement that undoes the counting up or down of an integer, or None."""
+    """Return the statement that undoes a change of sign, or the counting up or down of an integer; or None."""
     import operator
 
-    if not isinstance(stmt, Assign) or not isinstance(stmt.target.type, Scalar) or stmt.target.type.dtype != "int64":
+    if not isinstance(stmt, Assign) or not isinstance(stmt.target.type, Scalar):
         return None
     match stmt.value:
+        case Apply(operator.neg, (Var(name),)) if name == stmt.target.name:
+            return stmt
         case Apply(fn, (Var(name), Const(int() as step))) if fn in (operator.add, operator.sub):
-            if name != stmt.target.name or isinstance(step, bool):
+            if name != stmt.target.name or isinstance(step, bool) or stmt.target.type.dtype != "int64":
                 return None
             inverse = operator.sub if fn is operator.add else operator.add
             value = Apply(inverse, stmt.value.args, Scalar("int64"))  # type: ignore[union-attr]

@@ -6,8 +6,8 @@
 - The index of an axis of length 1 in an expression of arrays: Numba branches at each axis of each
   array, and LLVM writes the loop anew for each way through these branches: 7 seconds for a product of
   two arrays of five axes. Ours is a mask, as fast to run.
-- The allocation of arrays and the class of those handed back, not to compile faster but to run faster:
-  `memory.py`, `boxing.py`.
+- The allocation of arrays, the class of those handed back and the larger of two floats, not to compile faster
+  but to run faster: `memory.py`, `boxing.py`, `extremes.py`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
-from s2sad.backends import blas, boxing, memory
+from s2sad.backends import blas, boxing, extremes, memory
 
 _extending: Any = importlib.import_module("numba.core.extending")
 _types: Any = importlib.import_module("numba.core.types")
@@ -32,13 +32,18 @@ def compilation() -> Generator[None]:
     """Let Numba use the replacements within the block, which no other compilation sees."""
     with _lock:
         replaced = [(place, name, getattr(place, name)) for place, name, _ in _LEAN if hasattr(place, name)]
+        written = [(table, key, table[key]) for table, key, _ in extremes.REPLACED]
         for place, name, lean in _LEAN:
             setattr(place, name, lean)
+        for table, key, lean in extremes.REPLACED:
+            table[key] = lean
         try:
             yield
         finally:
             for place, name, original in replaced:
                 setattr(place, name, original)
+            for table, key, original in written:
+                table[key] = original
 
 
 def _unequal(source: Any, place: Any) -> None:

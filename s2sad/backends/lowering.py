@@ -12,7 +12,7 @@ import operator
 import re
 from typing import Any
 
-from s2sad.backends import lean, remainders, vector_math, vectors
+from s2sad.backends import extremes, lean, remainders, vector_math, vectors
 from s2sad.backends.aliasing import Scopes
 from s2sad.backends.base import Hints
 
@@ -61,6 +61,14 @@ class _Lower(_lowering.Lower):
         if _is_one_item(self.typeof(target_var.name), asked.args[1]):
             self.scopes.tell(target_var, written)
         return made
+
+    def lower_call(self, resty: Any, expr: Any) -> Any:
+        kinds = tuple(self.typeof(arg.name) for arg in expr.args)
+        extreme = None if expr.kws or expr.vararg else extremes.of_array(self.typeof(expr.func.name), kinds)
+        if extreme is None:
+            return super().lower_call(resty, expr)
+        given = [self.loadvar(arg.name) for arg in expr.args]
+        return self.context.compile_internal(self.builder, extreme, _typing.signature(resty, *kinds), given)
 
     def lower_binop(self, resty: Any, expr: Any, op: Any) -> Any:
         def usual() -> Any:
