@@ -7,8 +7,9 @@ falls until every definition agrees; one that goes on falling has none.
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+from s2sad.analysis.loops import affine
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Assign, Const, Expr, For, Function, Index, Slice, Stmt, Var
 from s2sad.ir.types import Array, Scalar, Sym, is_given
@@ -68,6 +69,34 @@ def from_the_start(index: tuple[str | None, int], bounds: Bounds) -> bool:
     name, offset = index
     first = 0 if name is None else bounds.get(name)
     return first is not None and first + offset >= 0
+
+
+def distance(name: str, other: str, loops: Sequence[For]) -> tuple[int | None, int | None]:
+    """Return the least and the most that one counter exceeds another, in the innermost of nested loops.
+
+    `for k in range(n)` around `for i in range(k + 1, n)`: `i` is `k + 1` at least.
+    """
+    if name == other:
+        return 0, 0
+    depth = next((at for at in range(len(loops) - 1, -1, -1) if loops[at].var.name == name), None)
+    if depth is None or not any(loop.var.name == other for loop in loops[:depth]):
+        return None, None
+    loop = loops[depth]
+    if not isinstance(loop.step, Const) or not isinstance(loop.step.value, int) or loop.step.value == 0:
+        return None, None
+    start, stop = _beyond(loop.start, other, loops[:depth]), _beyond(loop.stop, other, loops[:depth])
+    if loop.step.value > 0:
+        return start[0], None if stop[1] is None else stop[1] - 1
+    return None if stop[0] is None else stop[0] + 1, start[1]
+
+
+def _beyond(end: Expr, other: str, loops: Sequence[For]) -> tuple[int | None, int | None]:
+    """Return the least and the most that an end of a loop exceeds a counter of the loops around it."""
+    found = affine(end)
+    if found is None or found[0] is None:
+        return None, None
+    least, most = distance(found[0], other, loops)
+    return None if least is None else least + found[1], None if most is None else most + found[1]
 
 
 def _definitions(

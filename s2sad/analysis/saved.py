@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from s2sad.analysis.alias import Alias, is_in_text, shared_at_writes
-from s2sad.analysis.bounds import Bounds, from_the_start, inside, lower_bounds
+from s2sad.analysis.bounds import Bounds, distance, from_the_start, inside, lower_bounds
 from s2sad.analysis.facts import Facts, written_by
 from s2sad.analysis.layout import TOP, Block, Layout
 from s2sad.analysis.loops import affine, changes_length, filled_by, is_whole, popped_from, taken_back
@@ -622,16 +622,38 @@ class SavedValues:
             return a[1] != b[1] and (a[1] >= 0) == (b[1] >= 0)
         if a[0] is None or b[0] is None:
             return self._below(a, b, stmt)
-        if a[0] != b[0]:
-            return False
-        loop = self._loop_of(b[0], stmt)
+        return any(self._ordered(a, b, name, crossed, stmt) for name in (a[0], b[0]))
+
+    def _ordered(
+        self, read: tuple[str | None, int], write: tuple[str | None, int], name: str, crossed: frozenset[int],
+        stmt: Stmt,
+    ) -> bool:  # fmt: skip
+        """Say whether an index read is surely less, or surely more, than one written, by what both are to a counter."""
+        loop = self._loop_of(name, stmt)
         if loop is None or not self._only_inside(crossed, loop) or not isinstance(loop.step, Const):
             return False
-        if not from_the_start((b[0], min(a[1], b[1])), self._bounds_in(loop)):
-            return False  # `y[i - 1]` is the last element where `i` is 0
-        if a[1] == b[1]:
-            return id(loop) in crossed
-        return a[1] < b[1] if loop.step.value > 0 else a[1] > b[1]
+        reading, writing = self._range_of(read, name, stmt), self._range_of(write, name, stmt)
+        if reading is None or writing is None:
+            return False  # it is unknown, or may count from the end: `y[i - 1]` is the last element where `i` is 0
+        (least, most), (lowest, highest) = reading, writing
+        if id(loop) in crossed:  # an earlier turn has read it
+            if read[0] != name:
+                return False
+            least, most = (None, _sum(most, -1)) if loop.step.value > 0 else (_sum(least, 1), None)
+        return (most is not None and lowest is not None and most < lowest) or (
+            least is not None and highest is not None and least > highest
+        )
+
+    def _range_of(
+        self, index: tuple[str | None, int], name: str, stmt: Stmt
+    ) -> tuple[int | None, int | None] | None:
+        """Return how much an index is less and more than a counter `name` at most, if it never counts from the end."""
+        assert index[0] is not None
+        loop = self._loop_of(index[0], stmt)
+        if loop is None or not from_the_start(index, self._bounds_in(loop)):
+            return None
+        ranges = distance(index[0], name, [s for s in self._loops_around(stmt) if isinstance(s, For)])
+        return _sum(ranges[0], index[1]), _sum(ranges[1], index[1])
 
     def _below(self, read: tuple[str | None, int], write: tuple[str | None, int], stmt: Stmt) -> bool:
         """A constant index read and a loop index written that always exceeds it."""
@@ -642,9 +664,11 @@ class SavedValues:
             return False
         return loop.step.value > 0 and loop.start.value + write[1] > read[1]
 
+    def _loops_around(self, stmt: Stmt) -> list[Stmt]:
+        return list(self.layout.loops(self.layout.block_of[id(stmt)]))
+
     def _loop_of(self, name: str, stmt: Stmt) -> For | None:
-        block = self.layout.block_of[id(stmt)]
-        for loop in reversed(self.layout.loops(block)):
+        for loop in reversed(self._loops_around(stmt)):
             if isinstance(loop, For) and loop.var.name == name:
                 return loop
         return None
@@ -659,6 +683,10 @@ class SavedValues:
         """Say whether no loop around `loop` has begun another iteration since the reading."""
         outer = {id(s) for s in self.layout.loops(self.layout.block_of[id(loop)])}
         return not (crossed & outer)
+
+
+def _sum(first: int | None, second: int) -> int | None:
+    return None if first is None else first + second
 
 
 def _index_parts(place: Expr) -> list[Any]:

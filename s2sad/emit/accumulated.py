@@ -7,8 +7,9 @@
                                                   y_bar[p] += y_bar_sum
 
 The number stays in a register, and as no order is given for the additions of an adjoint, several are made at
-once. Measured 1.3 times as fast for the gradient of a mixture of Gaussians. Needs: an innermost loop, a place that
-does not move with it and is there even if the loop has no turns, and an array that the loop only adds to.
+once. Measured 1.3 times as fast for the gradient of a mixture of Gaussians, 2.6 for an elimination. Needs: an
+innermost loop, a place that does not move with it and is there even if the loop has no turns, and that of its array
+the loop reads and sets other items only: `a[k, j]`, where `j` is more than `k`.
 """
 
 from __future__ import annotations
@@ -16,17 +17,41 @@ from __future__ import annotations
 import operator
 from dataclasses import replace
 
+from s2sad.analysis.bounds import distance, from_the_start, lower_bounds
 from s2sad.analysis.facts import Facts
+from s2sad.analysis.loops import affine
 from s2sad.analysis.sharing import Apart
 from s2sad.frontend.operators import build
 from s2sad.frontend.values import literal
-from s2sad.ir.nodes import Assign, Comment, Const, Expr, For, Function, If, Index, Stmt, Store, Var
+from s2sad.ir import ops
+from s2sad.ir.nodes import (
+    Apply,
+    Assign,
+    Break,
+    Comment,
+    Const,
+    Continue,
+    Expr,
+    For,
+    Function,
+    If,
+    Index,
+    Raise,
+    Return,
+    Slice,
+    Stmt,
+    Store,
+    Var,
+)
 from s2sad.ir.shapes import reads_content
 from s2sad.ir.types import Array, Dim, Scalar
-from s2sad.ir.walk import blocks_of, bound, exprs_of, map_blocks, names_in, reads, statements
+from s2sad.ir.walk import blocks_of, bound, exprs_of, map_blocks, names_in, reads, statements, subexpressions
 from s2sad.transform.filled import is_length
 from s2sad.transform.naming import Namer
 from s2sad.transform.stepping import forwards
+
+_CHOOSING = (ops.ifexp, ops.both, ops.either)
+"""What may leave an operand of it aside."""
 
 
 def accumulated(fn: Function, facts: Facts) -> Function:
@@ -40,6 +65,7 @@ def accumulated(fn: Function, facts: Facts) -> Function:
 class _Summing:
     def __init__(self, fn: Function, facts: Facts) -> None:
         self.apart = Apart(fn, facts)
+        self.least = lower_bounds(fn)
         self.namer = Namer({p.name for p in fn.params} | names_in(fn.body))
 
     def block(self, body: tuple[Stmt, ...], counters: dict[str, For]) -> tuple[Stmt, ...]:
@@ -50,18 +76,18 @@ class _Summing:
             if isinstance(stmt, For):
                 inside = counters if _is_rebound(stmt) else {**counters, stmt.var.name: stmt}
                 if not any(blocks_of(s) and not isinstance(s, If) for s in statements(stmt.body)):
-                    made.extend(self._loop(stmt, counters))
+                    made.extend(self._loop(stmt, counters, body))
                     continue
             made.append(map_blocks(stmt, lambda block, inside=inside: self.block(block, inside)))
         return tuple(made)
 
-    def _loop(self, loop: For, counters: dict[str, For]) -> list[Stmt]:
+    def _loop(self, loop: For, counters: dict[str, For], around: tuple[Stmt, ...]) -> list[Stmt]:
         """Return an innermost loop with what stands before and behind it."""
         if not all(isinstance(s, Assign | Store | Comment | If) for s in statements(loop.body)):
             return [loop]
         before: list[Stmt] = []
         behind: list[Stmt] = []
-        for place, first in self._places(loop, counters).items():
+        for place, first in self._places(loop, counters, around).items():
             assert isinstance(place, Index) and isinstance(place.base, Var)
             sum_ = Var(self.namer.fresh(f"{place.base.name.removeprefix('sum_')}_sum"), Scalar("float64"))
             before.append(Assign(sum_, literal(0.0), first.span))
@@ -69,28 +95,67 @@ class _Summing:
             loop = replace(loop, body=_in_a_number(loop.body, place, sum_))
         return [*before, loop, *behind]
 
-    def _places(self, loop: For, counters: dict[str, For]) -> dict[Expr, Store]:
+    def _places(self, loop: For, counters: dict[str, For], around: tuple[Stmt, ...]) -> dict[Expr, Store]:
         """Return the places that a loop adds to, whatever its turn, each with an addition."""
         found: dict[Expr, Store] = {}
         every = list(statements(loop.body))
         inside = {name for s in every for name in bound(s)} | {loop.var.name}
+        loops = [] if _is_rebound(loop) else [*counters.values(), loop]
         for stmt in every:
             if not isinstance(stmt, Store) or not _adds(stmt) or reads(stmt.place) & inside or stmt.place in found:
                 continue
-            if _is_there(stmt.place, counters) and self._is_only_added_to(stmt.place, every):
+            if not (_is_there(stmt.place, counters) or _is_met_beside(stmt.place, around)):
+                continue
+            if self._is_only_added_to(stmt.place, every, loops):
                 found[stmt.place] = stmt
         return found
 
-    def _is_only_added_to(self, place: Expr, every: list[Stmt]) -> bool:
-        """Say whether nothing in a loop reads or sets an item of the array of a place."""
+    def _is_only_added_to(self, place: Expr, every: list[Stmt], loops: list[For]) -> bool:
+        """Say whether nothing in a loop reads or sets a place, or what may be it under another name."""
         assert isinstance(place, Index) and isinstance(place.base, Var)
         for stmt in every:
-            met = {name for expr in exprs_of(stmt) for name in reads_content(expr)}
+            exprs: list[Expr | Slice] = [*exprs_of(stmt)]
             if isinstance(stmt, Store) and _adds(stmt) and isinstance(stmt.place, Index):
-                met = {name for expr in (*stmt.place.index, stmt.value) for name in reads_content(expr)}
-            if any(self.apart.may_meet(place.base.name, name) for name in met):
-                return False
+                exprs = [*stmt.place.index, stmt.value]
+            for expr in exprs:
+                met = reads_content(expr)
+                own = place.base.name in met and not self._meets_others_only(place, expr, loops)
+                if own or any(self.apart.may_meet(place.base.name, name) for name in met - {place.base.name}):
+                    return False
         return True
+
+    def _meets_others_only(self, place: Index, expr: Expr | Slice, loops: list[For]) -> bool:
+        """Say whether all that an expression reads of an array are items apart from one of them."""
+        parts = subexpressions(expr)
+        items = [part for part in parts if isinstance(part, Index) and part.base == place.base]
+        return parts.count(place.base) == len(items) and all(
+            any(self._differ(a, b, loops) for a, b in zip(item.index, place.index, strict=False)) for item in items
+        )
+
+    def _differ(self, first: Expr | Slice, second: Expr | Slice, loops: list[For]) -> bool:
+        """Say whether one index is always more than another, by the loops around."""
+        if isinstance(first, Slice) or isinstance(second, Slice):
+            return False
+        a, b = affine(first), affine(second)
+        if a is None or b is None or not (from_the_start(a, self.least) and from_the_start(b, self.least)):
+            return False
+        for (name, offset), (other, amount) in ((a, b), (b, a)):
+            if name is None or other is None:
+                continue
+            least, most = distance(name, other, loops)
+            if (least is not None and least + offset > amount) or (most is not None and most + offset < amount):
+                return True
+        return False
+
+
+def _is_met_beside(place: Expr, around: tuple[Stmt, ...]) -> bool:
+    """Say whether the block that a loop stands in reads or sets a place whatever the loop does."""
+    if any(isinstance(s, Break | Continue | Return | Raise) for s in statements(around)):
+        return False
+    return any(
+        place in subexpressions(expr) for s in around if isinstance(s, Assign | Store) for expr in exprs_of(s)
+        if not any(isinstance(part, Apply) and part.fn in _CHOOSING for part in subexpressions(expr))
+    )  # fmt: skip
 
 
 def _adds(stmt: Store) -> bool:

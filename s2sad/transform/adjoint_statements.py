@@ -391,9 +391,14 @@ class Statements:
         if not ct.is_active(value):
             return [cleared]
         if self._reads_root(value, root.name):
+            made = Var(self.namer.fresh(f"{noun(stmt.place)}_new"), stmt.place.type)
+            if stmt.op == "/" and self._stays_in_place(stmt):
+                ct.values[id(value)] = made
             g = self._last_written(ct, stmt, self._taken(ct, stmt.place, place))
             ct.code.append(cleared)
             ct.push_fitted(value, g, stmt.place.type)
+            if any(made.name in reads(expr) for s in statements(tuple(ct.code)) for expr in exprs_of(s)):
+                self.results_read[id(stmt)] = Assign(made, stmt.place, stmt.span)
             return ct.code
         g = place
         if isinstance(place.type, Scalar) and _reads_many(value, self.active):
@@ -405,15 +410,36 @@ class Statements:
     def _scaled(self, stmt: Store, ct: Cotangents, place: Expr) -> list[Stmt]:
         """`y *= a` and `y /= a` scale the adjoint of `y` in the same way, once that of `a` has read it."""
         by = stmt.value
-        if ct.is_active(by):
-            by = ct.value(by, 2)
-            if stmt.op == "*":
-                g = times(place, stmt.place)
-            else:
-                g = negative(times(place, build(operator.truediv, build(operator.truediv, stmt.place, by), by)))
-            ct.push_fitted(stmt.value, g, stmt.place.type)
-        ct.code.append(Store(place, stmt.op, by, stmt.span))
+        if not ct.is_active(by):
+            ct.code.append(Store(place, stmt.op, by, stmt.span))
+            return ct.code
+        by = ct.value(by, 2)
+        scaled = Store(place, stmt.op, by, stmt.span)
+        if stmt.op == "/" and self._stays_in_place(stmt):  # of `y / a`, which is there, times that of `y`
+            ct.code.append(scaled)
+            ct.push_fitted(stmt.value, negative(times(place, stmt.place)), stmt.place.type)
+            self.results_read[id(stmt)] = None
+            return ct.code
+        if stmt.op == "*":
+            g = times(place, stmt.place)
+        else:
+            g = negative(times(place, build(operator.truediv, build(operator.truediv, stmt.place, by), by)))
+        ct.push_fitted(stmt.value, g, stmt.place.type)
+        ct.code.append(scaled)
         return ct.code
+
+    def _stays_in_place(self, stmt: Store) -> bool:
+        """Say whether what a store has made can be read where it is: an array that has one name throughout."""
+        root = root_of(stmt.place)
+        if root is None or self.device or not isinstance(stmt.place, Var | Index):
+            return False
+        if isinstance(stmt.place, Index) and not isinstance(stmt.place.base, Var):
+            return False
+        body = list(statements(self.fn.body))
+        moved = {v.name for s in body if isinstance(s, Swap) for v in (s.first, s.second)}
+        moved |= {t.name for s in body if isinstance(s, CallStmt) for t in s.targets}
+        shared = {alias.root for alias in self.aliases.values()} | set(self.aliases)
+        return root.name not in moved | shared
 
     def _last_written(self, ct: Cotangents, stmt: Store, g: Expr) -> Expr:
         """An index that occurs twice in `y[k] = e` keeps only what was written last."""
