@@ -70,7 +70,7 @@ def taken_back(stmt: Stmt) -> Assign | None:
     if not isinstance(stmt, Assign) or not isinstance(stmt.target.type, Scalar):
         return None
     match stmt.value:
-        case Apply(operator.neg, (Var(name),)) if name == stmt.target.name:
+        case Apply(fn, (Var(name),)) if fn is operator.neg and name == stmt.target.name:
             return stmt
         case Apply(fn, (Var(name), Const(int() as step))) if fn in (operator.add, operator.sub):
             if name != stmt.target.name or isinstance(step, bool) or stmt.target.type.dtype != "int64":

@@ -104,7 +104,10 @@ class _Summing:
         for stmt in every:
             if not isinstance(stmt, Store) or not _adds(stmt) or reads(stmt.place) & inside or stmt.place in found:
                 continue
-            if not (_is_there(stmt.place, counters) or _is_met_beside(stmt.place, around)):
+            if not (
+                _is_there(stmt.place, counters) or _is_met_beside(stmt.place, around)
+                or (stmt in loop.body and _has_turns(loop, counters))
+            ):  # fmt: skip
                 continue
             if self._is_only_added_to(stmt.place, every, loops):
                 found[stmt.place] = stmt
@@ -146,6 +149,17 @@ class _Summing:
             if (least is not None and least + offset > amount) or (most is not None and most + offset < amount):
                 return True
         return False
+
+
+def _has_turns(loop: For, counters: dict[str, For]) -> bool:
+    """Say whether a loop surely has a turn: `for i in range(j, n)` in `for j in range(k, n)`."""
+    ahead = forwards(loop) or loop
+    start = affine(ahead.start)
+    around = counters.get(start[0]) if start is not None and start[0] is not None else None
+    if start is None or around is None or start[1] > 0 or not isinstance(ahead.step, Const) or ahead.step.value < 1:
+        return False
+    changed = {name for s in statements(around.body) for name in bound(s)}
+    return (forwards(around) or around).stop == ahead.stop and not reads(ahead.stop) & changed
 
 
 def _is_met_beside(place: Expr, around: tuple[Stmt, ...]) -> bool:

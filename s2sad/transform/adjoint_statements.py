@@ -391,13 +391,13 @@ class Statements:
         if not ct.is_active(value):
             return [cleared]
         if self._reads_root(value, root.name):
-            made = Var(self.namer.fresh(f"{noun(stmt.place)}_new"), stmt.place.type)
-            if stmt.op == "/" and self._stays_in_place(stmt):
-                ct.values[id(value)] = made
+            made = None
+            if stmt.op == "/" and isinstance(stmt.place.type, Scalar) and self._stays_in_place(stmt):
+                made = ct.values[id(value)] = Var(self.namer.fresh(f"{noun(stmt.place)}_new"), stmt.place.type)
             g = self._last_written(ct, stmt, self._taken(ct, stmt.place, place))
             ct.code.append(cleared)
             ct.push_fitted(value, g, stmt.place.type)
-            if any(made.name in reads(expr) for s in statements(tuple(ct.code)) for expr in exprs_of(s)):
+            if made and any(made.name in reads(expr) for s in statements(tuple(ct.code)) for expr in exprs_of(s)):
                 self.results_read[id(stmt)] = Assign(made, stmt.place, stmt.span)
             return ct.code
         g = place

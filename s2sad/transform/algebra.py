@@ -80,13 +80,13 @@ def times(a: Expr, b: Expr) -> Expr:
 
 
 def transposed(a: Expr) -> Expr:
-    """Return `a.T`: of a transpose what was transposed, of `p.T @ q` the product `q.T @ p`, of an outer one the other."""
+    """Return `a.T`: of a transpose what was transposed, of a product that of transposes, where one is there."""
     if isinstance(a, Apply) and a.fn is ops.transpose:
         return a.args[0]
     if isinstance(a, Apply) and a.fn is operator.matmul and len(getattr(a.type, "dims", ())) == 2:
         left, right = a.args
-        if isinstance(left, Apply) and left.fn is ops.transpose:
-            return build(operator.matmul, transposed(right), left.args[0])
+        if any(isinstance(factor, Apply) and factor.fn is ops.transpose for factor in (left, right)):
+            return build(operator.matmul, transposed(right), transposed(left))
     if isinstance(a, Apply) and a.fn is np.outer and not a.static and len(a.args) == 2:
         return build(np.outer, a.args[1], a.args[0])
     return build(ops.transpose, a)

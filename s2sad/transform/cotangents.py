@@ -187,6 +187,8 @@ class Cotangents:
             self._push_gathered(expr, g)
             return
         if expr.fn is ops.transpose:
+            if id(expr) in self.values:  # what was transposed is what there is, transposed
+                self.values.setdefault(id(expr.args[0]), transposed(self.values[id(expr)]))
             g = self._masked(g)
             self.push(expr.args[0], transposed(g) if isinstance(g.type, Array) else g)
             return

@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 
 from s2sad.analysis.facts import Facts, written_by
 from s2sad.analysis.liveness import Liveness
-from s2sad.analysis.loops import popped_from
+from s2sad.analysis.loops import popped_from, taken_back
 from s2sad.analysis.sharing import Groups
 from s2sad.ir.draws import draws
 from s2sad.ir.nodes import (
@@ -266,6 +266,7 @@ class _Work:
         if any(isinstance(stmt, Raise | Assert) for stmt in statements(other.body)):
             return None
         after = self.live.after[id(other)]
+        other, ahead, back = self._undone_apart(one, other, ahead, after)
         first = self._turns(one, frozenset(), tapes)
         second = self._turns(other, after, tapes)
         if not self._commutes(other, one, second, tapes):
@@ -273,7 +274,7 @@ class _Work:
         clashing: set[str] = set()
         for group in (first.written & second.used) | (second.written & first.used):
             names = self._names_of(group)
-            if names <= tapes or names == {one.var.name}:
+            if names <= tapes | back or names == {one.var.name}:
                 continue
             mine = {n for n in names if n in first.local or n in second.local or n in tapes}
             if mine != names or any(n in first.carried or n in second.carried for n in names - tapes):
@@ -286,6 +287,38 @@ class _Work:
         new = {name: self.namer.fresh(name) for name in sorted(clashing)}
         named = replace(ahead, body=tuple(Names(new).stmt(s) for s in ahead.body)) if new else ahead
         return replace(named, var=one.var)
+
+    def _undone_apart(
+        self, one: For, other: For, ahead: For, after: frozenset[str]
+    ) -> tuple[For, For, frozenset[str]]:  # fmt: skip
+        """Let the second loop have a name of its own for a number that it takes back (`sign = -sign`) in each turn.
+
+        Behind a turn of the first, the number is what the turn of the second begins with. Returned are the second
+        loop, the same as it runs ahead, and the numbers.
+        """
+        backwards = (one.start, one.stop, one.step) != (other.start, other.stop, other.step)
+        found: dict[str, tuple[int, str]] = {}
+        for at, stmt in enumerate(other.body if backwards else ()):
+            name = stmt.target.name if isinstance(stmt, Assign) else None
+            if name is None or name in after or taken_back(stmt) is None:
+                continue
+            set_by = [s for s in statements(one.body) if name in bound(s)]
+            back = [s for s in statements(other.body) if name in bound(s)]
+            if len(set_by) == len(back) == 1 and any(s is set_by[0] for s in one.body):
+                undo = taken_back(set_by[0])
+                if undo is not None and isinstance(stmt, Assign) and undo.value == stmt.value:
+                    found[name] = at, self.namer.fresh(f"{name}_before")
+
+        def renamed(loop: For) -> For:
+            body: list[Stmt] = []
+            for at, stmt in enumerate(loop.body):
+                behind = Names({name: new for name, (place, new) in found.items() if place < at})
+                here = {name: new for name, (place, new) in found.items() if place == at}
+                made = behind.stmt(stmt)
+                body.append(replace(made, target=Names(here).name(made.target)) if isinstance(made, Assign) else made)
+            return replace(loop, body=tuple(body))
+
+        return (renamed(other), renamed(ahead), frozenset(found)) if found else (other, ahead, frozenset())
 
     def _same_range(self, one: For, other: For) -> bool:
         """Say whether nothing in the bodies changes what the ranges are made of, nor the counter."""

@@ -5,7 +5,8 @@
 instead of `x_bar[i] += math.exp(x[i]) * y_bar[i]`; where the value is made of other elements of `y`, it
 is read before the older element is put back. Needs: the array is written by that statement alone, and
 another adjoint reads its elements anyway, so that nothing is kept for this one: each element is written once,
-or the other adjoint is in the same turn of the loops that write it anew.
+or the other adjoint is in the same turn of the loops that write it anew. Where the value is made of the very
+element that it replaces (`a[k, k] = np.sqrt(a[k, k])`) and the adjoint reads no other, the older one is not kept.
 """
 
 from __future__ import annotations
@@ -42,19 +43,26 @@ def stored_results(
         if not (isinstance(place, Index) and isinstance(place.base, Var) and isinstance(place.type, Scalar)):
             continue
         name = place.base.name
-        if name in shared | unsteady or writers.count(name) != 1:
+        if name in shared | unsteady:
             continue
         if not any(stmt.value in subexpressions(e) for s in statements(tuple(code)) for e in exprs_of(s)):
             continue
         kind = stmt.value.type
-        anew = _written_anew(stmt, name, layout, name in params)
-        if not isinstance(kind, Scalar) or kind.dtype != place.type.dtype or anew is None:
+        if not isinstance(kind, Scalar) or kind.dtype != place.type.dtype:
             continue
-        others = [s for s in every if s is not stmt and _is_within(s, anew, layout)]
+        anew = _written_anew(stmt, name, layout, name in params) if writers.count(name) == 1 else None
+        replaces_its_own = place in subexpressions(stmt.value)
+        if anew is None and not replaces_its_own:
+            continue
+        others = [s for s in every if s is not stmt and _is_within(s, anew, layout)] if anew is not None else []
         if name in reads(stmt.value):
             made = Var(namer.fresh(f"{noun(place)}_new"), kind)
             changed = [exchanged_in(s, stmt.value, made) for s in code]
-            if any(_reads_items(adjoints.get(id(s), ()), name) for s in others) or _reads_items(changed, name):
+            reads_others = _reads_items(changed, name)
+            if (replaces_its_own and not reads_others) or (
+                anew is not None
+                and (reads_others or any(_reads_items(adjoints.get(id(s), ()), name) for s in others))
+            ):
                 adjoints[id(stmt)] = changed
                 found[id(stmt)] = Assign(made, place, stmt.span)
         elif any(_reads_items(adjoints.get(id(s), ()), name) for s in others):

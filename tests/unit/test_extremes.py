@@ -1,4 +1,4 @@
-"""The larger and the smaller of floats in compiled derivatives: as NumPy's, and in vectors where one goes through a loop."""
+"""The larger and the smaller of floats in compiled derivatives: as NumPy's, and in vectors where a loop takes them."""
 
 from __future__ import annotations
 

@@ -71,6 +71,34 @@ def solved_backwards(x):
     return np.sum(b * b)
 
 
+def factors_in_place(x):
+    """Cholesky's factor takes the place of the matrix: a root and quotients of it are read where they are."""
+    n = x.size
+    a = np.outer(x, x) * 0.1 + 3.0 * np.eye(n)
+    for k in range(n):
+        a[k, k] = np.sqrt(a[k, k])
+        for i in range(k + 1, n):
+            a[i, k] /= a[k, k]
+        for j in range(k + 1, n):
+            for i in range(j, n):
+                a[i, j] -= a[i, k] * a[j, k]
+    total = 0.0
+    for k in range(n):
+        total += math.log(a[k, k]) * (k + 1)
+    return total
+
+
+def root_and_more(x):
+    """The root's own adjoint reads the root, but another one what was there before."""
+    y = x * 1.0
+    total = 0.0
+    for k in range(x.size):
+        total += math.sin(y[k])
+        y[k] = np.sqrt(y[k])
+        y[k] = y[k] / (1.0 + y[k])
+    return total * np.sum(y)
+
+
 def from_the_counter_on(x):
     """The inner loop begins at the outer one's counter: what was read of the diagonal is written."""
     n = x.size
@@ -136,8 +164,8 @@ def counter_set_again(x):
 
 
 EVERY = (
-    pairs, backwards_through_a_tree, elimination, solved_backwards, from_the_counter_on, one_before_the_counter,
-    again_and_again, shrinking_from_both_sides, band, counter_set_again,
+    pairs, backwards_through_a_tree, elimination, solved_backwards, factors_in_place, root_and_more,
+    from_the_counter_on, one_before_the_counter, again_and_again, shrinking_from_both_sides, band, counter_set_again,
 )  # fmt: skip
 
 
@@ -167,9 +195,10 @@ def test_a_band_keeps_a_list():
     assert ".append(" in s2sad.differentiate(band).source("grad", (X,))
 
 
-def test_an_elimination_keeps_nothing():
+@pytest.mark.parametrize("fun", [elimination, factors_in_place])
+def test_an_elimination_keeps_nothing(fun):
     """Row `k` and column `k` are not written after turn `k`, and a quotient is read where it is."""
-    assert "tape" not in s2sad.differentiate(elimination).source("grad", (X,))
+    assert "tape" not in s2sad.differentiate(fun).source("grad", (X,))
 
 
 @pytest.mark.parametrize("fun", [from_the_counter_on, one_before_the_counter, again_and_again])
