@@ -377,6 +377,8 @@ class SavedValues:
             self._save(stmt, place)
         if isinstance(stmt, Store) and is_whole(stmt) and name == root.name and not others:
             needs = {k: v for k, v in needs.items() if k != name}
+        elif isinstance(stmt, Store) and name == root.name and self._is_one_element(place, stmt):
+            needs = {**needs, name: needs.get(name, frozenset()) - {Need(place)}}  # it is put back here
         found: dict[str, set[Need]] = {}
         for part in _index_parts(place):
             self._collect(part, found)
@@ -384,6 +386,16 @@ class SavedValues:
             for other in reads(self.aliases[root.name].binding.value) - {name}:
                 self._collect(Var(other, Scalar("int64")), found)
         return _union(needs, {k: frozenset(v) for k, v in found.items()})
+
+    def _is_one_element(self, place: Expr, stmt: Stmt) -> bool:
+        """Say whether a place is the same element all through a turn of the loops around a statement."""
+        if not (isinstance(place, Index) and isinstance(place.base, Var) and isinstance(place.type, Scalar)):
+            return False
+        counters = {
+            loop.var for loop in self._loops_around(stmt)
+            if isinstance(loop, For) and all(isinstance(s, For) for s in self.layout.defs.get(loop.var.name, ()))
+        }  # fmt: skip
+        return all(isinstance(item, Const) or item in counters for item in place.index)
 
     def _save(self, stmt: Stmt, place: Expr) -> None:
         saved = self.plan.overwrites.setdefault(id(stmt), [])

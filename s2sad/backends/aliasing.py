@@ -6,8 +6,9 @@ loops twice, with a test of the addresses before them; or, where the arrays are 
 at all. Each array made gets a scope, which its items carry and the items of the others deny.
 
 A view lies where its array does (`x[i]`, `x[2:]`, `x.T`), and carries what the items of that carry; a name that is
-bound in several places (`u, new = new, u`) carries the scopes of all its arrays. Items read or written through any
-other name (an item of a list, the result of a function) carry nothing, and so may be anywhere.
+bound in several places (`u, new = new, u`) carries the scopes of all its arrays, and so does an item of a list, which
+may be any array that was put into a list. Items read or written through any other name (the result of a function)
+carry nothing, and so may be anywhere.
 
 That is more than speed. The tests of addresses take arrays that lie close together for one, and then elements are
 worked out one by one, by functions (`exp`) that may differ from those for several in the last bit: a result would
@@ -32,6 +33,66 @@ _SOLVERS = frozenset({"inv", "solve", "cholesky"})
 _VIEWS = frozenset({"getitem", "static_getitem", "getattr"})
 
 
+class Lists:
+    """What one function puts into its lists, and takes out of them.
+
+    Attributes:
+        taken: the names of the arrays that are put into any list.
+        given: some list is an argument.
+        unknown: something may be put into a list that is not seen here.
+    """
+
+    def __init__(self, lower: Any) -> None:
+        """Look through the function of `lower`, a Numba `Lower` about to run."""
+        self.taken: list[Any] = []
+        self.given = self.unknown = False
+        self._ir, self._typeof = lower.func_ir, lower.typeof
+        self._methods: dict[str, tuple[Any, str]] = {}
+        body = [inst for block in lower.blocks.values() for inst in block.body]
+        values = [(inst.target, inst.value) for inst in body if isinstance(inst, _numba_ir.Assign)]
+        for target, value in values:
+            if isinstance(value, _numba_ir.Expr) and value.op == "getattr" and self._is_list(value.value):
+                self._methods[target.name] = value.value, value.attr
+        for target, value in values:
+            self._look_at(target, value)
+        for inst in body:
+            if isinstance(inst, _numba_ir.SetItem | _numba_ir.StaticSetItem) and self._is_list(inst.target):
+                self.taken.append(inst.value)
+        self.taken = [one for one in self.taken if isinstance(self._typeof(one.name), _types.Array)]
+
+    def gives(self, value: Any) -> bool:
+        """Say whether a value is an item of a list."""
+        if not isinstance(value, _numba_ir.Expr):
+            return False
+        if value.op == "call":
+            return self._methods.get(value.func.name, (None, ""))[1] == "pop"
+        return value.op in ("getitem", "static_getitem") and self._is_list(value.value)
+
+    def _look_at(self, target: Any, value: Any) -> None:
+        made = self._is_list(target)
+        if isinstance(value, _numba_ir.Arg):
+            self.given |= made
+        elif not isinstance(value, _numba_ir.Expr):
+            self.unknown |= made and not isinstance(value, _numba_ir.Var)
+        elif value.op == "build_list":
+            self.taken += value.items
+        elif value.op == "call":
+            method = self._methods.get(value.func.name, (None, ""))[1]
+            if method in ("append", "insert"):
+                self.taken.append(value.args[-1])
+            elif method not in ("pop", "reverse", "clear"):
+                passed = any(self._is_list(arg) for arg in value.args) and not self._asks_for_length(value)
+                self.unknown |= bool(method) or made or passed
+        elif made:
+            self.unknown |= value.op not in ("getitem", "static_getitem", "cast", "phi")
+
+    def _asks_for_length(self, call: Any) -> bool:
+        return _utils.guard(_utils.find_callname, self._ir, call) == ("len", "builtins")
+
+    def _is_list(self, var: Any) -> bool:
+        return isinstance(self._typeof(var.name), _types.List | _types.ListType)
+
+
 class Scopes:
     """The scopes of the arrays that one function makes."""
 
@@ -53,6 +114,7 @@ class Scopes:
         self._typeof = lower.typeof
         self._notes: dict[frozenset[int | None], dict[str, Any]] = {}
         self._roots: dict[str, frozenset[int | None] | None] = {}
+        self._lists = Lists(lower)
         self._nodes: list[Any] = []
 
     def tell(self, var: Any, instructions: list[Any]) -> None:
@@ -90,6 +152,10 @@ class Scopes:
             return all(self._gather(one, found, seen) for one in value.incoming_values)
         elif isinstance(value, _numba_ir.Expr) and self._is_view(value):
             return self._gather(value.value, found, seen)
+        elif self._lists.gives(value):
+            if self._lists.given:
+                found.add(None)
+            return not self._lists.unknown and all(self._gather(one, found, seen) for one in self._lists.taken)
         else:
             return False
         return True

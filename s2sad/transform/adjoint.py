@@ -8,6 +8,7 @@ Source: Griewank and Walther, *Evaluating Derivatives*, 2nd edition, chapters 3,
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -91,27 +92,45 @@ def sweeps(
     `device`: for a thread of a GPU: nothing is allocated at run time, and array arguments end as they began.
     `stacks`: the sweeps of a recursive function: tapes of loops that call it again are shared by all its calls.
     """
+    def attempt(
+        fn: Function, saved: frozenset[Span], reversed_: frozenset[Span], kept: frozenset[Result],
+        again: frozenset[Span],
+    ) -> _Adjoint:  # fmt: skip
+        return _Adjoint(
+            fn, wrt, facts, callee_adjoint, own_bars, active_results, seed, split, wants_values, device, saved,
+            reversed_, stacks, kept, again,
+        )  # fmt: skip
+
+    made, work = _settled(fn, attempt, frozenset())
+    if divisions := work.quotients_saved():
+        other, lighter = _settled(fn, attempt, divisions)
+        if lighter.weight() < work.weight():
+            return other
+    return made
+
+
+def _settled(
+    fn: Function, attempt: Callable[..., _Adjoint], again: frozenset[Span]
+) -> tuple[Sweeps, _Adjoint]:  # fmt: skip
+    """Return the sweeps once it is known what is saved, what is reversed for that, and what is kept for being dear."""
     saved: frozenset[Span] = frozenset()
     reversed_: frozenset[Span] = frozenset()
     kept: frozenset[Result] = frozenset()
     original = fn
     while True:
-        work = _Adjoint(
-            fn, wrt, facts, callee_adjoint, own_bars, active_results, seed, split, wants_values, device, saved,
-            reversed_, stacks, kept,
-        )  # fmt: skip
+        work = attempt(fn, saved, reversed_, kept, again)
         try:
             made = work.run()
         except _ControlNeeded as found:
             saved, reversed_ = saved | found.saved, reversed_ | found.reversed_
             continue
-        wide = expanded(fn, work.overwritten(), facts) if fn is original and not device else None
+        wide = expanded(fn, work.overwritten(), work.facts) if fn is original and not work.device else None
         if wide is not None:
             fn, kept = wide, frozenset()
             continue
-        dear = frozenset[Result]() if device else work.dear()
+        dear = frozenset[Result]() if work.device else work.dear()
         if dear <= kept:
-            return made
+            return made, work
         kept |= dear
 
 
@@ -180,6 +199,18 @@ class _Adjoint(Statements):
         """Return the arrays of which single items are saved before they are overwritten."""
         places = [place for saved in self.plan.overwrites.values() for place in saved]
         return {p.base.name for p in places if isinstance(p, Index) and isinstance(p.base, Var)}
+
+    def quotients_saved(self) -> frozenset[Span]:
+        """Return the divisions whose results are read where they are, in arrays of which something is saved."""
+        held = {root.name for places in self.plan.overwrites.values() for p in places if (root := root_of(p))}
+        return frozenset(span for name in held for span in self.quotients.get(name, ()))
+
+    def weight(self) -> int:
+        """Return how much is saved: places, a thousand times as many for each loop around them."""
+        own = self.layout.block_of
+        blocks = [own[id(s)] for s in statements(self.fn.body) for _ in self.plan.overwrites.get(id(s), ())]
+        blocks += [block for block, names in self.plan.taped.items() for _ in names]
+        return sum(1000 ** len(self.layout.loops(block)) for block in blocks)
 
     def _check_additions(self) -> None:
         """What threads add together cannot be brought back: each would have seen another older value."""

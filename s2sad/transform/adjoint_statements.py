@@ -74,7 +74,7 @@ class Statements:
         self, fn: Function, wrt: tuple[int, ...], facts: Facts, callee_adjoint: CalleeAdjoint,
         own_bars: bool, active_results: tuple[bool, ...] | None, seed: float | None, split: bool,
         wants_values: bool, device: bool, saved: frozenset[Span], reversed_: frozenset[Span],
-        stacks: bool = False, kept: frozenset[Result] = frozenset(),
+        stacks: bool = False, kept: frozenset[Result] = frozenset(), again: frozenset[Span] = frozenset(),
     ) -> None:  # fmt: skip
         """Prepare `fn` and name its bars; `plan`, `tapes` and `slots` follow once its statements are known."""
         self.device, self.saved, self.reversed_, self.stacks = device, saved, reversed_, stacks
@@ -97,6 +97,9 @@ class Statements:
         self.written: set[str] | None = None
         self.results_read: dict[int, Assign | None] = {}
         """Statements whose adjoint reads what they give, each with the new name for it, if it needs one."""
+        self.again = again
+        self.quotients: dict[str, set[Span]] = {}
+        """By array, the divisions whose results are read where they are, which those in `again` are not."""
         self.bar_names: dict[str, str] = {}
         self.kinds = self._kinds()
         for name, kind in self.kinds.items():
@@ -392,7 +395,7 @@ class Statements:
             return [cleared]
         if self._reads_root(value, root.name):
             made = None
-            if stmt.op == "/" and isinstance(stmt.place.type, Scalar) and self._stays_in_place(stmt):
+            if isinstance(stmt.place.type, Scalar) and self._reads_quotient(stmt):
                 made = ct.values[id(value)] = Var(self.namer.fresh(f"{noun(stmt.place)}_new"), stmt.place.type)
             g = self._last_written(ct, stmt, self._taken(ct, stmt.place, place))
             ct.code.append(cleared)
@@ -415,7 +418,7 @@ class Statements:
             return ct.code
         by = ct.value(by, 2)
         scaled = Store(place, stmt.op, by, stmt.span)
-        if stmt.op == "/" and self._stays_in_place(stmt):  # of `y / a`, which is there, times that of `y`
+        if self._reads_quotient(stmt):  # of `y / a`, which is there, times that of `y`
             ct.code.append(scaled)
             ct.push_fitted(stmt.value, negative(times(place, stmt.place)), stmt.place.type)
             self.results_read[id(stmt)] = None
@@ -427,6 +430,14 @@ class Statements:
         ct.push_fitted(stmt.value, g, stmt.place.type)
         ct.code.append(scaled)
         return ct.code
+
+    def _reads_quotient(self, stmt: Store) -> bool:
+        """Say whether the adjoint of `y /= a` is to read what that has made, and note that it does."""
+        root = root_of(stmt.place)
+        if root is None or stmt.op != "/" or stmt.span in self.again or not self._stays_in_place(stmt):
+            return False
+        self.quotients.setdefault(root.name, set()).add(stmt.span)
+        return True
 
     def _stays_in_place(self, stmt: Store) -> bool:
         """Say whether what a store has made can be read where it is: an array that has one name throughout."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from typing import Any
@@ -167,8 +168,55 @@ def of_known_length(x, steps):
     return np.sum(u * u)
 
 
+def wave_that_steepens(x, steps):
+    u, new = x.copy(), x.copy()
+    for _ in range(steps):
+        for i in range(1, u.shape[0] - 1):
+            new[i] = u[i] - 0.1 * u[i] * (u[i] - u[i - 1]) + 0.05 * (u[i + 1] - 2.0 * u[i] + u[i - 1])
+        u, new = new, u
+    return np.sum(u**2)
+
+
+def dispersive(x, steps):
+    u = x.copy()
+    n = u.size
+    for _ in range(steps):
+        d = np.zeros(n)
+        for i in range(2, n - 2):
+            d[i] = -0.3 * u[i] * (u[i + 1] - u[i - 1]) - 0.05 * (u[i + 2] - 2 * u[i + 1] + 2 * u[i - 1] - u[i - 2])
+        for i in range(n):
+            u[i] += 0.1 * d[i]
+    return np.sum(u**2)
+
+
+def in_a_ring(x, steps):
+    u = x.copy()
+    for _ in range(steps):
+        slope = np.empty(u.size)
+        rates(u, slope)
+        u = u + 0.01 * slope
+    return np.sum(u**3)
+
+
+def rates(u, slope):
+    n = u.size
+    for i in range(n):
+        slope[i] = (u[(i + 1) % n] - u[i - 2]) * u[i - 1] - u[i]
+
+
+def four_values(x, steps):
+    u = x.copy()
+    for _ in range(steps):
+        v = u.copy()
+        for i in range(1, u.size - 2):
+            v[i] = 0.1 * (u[i - 1] * math.sin(u[i]) + math.cos(u[i + 1]) + u[i + 2] ** 2 + u[i - 1] * u[i + 2])
+        u = v
+    return np.sum(u)
+
+
+SEVERAL = (wave_that_steepens, dispersive)
 LINES = (
-    taken_back, of_known_length,
+    *SEVERAL, four_values, taken_back, of_known_length,
     in_time, upwind, from_the_end, shrinking, read_again, in_place, through_a_view, two_speeds,
 )  # fmt: skip
 PLANES = (in_slices, of_nine, with_a_column_length_of_rows)
@@ -192,6 +240,13 @@ def test_lines(fun):
             agree(fun, np.sin(np.arange(n) * 1.3) + 0.2, steps)
 
 
+@pytest.mark.compiled
+def test_a_ring():
+    for n in (3, 4, 5, 9, 40):  # it reaches back two
+        for steps in (0, 1, 4):
+            agree(in_a_ring, np.sin(np.arange(n) * 1.3) + 0.2, steps)
+
+
 @pytest.mark.parametrize("fun", PLANES)
 def test_planes(fun):
     shapes = [(1, 1), (2, 2), (2, 7), (3, 3), (5, 9), (12, 30)]
@@ -212,6 +267,19 @@ def test_the_text_gathers(fun):
     assert re.search(r"(bars|parts)\w*\[[^]]*\] = ", text), text
 
 
+@pytest.mark.parametrize("fun", [*SEVERAL, in_a_ring])
+def test_different_values_are_laid_down_apart(fun):
+    text = source(fun)
+    assert len(re.findall(r"= np.zeros\(\w+_bar.shape\[0\] \+ \d\)", text)) == 2, text
+    assert len(re.findall(r"(?:bars|parts)\w*\[i\w* \+ \d\] = ", text)) == 2, text
+
+
+def test_values_too_many_are_sent_as_they_were():
+    text = source(four_values)
+    assert "np.zeros(u_bar" not in text
+    assert re.search(r"u_bar\[i\w* \+ 2\] \+=", text)
+
+
 def source(fun: Callable[..., Any], rank: int = 1) -> str:
     """Return the text that is compiled."""
     types = f"float64[{', '.join(':' * rank)}], int64"
@@ -230,7 +298,7 @@ def test_bounds_that_change_with_the_steps_need_a_new_array_in_each():
 
 def test_loops_that_surely_have_turns_are_not_asked_for_them():
     text = source(of_known_length).split("# ---- adjoint sweep ----")[1]
-    assert "+= 0.2 * (parts[i] + parts[i + 2])" in text
+    assert re.search(r"\+= 0.2 \* \(parts\[(\w+)\] \+ parts\[\1 \+ 2\]\)", text), text
     assert "if " not in text
 
 
