@@ -16,6 +16,7 @@ import numpy as np
 
 from s2sad.analysis.alias import Alias, is_in_text, shared_at_writes
 from s2sad.analysis.bounds import Bounds, distance, from_the_start, inside, lower_bounds
+from s2sad.analysis.early import Early, updates
 from s2sad.analysis.facts import Facts, written_by
 from s2sad.analysis.layout import TOP, Block, Layout
 from s2sad.analysis.loops import affine, changes_length, filled_by, is_whole, popped_from, taken_back
@@ -83,6 +84,8 @@ class Plan:
     """By block: names saved at the end of the block's forward run."""
     recomputed: dict[Block, list[Stmt]] = field(default_factory=dict[Block, list[Stmt]])
     """By block: bindings, and loops that fill arrays, executed again at the start of its reverse."""
+    early: dict[Block, list[Early]] = field(default_factory=dict[Block, list[Early]])
+    """By block: the updates that its reverse undoes first, in their order."""
     undone: dict[int, Stmt] = field(default_factory=dict[int, Stmt])
     """By statement: what takes it back (`k -= 1` for `k += 1`), so that nothing is saved."""
     reachable: set[int] = field(default_factory=set[int])
@@ -127,6 +130,8 @@ class SavedValues:
         self.renewed = frozenset[int]() if kept else renewed(
             fn, layout, self.groups, lambda s: id(s) in results, lambda s: id(s) not in left_out
         )  # fmt: skip
+        self.saving: set[int] = set()
+        """Statements that bind a name anew whose older value is needed."""
         self.counting: dict[str, set[int]] = {}
         """By the variable of loops, those loops and the ones around them."""
 
@@ -346,6 +351,7 @@ class SavedValues:
                 if self.recording:
                     self.plan.undone[id(stmt)] = back
                 return needs
+            self.saving.add(id(stmt))
             if self.recording:
                 self._save(stmt, target)
             needs = {k: v for k, v in needs.items() if k != name}
@@ -487,6 +493,8 @@ class SavedValues:
         result = dict(needs)
         recomputed: list[Stmt] = []
         taped: list[Var] = []
+        early = {} if self.kept else updates(body, block, self.saving, self)
+        used: set[str] = set()
         for stmt in reversed([s for s in statements(body) if isinstance(s, Assign | CallStmt)]):
             for target in [stmt.target] if isinstance(stmt, Assign) else list(stmt.targets):
                 name = target.name
@@ -500,6 +508,11 @@ class SavedValues:
                 ):
                     recomputed.append(stmt)
                     result = _union(result, self._binding_needs(stmt, name))
+                elif isinstance(stmt, Assign) and not shell and (ahead := self._ahead(stmt, name, body, early)):
+                    recomputed.append(stmt)
+                    used |= ahead
+                    needed = self._binding_needs(stmt, name)
+                    result = _union(result, {k: v for k, v in needed.items() if k not in ahead})
                 elif isinstance(stmt, Assign) and not self.kept and (again := filling(stmt, body, self)):
                     recomputed += [*again.fills[::-1], stmt]
                     result = _union(result, {other: frozenset({Need(None)}) for other in again.reads})
@@ -509,6 +522,7 @@ class SavedValues:
             result.pop(owner.var.name, None)
         if self.recording:
             self.plan.recomputed[block] = recomputed[::-1]
+            self.plan.early[block] = [one for name, one in early.items() if name in used]
             self.plan.taped[block] = taped[::-1]
             for target in taped:
                 made = self.layout.defs[target.name]
@@ -531,7 +545,19 @@ class SavedValues:
             self._collect(stmt.value, found)
         return {k: frozenset(v) for k, v in found.items()}
 
-    def _can_recompute(self, stmt: Assign, name: str, body: tuple[Stmt, ...]) -> bool:
+    def _ahead(self, stmt: Assign, name: str, body: tuple[Stmt, ...], early: dict[str, Early]) -> set[str]:
+        """Return the names that a statement reads and that are to be put back first, so that it can be run again."""
+        if not early or stmt not in body:
+            return set()
+        behind = body[body.index(stmt) + 1 :]
+        names = reads(stmt.value) & set(early)
+        names = {n for n in names if any(s is early[n].update for s in behind)}
+        passed = frozenset(id(early[n].update) for n in names)
+        return names if names and self._can_recompute(stmt, name, body, passed) else set()
+
+    def _can_recompute(
+        self, stmt: Assign, name: str, body: tuple[Stmt, ...], passed: frozenset[int] = frozenset()
+    ) -> bool:  # fmt: skip
         if len(self.layout.defs[name]) != 1 or stmt not in body or name in self.flags:
             return False
         if name in self.aliases:
@@ -551,8 +577,8 @@ class SavedValues:
         return not any(
             shaped & set(bound(later))
             or (self._changes(later, used - shaped) and not self._writes_beside(later, stmt.value))
-            for later in statements(rest)
-        )
+            for later in statements(rest) if id(later) not in passed
+        )  # fmt: skip
 
     def _can_be_made_again(self, stmt: Assign, body: tuple[Stmt, ...]) -> bool:
         """Say whether at its end a turn can make an array as long as the one that it has made."""

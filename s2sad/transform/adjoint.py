@@ -46,7 +46,7 @@ from s2sad.ir.nodes import (
     While,
 )
 from s2sad.ir.types import Array, ListOf, Scalar, Type, is_inexact
-from s2sad.ir.walk import names_in, reads, root_of, statements
+from s2sad.ir.walk import exchanged, exchanged_in, exprs_of, names_in, reads, root_of, statements
 from s2sad.transform.adjoint_statements import CalleeAdjoint, Statements
 from s2sad.transform.agreeing import Agreement
 from s2sad.transform.algebra import zero, zero_list
@@ -168,6 +168,8 @@ class _Adjoint(Statements):
             self.left_out, self.split, self._kept_arguments(), self.prepared.flags | self.named.names, results,
         )  # fmt: skip
         self.plan: Plan = saved.run()
+        self.newer = self._name_newer()
+        self.undone_first = {id(one.update) for some in self.plan.early.values() for one in some}
         self.reading = saved.reading
         self._check_control()
         self._ensure_shapes()
@@ -347,8 +349,9 @@ class _Adjoint(Statements):
         """What the reverse of a block starts with: values brought back, adjoints at zero, shadows of views."""
         code: list[Stmt] = []
         bindings: list[Stmt] = list(self.plan.recomputed.get(block, ()))
+        code.extend(self._put_back_first(block))
         code.extend(s for slot in self.slots.get(("end", block), ()) for s in slot.restore)
-        code.extend(bindings)
+        code.extend(self._computed_again(s) for s in bindings)
         if self.split or self.layout.loops(block):  # what is put back through a view goes through this turn's
             code.extend(
                 a.binding for a in self.aliases.values()
@@ -412,11 +415,58 @@ class _Adjoint(Statements):
                     return replace(value, fn=np.zeros)
         return build(np.zeros_like, name)
 
+    def _name_newer(self) -> dict[int, list[tuple[Var, Var]]]:
+        """Let what reads the newer value of a number that is put back first have it by a name; return those names.
+
+        By update: itself under its own name. By statement that is computed again: the names to exchange.
+        """
+        found: dict[int, list[tuple[Var, Var]]] = {}
+        for block, some in self.plan.early.items():
+            again = {id(s) for s in self.plan.recomputed.get(block, ())}
+            for one in some:
+                old = one.update.target
+                readers = [
+                    s for s in one.later
+                    if id(s) in again or self._adjoint_reads(s, old.name)
+                    or (isinstance(s, If) and old.name in reads(s.test))
+                ]  # fmt: skip
+                if not readers:
+                    continue
+                new = Var(self.namer.fresh(f"{old.name}_new"), old.type)
+                for stmt in (one.update, *readers):
+                    found.setdefault(id(stmt), []).append((old, new))
+                for stmt in readers:
+                    code = self.adjoint_code.get(id(stmt), ())
+                    self.adjoint_code[id(stmt)] = [exchanged_in(s, old, new) for s in code]
+        return found
+
+    def _adjoint_reads(self, stmt: Stmt, name: str) -> bool:
+        code = self.adjoint_code.get(id(stmt), ())
+        return any(name in reads(expr) for s in statements(tuple(code)) for expr in exprs_of(s))
+
+    def _put_back_first(self, block: Block) -> list[Stmt]:
+        """The updates of a turn that are undone before all else in its reverse."""
+        code: list[Stmt] = []
+        for one in reversed(self.plan.early.get(block, ())):
+            own = one.update.target
+            code.extend(Assign(new, old) for old, new in self.newer.get(id(one.update), ()) if old == own)
+            code.extend(s for slot in self.slots.get(id(one.update), ()) for s in slot.restore)
+        return code
+
+    def _computed_again(self, stmt: Stmt) -> Stmt:
+        """Return a statement as the reverse of its block runs it again."""
+        for old, new in self.newer.get(id(stmt), ()):
+            stmt = exchanged_in(stmt, old, new)
+        return stmt
+
     def _reverse_stmt(self, stmt: Stmt) -> list[Stmt]:
-        slots = self.slots.get(id(stmt), ())
+        slots = () if id(stmt) in self.undone_first else self.slots.get(id(stmt), ())
         restore = [s for slot in slots for s in slot.restore]
         match stmt:
             case If():
+                test = stmt.test
+                for old, new in self.newer.get(id(stmt), ()):
+                    test = exchanged(test, old, new)
                 body = self._reverse(stmt.body, (id(stmt), 0))
                 orelse = self._reverse(stmt.orelse, (id(stmt), 1))
                 if not body and not orelse:
@@ -424,8 +474,8 @@ class _Adjoint(Statements):
                 if not body:
                     from s2sad.frontend.operators import negate
 
-                    return [If(negate(stmt.test), tuple(orelse), (), stmt.span)]
-                return [If(stmt.test, tuple(body), tuple(orelse), stmt.span)]
+                    return [If(negate(test), tuple(orelse), (), stmt.span)]
+                return [If(test, tuple(body), tuple(orelse), stmt.span)]
             case For() | While():
                 body = self._reverse(stmt.body, (id(stmt), 0))
                 return [self._reverse_loop(stmt, tuple(body))] if body else []

@@ -310,6 +310,8 @@ class Statements:
             ct.code.append(self._zero(target, bar, stmt.span))
         if any(made.name in reads(expr) for s in statements(tuple(ct.code)) for expr in exprs_of(s)):
             self.results_read[id(stmt)] = Assign(made, target, stmt.span)
+        else:
+            self.namer.give_back(made.name)
         return ct.code
 
     def _still_holds(self, stmt: Assign) -> bool:

@@ -202,15 +202,28 @@ class Named:
                 yield group[-1]
 
 
+def _is_of_numbers(expr: Expr) -> bool:
+    """Say whether an expression is made of numbers alone, which change only where their names are bound."""
+    names = [part for part in subexpressions(expr) if isinstance(part, Var)]
+    return isinstance(expr.type, Scalar) and all(isinstance(name.type, Scalar) for name in names)
+
+
 def with_results_named(fn: Function, results: frozenset[Result], namer: Namer) -> tuple[Function, Named]:
     """Return `fn` with a name for each of the calls, and these names."""
     names: set[str] = set()
     groups: list[tuple[Assign, ...]] = []
 
     def block(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-        return tuple(made for stmt in body for made in each(stmt))
+        done: list[Stmt] = []
+        known: dict[Expr, Var] = {}
+        for stmt in body:
+            done += each(stmt, known)
+            changed = {name for s in statements((stmt,)) for name in bound(s)}
+            known = {e: v for e, v in known.items() if not (reads(e) | {v.name}) & changed}
+        return tuple(done)
 
-    def each(stmt: Stmt) -> list[Stmt]:
+    def each(stmt: Stmt, known: dict[Expr, Var]) -> list[Stmt]:
+        """Name the calls of a statement; `known`: those of numbers that have a name already."""
         stmt = map_blocks(stmt, block)
         if not isinstance(stmt, Assign | Store | Append) or _is_handed_on(stmt):
             return [stmt]
@@ -222,6 +235,8 @@ def with_results_named(fn: Function, results: frozenset[Result], namer: Namer) -
             dear = is_dear(expr) and _is_fixed(expr)
             if dear and expr in before:
                 return before[expr].target
+            if dear and expr in known:
+                return known[expr]
             made = map_children(expr, visit) if dear or expr.fn in _THROUGH else expr
             if not dear or not {(stmt.span, expr), (stmt.span, made)} & results:
                 return made
@@ -235,6 +250,7 @@ def with_results_named(fn: Function, results: frozenset[Result], namer: Namer) -
 
         stmt = replace(stmt, value=visit(stmt.value))
         groups.append(tuple(before.values()))
+        known |= {e: made.target for e, made in before.items() if _is_of_numbers(e)}
         return [*before.values(), stmt]
 
     if not results:

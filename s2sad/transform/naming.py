@@ -74,3 +74,7 @@ class Namer:
             candidate = f"{base}_{count}"
         self.taken.add(candidate)
         return candidate
+
+    def give_back(self, name: str) -> None:
+        """Let a name be handed out again that nothing was given after all."""
+        self.taken.discard(name)
