@@ -8,8 +8,8 @@
 
 Once `x` is what it was at the beginning of the turn, what the turn made of it is there for the computing: `slope`
 needs no tape of its own. What the adjoints of the statements behind the update read is the newer value, which
-keeps a name. Needs: a real number that the turn sets once, in its own block, and no loop or call behind that which
-the reverse has to follow by it.
+keeps a name. Needs: a number that the turn sets once, in its own block, and no loop or call behind that which
+the reverse has to follow by it. What a branch updates is put back first in the reverse of the branch.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from s2sad.analysis.alias import Alias
-from s2sad.analysis.layout import Block, Layout
-from s2sad.analysis.loops import popped_from, taken_back
-from s2sad.ir.nodes import Assign, Break, Continue, For, If, Index, Raise, Return, Stmt, Store, Var, While
+from s2sad.analysis.layout import TOP, Block, Layout
+from s2sad.analysis.loops import popped_from
+from s2sad.ir.nodes import Assign, Break, Continue, If, Index, Raise, Return, Stmt, Store, Var, While
 from s2sad.ir.types import Scalar, is_inexact
 from s2sad.ir.walk import bound, exprs_of, reads, root_of, statements
 
@@ -46,9 +46,9 @@ class Around(Protocol):
 
 
 def updates(body: tuple[Stmt, ...], block: Block, saved: set[int], around: Around) -> dict[str, Early]:
-    """Return, by name, the updates of a turn that may be undone before all else; `saved`: those that save."""
+    """Return, by name, the updates of a turn, or of a branch, that may be undone first; `saved`: those that save."""
     found: dict[str, Early] = {}
-    if not isinstance(around.layout.owner.get(block), For | While):
+    if block == TOP:
         return found
     for at, stmt in enumerate(body):
         if any(isinstance(s, Break | Continue | Return | Raise) for s in statements(body[:at])):
@@ -61,11 +61,9 @@ def updates(body: tuple[Stmt, ...], block: Block, saved: set[int], around: Aroun
 
 
 def _updates(stmt: Assign, body: tuple[Stmt, ...], block: Block, around: Around) -> bool:
-    """Say whether a statement is the one of a turn that sets a real number from turn to turn."""
-    name = stmt.target.name
-    if not isinstance(stmt.target.type, Scalar) or not is_inexact(stmt.target.type):
-        return False
-    if popped_from(stmt) is not None or taken_back(stmt) is not None:
+    """Say whether a statement is the one of a turn that sets a number from turn to turn."""
+    name, kind = stmt.target.name, stmt.target.type
+    if not isinstance(kind, Scalar) or not (is_inexact(kind) or kind.dtype == "int64") or popped_from(stmt) is not None:
         return False
     if name in around.aliases or name in around.flags or around.layout.home.get(name) == block:
         return False

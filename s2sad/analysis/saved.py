@@ -131,7 +131,7 @@ class SavedValues:
             fn, layout, self.groups, lambda s: id(s) in results, lambda s: id(s) not in left_out
         )  # fmt: skip
         self.saving: set[int] = set()
-        """Statements that bind a name anew whose older value is needed."""
+        """Statements that bind a name anew whose older value is needed, and saved or had by taking them back."""
         self.counting: dict[str, set[int]] = {}
         """By the variable of loops, those loops and the ones around them."""
 
@@ -347,11 +347,11 @@ class SavedValues:
         name = target.name
         if name in needs and name not in self.aliases:
             back = taken_back(stmt)
+            self.saving.add(id(stmt))
             if back is not None:
                 if self.recording:
                     self.plan.undone[id(stmt)] = back
                 return needs
-            self.saving.add(id(stmt))
             if self.recording:
                 self._save(stmt, target)
             needs = {k: v for k, v in needs.items() if k != name}

@@ -451,6 +451,8 @@ class _Adjoint(Statements):
             own = one.update.target
             code.extend(Assign(new, old) for old, new in self.newer.get(id(one.update), ()) if old == own)
             code.extend(s for slot in self.slots.get(id(one.update), ()) for s in slot.restore)
+            if back := self.plan.undone.get(id(one.update)):
+                code.append(back)
         return code
 
     def _computed_again(self, stmt: Stmt) -> Stmt:
@@ -484,7 +486,7 @@ class _Adjoint(Statements):
             case CallStmt():
                 return self._reverse_call(stmt, restore)
             case _:
-                undone = self.plan.undone.get(id(stmt))
+                undone = None if id(stmt) in self.undone_first else self.plan.undone.get(id(stmt))
                 back = [undone] if undone else []
                 code = self.adjoint_code.get(id(stmt), [])
                 made = self.results_read.get(id(stmt))

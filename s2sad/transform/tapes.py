@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from s2sad.analysis.layout import Layout
+from s2sad.analysis.layout import Block, Layout
 from s2sad.frontend.infer import fresh_dim
 from s2sad.frontend.operators import build
 from s2sad.frontend.values import literal, pack
@@ -46,12 +46,29 @@ class Tapes:
         `stacks`: what calls the function itself keeps lists, which all its calls share.
         """
         self.layout, self.prepared, self.namer, self.device, self.stacks = layout, prepared, namer, device, stacks
+        self.made: dict[Any, list[tuple[list[Block], Slot]]] = {}
+        """By what is saved and how, the blocks that do so and their slots."""
 
     def slot(self, place: Expr, stmt: Stmt, block: Any, rebinds: bool, reachable: bool = False) -> Slot:
-        """Return the slot of `place`, saved at `stmt` in `block`.
+        """Return the slot of `place`, saved at `stmt` in `block`; both sides of a branch save in one place.
 
         `rebinds`: the name gets a new array; `reachable`: what it held may still be written by another name.
         """
+        if not isinstance(place, Var) or not isinstance(place.type, Scalar):
+            return self._new(place, block, rebinds, reachable)
+        loops = tuple(id(loop) for loop in self.layout.loops(block))
+        same = self.made.setdefault((place.name, place.type.dtype, loops), [])
+        chain = self.layout.chain(block)
+        for blocks, slot in same:
+            if all(_either(chain, self.layout.chain(other)) for other in blocks):
+                blocks.append(block)
+                back = tuple(replace(s, target=place) if isinstance(s, Assign) else s for s in slot.restore)
+                return replace(slot, create=(), restore=back)
+        slot = self._new(place, block, rebinds, reachable)
+        same.append(([block], slot))
+        return slot
+
+    def _new(self, place: Expr, block: Any, rebinds: bool, reachable: bool) -> Slot:
         loops = self.layout.loops(block)
         hint = noun(place)
         if not loops:
@@ -259,6 +276,12 @@ class Tapes:
             elif not isinstance(item.type, Scalar):
                 return None
         return shape
+
+
+def _either(chain: list[Block], other: list[Block]) -> bool:
+    """Say whether two blocks are on different sides of one branch."""
+    apart = next(((a, b) for a, b in zip(chain, other, strict=False) if a != b), None)
+    return apart is not None and apart[0][0] == apart[1][0]
 
 
 def _calls(loop: Stmt, name: str) -> bool:

@@ -202,12 +202,65 @@ def rounds_down(x):
     return total
 
 
+def updated_in_branches(x):
+    state, at = 0.5, 0
+    while at < x.size:
+        if x[at] > 0.8:
+            bent = state * state * x[at]
+            state = bent * bent + 0.1 * bent
+            at += 1
+        else:
+            slope = state * x[at]
+            lift = slope * slope
+            state = math.exp(-lift * slope)
+            at += 2
+    return state
+
+
+def branches_in_branches(x):
+    a, b = 0.5, 0.2
+    for i in range(x.size):
+        if x[i] > 0.8:
+            a = a * a * x[i]
+            if b > 0.3:
+                b = math.sin(b) * a
+            else:
+                b = b * b + a
+        elif x[i] > 0.5:
+            b = math.cos(a * b)
+            a = a + b * b * a
+        else:
+            a = math.exp(-a * a)
+    return a * b
+
+
+def counted(x):
+    state, total, at = 0.5, 0.0, 0
+    while at < x.size:
+        slope = x[at] * state * state
+        at += 1
+        state = state + 0.3 * slope * slope
+        total += slope * x[at - 1] * at
+    return total * state
+
+
+def counted_into_an_array(x):
+    y, at, state = x.copy(), 0, 0.5
+    while at < x.size - 1:
+        slope = y[at] * state * state
+        at = at + 1
+        y[at] = y[at] * slope + y[at - 1] * state
+        state = state + 0.1 * slope * slope
+    return np.sum(y) * state
+
+
 EARLY = (
     midpoint, newton, newer_in_a_name_of_the_turn, newer_in_the_next_update, left_behind_the_update, into_an_array,
-    wound, arrays_beside, one_behind_the_other, newer_in_a_branch_that_is_followed,
+    wound, arrays_beside, one_behind_the_other, updated_in_branches, branches_in_branches, counted,
+    newer_in_a_branch_that_is_followed,
 )  # fmt: skip
 ALL = (
-    *EARLY, newer_in_an_inner_loop, newer_in_an_array_of_the_turn, set_twice,
+    *EARLY, counted_into_an_array, newer_in_an_inner_loop, newer_in_an_array_of_the_turn, set_twice,
     set_in_a_branch, left_before_the_update, skipped, rounds_down,
 )  # fmt: skip
 
@@ -243,6 +296,9 @@ def tapes(fun) -> set[str]:
         (newer_in_the_next_update, {"speed_tape", "place_tape"}),
         (left_behind_the_update, {"state_tape"}),
         (newer_in_a_branch_that_is_followed, {"state_tape"}),
+        (counted, {"state_tape"}),
+        (updated_in_branches, {"state_tape", "x_at_holds_tape"}),
+        (branches_in_branches, {"a_tape", "b_tape", "b_holds_tape"}),
     ],
 )
 def test_one_state_a_turn_is_kept(fun, kept):
