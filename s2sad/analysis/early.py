@@ -40,6 +40,7 @@ class Around(Protocol):
     aliases: dict[str, Alias]
     flags: frozenset[str]
     results: frozenset[int]
+    renaming: frozenset[int]
     left_out: set[int]
     reading: Any
     leaving: Any
@@ -67,7 +68,7 @@ def _updates(stmt: Assign, body: tuple[Stmt, ...], block: Block, around: Around)
         return False
     if name in around.aliases or name in around.flags or around.layout.home.get(name) == block:
         return False
-    if id(stmt) in around.results or id(stmt) in around.left_out:
+    if id(stmt) in around.results - around.renaming or id(stmt) in around.left_out:
         return False
     return sum(name in bound(s) for s in statements(body)) == 1
 

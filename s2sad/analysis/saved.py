@@ -102,6 +102,7 @@ class SavedValues:
         layout: Layout, primal_names: set[str], after_loop: dict[int, list[Stmt]],
         openings: dict[Block, list[Stmt]], left_out: set[int], split: bool, kept: frozenset[str] = frozenset(),
         flags: frozenset[str] = frozenset(), results: frozenset[int] = frozenset(),
+        renaming: frozenset[int] = frozenset(),
     ) -> None:  # fmt: skip
         """Prepare the analysis.
 
@@ -109,9 +110,9 @@ class SavedValues:
         `openings` what the reverse of a block starts with, `left_out` the statements that are not run,
         `split` whether the sweeps are functions of their own, `kept` the arrays to be put back to what they were,
         `flags` the names that are saved, never computed again, `results` the statements whose result their
-        adjoint reads.
+        adjoint reads, `renaming` those of which it does so by another name.
         """
-        self.flags, self.results = flags, results
+        self.flags, self.results, self.renaming = flags, results, renaming
         self.kept: Needs = {name: frozenset({Need(None)}) for name in kept}
         self.fn, self.aliases, self.facts, self.layout = fn, aliases, facts, layout
         self.names, self.codes, self.groups = primal_names, needs, Groups(fn, facts)

@@ -166,6 +166,7 @@ class _Adjoint(Statements):
         saved = SavedValues(
             self.fn, needs, self.aliases, self.facts, self.layout, names, self.after_loop, self.openings,
             self.left_out, self.split, self._kept_arguments(), self.prepared.flags | self.named.names, results,
+            frozenset(key for key, made in self.results_read.items() if made is not None),
         )  # fmt: skip
         self.plan: Plan = saved.run()
         self.newer = self._name_newer()
@@ -430,9 +431,10 @@ class _Adjoint(Statements):
                     if id(s) in again or self._adjoint_reads(s, old.name)
                     or (isinstance(s, If) and old.name in reads(s.test))
                 ]  # fmt: skip
-                if not readers:
+                made = self.results_read.pop(id(one.update), None)  # its own adjoint reads it, by a name that it has
+                if not readers and made is None:
                     continue
-                new = Var(self.namer.fresh(f"{old.name}_new"), old.type)
+                new = made.target if made is not None else Var(self.namer.fresh(f"{old.name}_new"), old.type)
                 for stmt in (one.update, *readers):
                     found.setdefault(id(stmt), []).append((old, new))
                 for stmt in readers:
