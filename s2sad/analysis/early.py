@@ -19,7 +19,7 @@ from typing import Any, Protocol
 
 from s2sad.analysis.alias import Alias
 from s2sad.analysis.layout import TOP, Block, Layout
-from s2sad.analysis.loops import popped_from
+from s2sad.analysis.loops import popped_from, taken_back
 from s2sad.ir.nodes import Assign, Break, Continue, If, Index, Raise, Return, Stmt, Store, Var, While
 from s2sad.ir.types import Scalar, is_inexact
 from s2sad.ir.walk import bound, exprs_of, reads, root_of, statements
@@ -58,7 +58,8 @@ def updates(body: tuple[Stmt, ...], block: Block, saved: set[int], around: Aroun
             later = _readers(stmt.target, body[at + 1 :], block, around)
             if later is not None:
                 found[stmt.target.name] = Early(stmt, later)
-    return found
+    # A number taken back costs no tape. Without one that does, nothing is kept from turn to turn as it is.
+    return found if any(taken_back(one.update) is None for one in found.values()) else {}
 
 
 def _updates(stmt: Assign, body: tuple[Stmt, ...], block: Block, around: Around) -> bool:

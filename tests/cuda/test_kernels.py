@@ -186,7 +186,7 @@ def test_what_is_saved_together_is_counted_once() -> None:
     assert first.count("_count -= 1") == 1, first
     text = CASES["pendulums"].kernel.source("adjoint", "float64[::1], float64[::1]")
     first, _, _ = text.partition("def pendulums_steps")
-    assert first.count("_count = 0") == first.count("_count -= 1") == 5, first  # as many as there are branches
+    assert first.count("_count = 0") == first.count("_count -= 1") - 1 == 4, first  # two branches save in one tape
 
 
 def test_arrays_that_are_met_by_one_way_are_gathered_in_one_kernel() -> None:
