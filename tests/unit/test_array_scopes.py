@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numba.typed import List
 
 import s2sad
 from s2sad.backends.numba_cpu import jitted
@@ -135,6 +136,116 @@ PLACES = [(changing_places, (X[0],)), (products_that_change_places, (X @ X.T, X[
 @pytest.mark.parametrize(("fun", "args"), PLACES)
 def test_names_bound_in_several_places(fun, args):
     np.testing.assert_allclose(jitted(fun, cache=False)(*args), fun(*args), rtol=1e-13)
+
+
+def out_of_a_list(x):
+    """An item that is the array itself, and one of the turn before that was made at the same line."""
+    kept, total = [np.copy(x)], 0.0
+    for _ in range(4):
+        made = np.zeros(x.size)
+        kept.append(made)
+        last, before = kept[-1], kept[-2]
+        for i in range(x.size):
+            made[i] = np.exp(-before[i])
+            last[i] = made[i] + before[x.size - 1 - i]
+            before[i] = last[i] * 0.5 + made[i]
+        total += np.sum(kept[-2] * last)
+    return total
+
+
+def out_of_a_list_of_lists(x):
+    a, b = np.copy(x), np.ones(x.size)
+    layers = [[a, b], [b, np.zeros(x.size)]]
+    shared, other = layers[1][0], layers[0][0]
+    for i in range(x.size):
+        b[i] = np.exp(-x[i])
+        shared[i] = b[i] * 2.0 + a[i]
+        a[i] = shared[i] + other[x.size - 1 - i]
+    return np.sum(a) + np.sum(b * shared)
+
+
+def put_in_place_of_an_item(x):
+    a, b = np.copy(x), np.zeros(x.size)
+    items = [a, a]
+    items[1] = b
+    items.insert(0, b)
+    first, last = items[0], items.pop()
+    for i in range(x.size):
+        first[i] = np.exp(a[i])
+        b[i] = first[i] + last[i]
+        last[i] = b[i] * a[i]
+    return np.sum(last) + np.sum(first)
+
+
+def filled_elsewhere(x):
+    def fill(items, array):
+        items.append(array)
+        items.append(array)
+
+    a, items = np.copy(x), [np.zeros(x.size)]
+    fill(items, a)
+    last = items[-1]
+    for i in range(x.size):
+        a[i] = np.exp(-last[i])
+        last[i] = a[i] + items[1][x.size - 1 - i]
+    return np.sum(a * last)
+
+
+def joined_lists(x):
+    a, b = np.copy(x), np.ones(x.size)
+    items = [a] + [b]
+    items += [a]
+    items.extend([b])
+    one, other, third = items[2], items[3], items[0]
+    for i in range(x.size):
+        a[i] = np.exp(-one[i]) + other[i]
+        one[i] = a[i] + third[x.size - 1 - i]
+        other[i] = b[i] * one[i]
+    return np.sum(a) + np.sum(b)
+
+
+def named_while_listed(x):
+    made = [np.full(x.size, 0.5 * k) for k in range(3)]
+    for k in range(3):
+        item, ahead = made[k], made[(k + 1) % 3]
+        for i in range(x.size):
+            item[i] = np.exp(-ahead[i]) * x[i]
+            ahead[i] += item[x.size - 1 - i]
+    return np.sum(made[0] * made[1]) + np.sum(made[2])
+
+
+LISTS = [out_of_a_list, out_of_a_list_of_lists, put_in_place_of_an_item, filled_elsewhere, joined_lists,
+         named_while_listed]  # fmt: skip
+
+
+@pytest.mark.parametrize("fun", LISTS, ids=lambda fun: fun.__name__)
+def test_items_of_lists_may_meet_the_arrays_put_in(fun):
+    np.testing.assert_allclose(jitted(fun, cache=False)(X[0]), fun(X[0]), rtol=1e-13)
+
+
+def test_a_list_that_is_an_argument():
+    def through(items, x):
+        made, first, last = np.zeros(x.size), items[0], items[-1]
+        for i in range(x.size):
+            made[i] = np.exp(-first[i])
+            last[i] = made[i] + first[x.size - 1 - i]
+            made[i] += last[i] * x[i]
+        return np.sum(made)
+
+    compiled = jitted(through, cache=False)
+    shared = X[1].copy()
+    found = compiled(List([shared, X[2].copy(), shared]), X[0])
+    shared = X[1].copy()
+    np.testing.assert_allclose(found, through([shared, X[2].copy(), shared], X[0]), rtol=1e-13)
+
+
+def test_a_result_does_not_depend_on_where_the_items_of_a_list_lie():
+    rng = np.random.default_rng(11)
+    c, x = rng.normal(size=6), rng.normal(size=11)
+    _, pullback = s2sad.vjp(lambda c, x: np.polynomial.hermite_e.hermeval(x, c), c, x)
+    lengths = np.random.default_rng(2).integers(1, 60, 300)
+    kept = [(np.empty(n), b"".join(bar.tobytes() for bar in pullback(x))) for n in lengths]
+    assert len({found for _, found in kept}) == 1
 
 
 def test_a_result_does_not_depend_on_where_its_arrays_lie():
