@@ -99,8 +99,11 @@ def is_in_text(name: str, span: Span) -> bool:
     word = re.compile(rf"\b{re.escape(name)}\b")
     lines = linecache.getlines(span.file)
     heads = [k for k, line in enumerate(lines[: span.line]) if line.lstrip().startswith(("def ", "async def "))]
-    if heads:  # where other functions stand too, the one of the span
-        lines = inspect.getblock(lines[heads[-1] :])
+    for head in reversed(heads):  # where other functions stand too, the one of the span
+        block = inspect.getblock(lines[head:])
+        if head + len(block) >= span.line:
+            lines = block
+            break
     return any(word.search(line) for line in lines)
 
 
@@ -231,6 +234,8 @@ class _Checker:
         self.unsure: set[str] = set()
         self.shared: dict[int, set[str]] = {}
         self.reachable: set[int] = set()
+        targets = [s.target for s in statements(fn.body) if isinstance(s, Assign)]
+        self.lists = {v.name for v in (*fn.params, *targets) if isinstance(v.type, ListOf)}
 
     def run(self) -> None:
         state: State = {
@@ -355,7 +360,8 @@ class _Checker:
                 continue
             if other in later and objects & touched:
                 named = [word for word in (other, name) if is_in_text(word, stmt.span)]
-                example = f", as in `{named[0]} = {named[0]}.copy()`" if named else ""
+                whole = [word for word in named if word not in self.lists]  # a list's copy holds the same arrays
+                example = f", as in `{whole[0]} = {whole[0]}.copy()`" if whole else ""
                 raise AliasError(
                     f"`{name}` is written here while `{other}` may share its memory" if len(named) == 2 else
                     "an array is written here while another may share its memory",

@@ -225,3 +225,21 @@ def test_a_write_before_an_early_return_is_looked_at_too():
     with pytest.raises(s2sad.AliasError, match="may share its memory"):
         s2sad.grad(program, target="python")(X)
     assert np.allclose(s2sad.jacfwd(program, target="python")(X), differences(program, X), atol=1e-6)
+
+
+def test_the_copy_that_is_proposed_is_one_of_the_array_and_not_of_the_list_that_holds_it():
+    def program(x):
+        def put_twice(items, array):
+            items.append(array)
+            items.append(array)
+
+        a, items = x * 2.0, [np.zeros(x.size)]
+        put_twice(items, a)
+        last = items[-1]
+        for i in range(x.size):
+            a[i] = a[i] * a[i] + last[i]
+            last[i] = a[i] + items[1][i]
+        return np.sum(a * last)
+
+    with pytest.raises(s2sad.AliasError, match=r"`a = a.copy\(\)`"):
+        s2sad.grad(program, target="python")(X)
