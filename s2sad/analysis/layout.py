@@ -19,6 +19,8 @@ class Layout:
     def __init__(self, fn: Function) -> None:
         """Walk the function once."""
         self.fn = fn
+        self.again: set[int] = set()
+        """Loops of which each turn is run again before its reverse: for what is inside, a turn is all there is."""
         self.block_of: dict[int, Block] = {}
         self.parent: dict[Block, Block] = {}
         self.owner: dict[Block, Stmt] = {}
@@ -65,7 +67,13 @@ class Layout:
         return found[::-1]
 
     def loops(self, block: Block) -> list[For | While]:
-        """Return the loops around a block, outermost first."""
+        """Return the loops around a block, outermost first: of those in a turn that is run again, the ones in it."""
+        found = self.all_loops(block)
+        again = [at for at, loop in enumerate(found) if id(loop) in self.again]
+        return found[again[-1] + 1 :] if again else found
+
+    def all_loops(self, block: Block) -> list[For | While]:
+        """Return all the loops around a block, outermost first."""
         owners = [self.owner[b] for b in self.chain(block)[1:]]
         return [s for s in owners if isinstance(s, For | While)]
 

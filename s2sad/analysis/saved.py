@@ -22,6 +22,7 @@ from s2sad.analysis.layout import TOP, Block, Layout
 from s2sad.analysis.loops import affine, changes_length, filled_by, is_whole, popped_from, taken_back
 from s2sad.analysis.refilled import filling, has_another_name, is_creation
 from s2sad.analysis.renewed import renewed
+from s2sad.analysis.rerun import Rerun
 from s2sad.analysis.sharing import Groups
 from s2sad.errors import AliasError
 from s2sad.ir import ops
@@ -49,7 +50,7 @@ from s2sad.ir.nodes import (
 )
 from s2sad.ir.shapes import LIKE
 from s2sad.ir.types import Array, ListOf, Scalar, Static
-from s2sad.ir.walk import blocks_of, bound, children, exprs_of, reads, root_of, statements, subexpressions
+from s2sad.ir.walk import blocks_of, bound, children, exprs_of, reads, root_of, statements, subexpressions, targets
 from s2sad.runtime.lists import zero_arrays, zero_complexes, zero_scalars
 
 _SHAPES = frozenset({
@@ -90,6 +91,8 @@ class Plan:
     """By statement: what takes it back (`k -= 1` for `k += 1`), so that nothing is saved."""
     reachable: set[int] = field(default_factory=set[int])
     """Statements that bind a name anew while another may still write into the array that it meant."""
+    again: dict[int, Rerun] = field(default_factory=dict[int, Rerun])
+    """By loop: what it takes to run each of its turns again before their reverse."""
     undefined: dict[Block, list[Var]] = field(default_factory=dict[Block, list[Var]])
     """By block: names that must exist before the block, because a save may come before a definition."""
 
@@ -102,7 +105,7 @@ class SavedValues:
         layout: Layout, primal_names: set[str], after_loop: dict[int, list[Stmt]],
         openings: dict[Block, list[Stmt]], left_out: set[int], split: bool, kept: frozenset[str] = frozenset(),
         flags: frozenset[str] = frozenset(), results: frozenset[int] = frozenset(),
-        renaming: frozenset[int] = frozenset(),
+        renaming: frozenset[int] = frozenset(), again: dict[int, Rerun] | None = None,
     ) -> None:  # fmt: skip
         """Prepare the analysis.
 
@@ -110,7 +113,8 @@ class SavedValues:
         `openings` what the reverse of a block starts with, `left_out` the statements that are not run,
         `split` whether the sweeps are functions of their own, `kept` the arrays to be put back to what they were,
         `flags` the names that are saved, never computed again, `results` the statements whose result their
-        adjoint reads, `renaming` those of which it does so by another name.
+        adjoint reads, `renaming` those of which it does so by another name, `again` the loops whose turns are
+        run again.
         """
         self.flags, self.results, self.renaming = flags, results, renaming
         self.kept: Needs = {name: frozenset({Need(None)}) for name in kept}
@@ -126,7 +130,7 @@ class SavedValues:
         self.least = lower_bounds(fn)
         self.bounds: dict[int, Bounds] = {}
         """By loop, what is known inside of it."""
-        self.plan = Plan(reachable=reachable)
+        self.plan = Plan(reachable=reachable, again=again or {})
         self.recording = False
         self.renewed = frozenset[int]() if kept else renewed(
             fn, layout, self.groups, lambda s: id(s) in results, lambda s: id(s) not in left_out
@@ -437,7 +441,37 @@ class SavedValues:
                 return False
         return False
 
+    def _run_again(self, made: Rerun, needs: Needs) -> Needs:
+        """A turn that is run again has its state put back first: of what it makes, nothing is needed once it is over.
+
+        What was needed before the loop, and turns change, is put back behind the reverse of the first turn.
+        """
+        stmt = made.loop
+        groups = self.groups.of(set(made.written))
+        lost = {n for n in needs if n in made.changed or self.groups.find(n) in groups}
+        if self.recording:
+            for name in sorted(lost - set(self.aliases)):
+                self._save(stmt, self._variable(name))
+        read = {v.name: frozenset({Need(None)}) for v in made.reads}
+        inside = _union(self._block(stmt.body, (id(stmt), 0), {}), read)
+        own = {stmt.var.name} if isinstance(stmt, For) else set[str]()
+        outside = {
+            n: frozenset({Need(None)}) for n in inside.keys() - own
+            if n in self.names and self.groups.find(n) not in groups and n not in made.changed
+            and (n not in self.layout.home or not self.layout.within(self.layout.home[n], (id(stmt), 0)))
+        }  # fmt: skip
+        needs = _union({n: places for n, places in needs.items() if n not in lost}, outside)
+        return _union(needs, self.leaving.get(id(stmt), {}))
+
+    def _variable(self, name: str) -> Var:
+        for param in self.fn.params:
+            if param.name == name:
+                return Var(name, param.type)
+        return next(v for s in self.layout.defs[name] for v in targets(s) if v.name == name)
+
     def _loop(self, stmt: For | While, needs: Needs) -> Needs:
+        if (made := self.plan.again.get(id(stmt))) is not None:
+            return self._run_again(made, needs)
         was, self.recording = self.recording, False
         head = needs
         while True:

@@ -272,6 +272,14 @@ class _Part:
                     reason = "long to compute again" if dear else "lost at the next iteration"
                     why = f"{reason}, and {self._read_by(target.name)}"
                     self._add(found, made[-1], target, slot.save, why)
+        for made in self.of.plan.again.values():
+            for names, slots in ((made.state, "state"), (made.flags, "flags")):
+                for name, slot in zip(names, self.of.slots.get((slots, id(made.loop)), ()), strict=True):
+                    why = "each iteration begins with it, and is run again before its reverse"
+                    why = why if slots == "state" else "decided here in the first run"
+                    where = made.loop if slots == "state" else self.of.layout.defs[name.name][0]
+                    if id(where) in own:
+                        self._add(found, where, name, slot.save, why, True)
         for value, tape in self.of.pushed:
             made = self.of.layout.defs.get(value.name, ())
             if made and id(made[-1]) in own:
@@ -279,12 +287,15 @@ class _Part:
                 self._add(found, made[-1], value, (Append(tape, value),), why)
         return found
 
-    def _add(self, found: dict[int, list[Saved]], stmt: Stmt, place: Expr, save: tuple[Stmt, ...], why: str) -> None:
+    def _add(
+        self, found: dict[int, list[Saved]], stmt: Stmt, place: Expr, save: tuple[Stmt, ...], why: str,
+        repeated: bool = False,
+    ) -> None:  # fmt: skip
         tape = next((name for name in map(_tape, save) if name), "")
         if not re.search(rf"\b{re.escape(tape)}\b", self.derivative.text):
             return  # nothing read it in the end
         block = self.of.layout.block_of[id(stmt)]
-        repeated = bool(self.of.layout.loops(block))
+        repeated = repeated or bool(self.of.layout.loops(block))
         item = Saved(print_expr(place, self.names), tape, _size(place.type), repeated, why)
         rows = found.setdefault(stmt.span.line, [])
         if item not in rows:
@@ -343,8 +354,8 @@ class _Part:
         """Say whether what `maker` makes may be read by `reader`: it comes before, or a loop holds both."""
         if maker.span.line < reader.span.line:
             return True
-        around = {id(loop) for loop in self.of.layout.loops(self.of.layout.block_of[id(reader)])}
-        return any(id(loop) in around for loop in self.of.layout.loops(self.of.layout.block_of[id(maker)]))
+        around = {id(loop) for loop in self.of.layout.all_loops(self.of.layout.block_of[id(reader)])}
+        return any(id(loop) in around for loop in self.of.layout.all_loops(self.of.layout.block_of[id(maker)]))
 
 
 def _targets(stmt: Stmt) -> Iterable[tuple[str, Type]]:

@@ -17,9 +17,10 @@ from s2sad.analysis.facts import Facts, written_by
 from s2sad.analysis.layout import TOP, Block
 from s2sad.analysis.loops import popped_from
 from s2sad.analysis.needed import unneeded
+from s2sad.analysis.rerun import Rerun, can_run_again, decisions, pays, rerun, rounds
 from s2sad.analysis.saved import Plan, SavedValues
 from s2sad.errors import Span, UnsupportedSyntaxError
-from s2sad.frontend.operators import build
+from s2sad.frontend.operators import build, negate
 from s2sad.frontend.values import literal
 from s2sad.ir import ops
 from s2sad.ir.device import is_barrier
@@ -45,8 +46,8 @@ from s2sad.ir.nodes import (
     Var,
     While,
 )
-from s2sad.ir.types import Array, ListOf, Scalar, Type, is_inexact
-from s2sad.ir.walk import exchanged, exchanged_in, exprs_of, names_in, reads, root_of, statements
+from s2sad.ir.types import Array, ListOf, Scalar, Type
+from s2sad.ir.walk import exchanged, exchanged_in, exprs_of, map_blocks, names_in, reads, root_of, statements
 from s2sad.transform.adjoint_statements import CalleeAdjoint, Statements
 from s2sad.transform.agreeing import Agreement
 from s2sad.transform.algebra import zero, zero_list
@@ -94,31 +95,38 @@ def sweeps(
     """
     def attempt(
         fn: Function, saved: frozenset[Span], reversed_: frozenset[Span], kept: frozenset[Result],
-        again: frozenset[Span],
+        again: frozenset[Span], turns: frozenset[Span],
     ) -> _Adjoint:  # fmt: skip
         return _Adjoint(
             fn, wrt, facts, callee_adjoint, own_bars, active_results, seed, split, wants_values, device, saved,
-            reversed_, stacks, kept, again,
+            reversed_, stacks, kept, again, turns,
         )  # fmt: skip
 
-    made, work = _settled(fn, attempt, frozenset())
+    again: frozenset[Span] = frozenset()
+    made, work = _settled(fn, attempt)
     if divisions := work.quotients_saved():
         other, lighter = _settled(fn, attempt, divisions)
         if lighter.weight() < work.weight():
-            return other
+            made, work, again = other, lighter, divisions
+    if not (device or stacks) and (turns := work.turns_worth_running_again()):
+        loops, decisions = turns
+        try:
+            return _settled(fn, attempt, again, loops, work.saved | decisions)[0]
+        except _NotRunAgain:
+            return made
     return made
 
 
 def _settled(
-    fn: Function, attempt: Callable[..., _Adjoint], again: frozenset[Span]
+    fn: Function, attempt: Callable[..., _Adjoint], again: frozenset[Span] = frozenset(),
+    turns: frozenset[Span] = frozenset(), saved: frozenset[Span] = frozenset(),
 ) -> tuple[Sweeps, _Adjoint]:  # fmt: skip
     """Return the sweeps once it is known what is saved, what is reversed for that, and what is kept for being dear."""
-    saved: frozenset[Span] = frozenset()
     reversed_: frozenset[Span] = frozenset()
     kept: frozenset[Result] = frozenset()
     original = fn
     while True:
-        work = attempt(fn, saved, reversed_, kept, again)
+        work = attempt(fn, saved, reversed_, kept, again, turns)
         try:
             made = work.run()
         except _ControlNeeded as found:
@@ -134,6 +142,10 @@ def _settled(
         kept |= dear
 
 
+class _NotRunAgain(Exception):
+    """A loop cannot have its turns run again after all."""
+
+
 class _ControlNeeded(Exception):
     """What was decided to be saved changes which control flow the reverse sweep has to follow.
 
@@ -147,6 +159,8 @@ class _ControlNeeded(Exception):
 
 class _Adjoint(Statements):
     def run(self) -> Sweeps:
+        loops = [s for s in self.fn.body if isinstance(s, For | While) and s.span in self.turns]
+        self.layout.again.update(id(loop) for loop in loops)
         self._write_adjoints(self.fn.body)
         for stmt in self.named.together(self.adjoint_code):
             self.results_read[id(stmt)] = None
@@ -163,10 +177,15 @@ class _Adjoint(Statements):
             values_of(self.fn) if self.wants_values else (), self.silent,
             [s for code in self.openings.values() for s in code], results,
         )  # fmt: skip
+        self.reruns = self._reruns(loops)
+        self.left_out_first = self._left_out_first()
+        for made in self.reruns.values():
+            inside = {id(s) for s in statements(made.loop.body)}
+            self.left_out = (self.left_out - inside) | made.left_out
         saved = SavedValues(
             self.fn, needs, self.aliases, self.facts, self.layout, names, self.after_loop, self.openings,
             self.left_out, self.split, self._kept_arguments(), self.prepared.flags | self.named.names, results,
-            frozenset(key for key, made in self.results_read.items() if made is not None),
+            frozenset(key for key, made in self.results_read.items() if made is not None), self.reruns,
         )  # fmt: skip
         self.plan: Plan = saved.run()
         self.newer = self._name_newer()
@@ -193,6 +212,45 @@ class _Adjoint(Statements):
             self.plan, self.slots, self.reading, self.layout, self.named.names,
         )  # fmt: skip
         return Sweeps(self.fn, tuple(forward), tuple(reverse), values, self.seeds, bars, decisions)
+
+    def _reruns(self, loops: list[For | While]) -> dict[int, Rerun]:
+        """Return what it takes to run the turns of the loops again; start anew if one of them cannot be."""
+        found: dict[int, Rerun] = {}
+        for loop in loops:
+            made = rerun(loop, self)
+            if made is None:
+                raise _NotRunAgain
+            found[id(loop)] = made
+        return found
+
+    def _left_out_first(self) -> set[int]:
+        """Return what the first run of all leaves out: of a turn that is run again, it needs the state alone."""
+        if not self.reruns:
+            return self.left_out
+        inside = {id(s) for made in self.reruns.values() for s in statements(made.loop.body)}
+        blocks = [b for b in self.openings if not any((key, 0) in self.layout.chain(b) for key in self.reruns)]
+        after = dict(self.after_loop)
+        for key, made in self.reruns.items():
+            needed = [Effect(name) for name in (*made.state, *made.flags, *made.reads)]
+            after[key] = [*after.get(key, []), *needed, *(Effect(build(np.zeros_like, name)) for name in made.works)]
+        return unneeded(
+            self.fn, {key: code for key, code in self.adjoint_code.items() if key not in inside}, after, self.facts,
+            values_of(self.fn) if self.wants_values else (), self.silent,
+            [s for block in blocks for s in self.openings[block]],
+            frozenset(key for key in self.results_read if key not in inside),
+        )  # fmt: skip
+
+    def turns_worth_running_again(self) -> tuple[frozenset[Span], frozenset[Span]] | None:
+        """Return the loops whose turns are better run again than kept, and the decisions in them."""
+        loops: set[Span] = set()
+        inner: set[Span] = set()
+        for loop in self.fn.body:
+            if not isinstance(loop, For | While) or not any(self.adjoint_code.get(id(s)) for s in statements((loop,))):
+                continue
+            if can_run_again(loop, self) and pays(loop, self.plan, self):
+                loops.add(loop.span)
+                inner |= {s.span for s in decisions(loop, self)}
+        return (frozenset(loops), frozenset(inner)) if loops else None
 
     def dear(self) -> frozenset[Result]:
         """Return the calls whose results are better kept than computed again."""
@@ -241,7 +299,7 @@ class _Adjoint(Statements):
             if restores and not self._active_inside(stmt):
                 reversed_.add(stmt.span)
             counts = any(self.prepared.counts.get(id(s)) for s in inside)
-            if isinstance(stmt, If) and not isinstance(stmt.test, Var) and _rounds(stmt.test):
+            if isinstance(stmt, If) and not isinstance(stmt.test, Var) and rounds(stmt.test):
                 if restores or counts:
                     saved.add(stmt.span)
         if saved - self.saved or reversed_ - self.reversed_:
@@ -298,6 +356,13 @@ class _Adjoint(Statements):
                 result.extend(self.agreement.checks(stmt) if block == TOP else ())
                 result.extend(s for slot in self.slots.get(id(stmt), ()) for s in slot.save)
                 continue
+            if id(stmt) in self.reruns and isinstance(stmt, For | While):
+                result.extend(s for slot in self.slots.get(id(stmt), ()) for s in slot.save)
+                result.extend(self._creations(stmt))
+                result.append(self._first_run(stmt))
+                continue
+            if isinstance(stmt, Break) and self._is_run_again(block):
+                break
             if isinstance(stmt, Break):
                 result.extend((*own, *ends, stmt))
                 return result
@@ -310,6 +375,35 @@ class _Adjoint(Statements):
         result.extend(own)
         return result
 
+    def _first_run(self, loop: For | While) -> Stmt:
+        """The turns of a loop that are run again: each keeps what it begins with, and what it decides."""
+        made = self.reruns[id(loop)]
+        state = [s for slot in self.slots.get(("state", id(loop)), ()) for s in slot.save]
+        flags = [s for slot in self.slots.get(("flags", id(loop)), ()) for s in slot.save]
+        inner = {s.target.name for s in loop.body if isinstance(s, Assign)}
+        missing = [Assign(flag, placeholder(flag.type)) for flag in made.flags if flag.name not in inner]
+        return replace(loop, body=(*state, *missing, *self._first_block(loop.body, flags), *flags))
+
+    def _first_block(self, body: tuple[Stmt, ...], ends: list[Stmt]) -> list[Stmt]:
+        """Return the statements of a turn as they are run first; `ends`: what it does before it leaves the loop."""
+        result: list[Stmt] = []
+        for stmt in body:
+            if id(stmt) in self.left_out_first:
+                continue
+            if isinstance(stmt, Break):
+                return [*result, *ends, stmt]
+            inside = [] if isinstance(stmt, For | While) else ends
+            made = map_blocks(stmt, lambda inner, inside=inside: tuple(self._first_block(inner, inside)))
+            if not self._does_nothing(made):
+                result.append(made)
+        return result
+
+    def _is_run_again(self, block: Block) -> bool:
+        """Say whether a block stands in a turn that is run again, in none of its loops."""
+        owners = [self.layout.owner[b] for b in self.layout.chain(block)[1:]]
+        loops = [s for s in owners if isinstance(s, For | While)]
+        return len(loops) == 1 and id(loops[0]) in self.reruns
+
     def _does_nothing(self, stmt: Stmt) -> bool:
         if isinstance(stmt, For):
             return not stmt.body and stmt.var.name not in escaping(self.fn.body)
@@ -320,6 +414,8 @@ class _Adjoint(Statements):
             case If():
                 body = self._forward(stmt.body, (id(stmt), 0), ends)
                 orelse = self._forward(stmt.orelse, (id(stmt), 1), ends)
+                if orelse and not body:
+                    return If(negate(stmt.test), tuple(orelse), (), stmt.span)
                 return replace(stmt, body=tuple(body), orelse=tuple(orelse))
             case For() | While():
                 return replace(stmt, body=tuple(self._forward(stmt.body, (id(stmt), 0))))
@@ -357,6 +453,7 @@ class _Adjoint(Statements):
             code.extend(
                 a.binding for a in self.aliases.values()
                 if self.layout.block_of[id(a.binding)] == block and a.binding not in bindings
+                and id(a.binding) not in self.left_out  # a view that no adjoint needs may be one of nothing
             )  # fmt: skip
         code.extend(self.openings[block])
         return code
@@ -476,12 +573,16 @@ class _Adjoint(Statements):
                 if not body and not orelse:
                     return []
                 if not body:
-                    from s2sad.frontend.operators import negate
-
                     return [If(negate(test), tuple(orelse), (), stmt.span)]
                 return [If(test, tuple(body), tuple(orelse), stmt.span)]
             case For() | While():
                 body = self._reverse(stmt.body, (id(stmt), 0))
+                if id(stmt) in self.reruns:
+                    if not body:
+                        return restore
+                    again = self._second_run(stmt)
+                    made = self._tapes_inside(stmt)
+                    return [*made, self._reverse_loop(stmt, (*again, *body)), *restore]
                 return [self._reverse_loop(stmt, tuple(body))] if body else []
             case Swap(first, second):
                 return [Swap(first, second, stmt.span), *self.adjoint_code.get(id(stmt), [])]
@@ -499,6 +600,18 @@ class _Adjoint(Statements):
                 if popped or (made is None and id(stmt) in self.results_read):  # what it made is read where it is
                     return [*back, *_without_shapes(code, stmt), *restore, *_shapes(code, stmt)]
                 return [*([made] if made else []), *restore, *back, *code]
+
+    def _second_run(self, loop: For | While) -> list[Stmt]:
+        """What the reverse of a turn starts with: its state put back, and the turn run again."""
+        state = self.slots.get(("state", id(loop)), ())
+        flags = self.slots.get(("flags", id(loop)), ())
+        back = [s for slot in (*flags, *state) for s in slot.restore]
+        again = [*back, *self._forward(loop.body, (id(loop), 0))]
+        return [Comment("---- this iteration again ----"), *again] if again else []
+
+    def _tapes_inside(self, loop: For | While) -> list[Stmt]:
+        """The tapes of a turn that is run again, which all turns share, as far as they can be made beforehand."""
+        return [s for slot in self._shared_tapes(loop) for s in slot.create]
 
     def _reverse_call(self, stmt: CallStmt, restore: list[Stmt]) -> list[Stmt]:
         """The callee's adjoint overwrites what the callee writes: put it back before and after."""
@@ -599,14 +712,6 @@ def placeholder(kind: Type) -> Expr:
             return Apply(np.zeros, (sizes[0] if len(sizes) == 1 else pack("tuple", sizes),), kind, static)
         case _:
             return Apply(ops.new_list, (), kind)
-
-
-def _rounds(test: Expr) -> bool:
-    """Say whether a condition depends on arithmetic of real numbers, which a compiler may contract."""
-    from s2sad.ir.walk import subexpressions
-
-    parts = [p for p in subexpressions(test) if isinstance(p, Var | Apply)]
-    return any(isinstance(p.type, Scalar) and is_inexact(p.type) for p in parts)
 
 
 __all__ = ["Param", "Sweeps", "reads", "sweeps"]

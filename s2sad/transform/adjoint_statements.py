@@ -16,6 +16,7 @@ from s2sad.analysis.facts import Facts, written_by
 from s2sad.analysis.layout import TOP, Layout
 from s2sad.analysis.loops import popped_from
 from s2sad.analysis.one_list import check_lists
+from s2sad.analysis.rerun import Rerun
 from s2sad.analysis.saved import Plan
 from s2sad.analysis.sharing import Groups
 from s2sad.analysis.steep import is_steep
@@ -42,6 +43,7 @@ from s2sad.ir.nodes import (
     Store,
     Swap,
     Var,
+    While,
 )
 from s2sad.ir.types import Array, Dim, ListOf, Scalar, Type, is_complex, is_inexact
 from s2sad.ir.views import is_advanced
@@ -67,6 +69,7 @@ class Statements:
     """What the adjoints of single statements share: the activity, the bars, the tapes and the names."""
 
     plan: Plan
+    reruns: dict[int, Rerun]
     tapes: Tapes
     slots: dict[Any, list[Slot]]
 
@@ -75,6 +78,7 @@ class Statements:
         own_bars: bool, active_results: tuple[bool, ...] | None, seed: float | None, split: bool,
         wants_values: bool, device: bool, saved: frozenset[Span], reversed_: frozenset[Span],
         stacks: bool = False, kept: frozenset[Result] = frozenset(), again: frozenset[Span] = frozenset(),
+        turns: frozenset[Span] = frozenset(),
     ) -> None:  # fmt: skip
         """Prepare `fn` and name its bars; `plan`, `tapes` and `slots` follow once its statements are known."""
         self.device, self.saved, self.reversed_, self.stacks = device, saved, reversed_, stacks
@@ -93,6 +97,8 @@ class Statements:
         self.fn = self.prepared.fn
         self.aliases = exact_aliases(self.fn)
         self.layout = Layout(self.fn)
+        self.turns = turns
+        """Loops of which each turn is to be run again before its reverse."""
         self.wrt = wrt
         self.written: set[str] | None = None
         self.results_read: dict[int, Assign | None] = {}
@@ -599,6 +605,9 @@ class Statements:
                 slots.setdefault(("end", block), []).append(
                     self.tapes.slot(target, self.layout.owner[block], block, not self._is_written_in_a_list(target))
                 )
+        for key, made in self.reruns.items():
+            slots["state", key] = [self.tapes.of_turns(name, made.loop) for name in made.state]
+            slots["flags", key] = [self.tapes.of_turns(name, made.loop) for name in made.flags]
         return slots
 
     def _is_written_in_a_list(self, target: Var) -> bool:
@@ -611,7 +620,17 @@ class Statements:
         return any(root is not None and self._root(root.name) in lists for root in written)
 
     def _creations(self, loop: Stmt) -> list[Stmt]:
-        return [c for group in self.slots.values() for slot in group if slot.before is loop for c in slot.create]
+        shared = {id(slot) for made in self.reruns.values() for slot in self._shared_tapes(made.loop)}
+        return [
+            c for group in self.slots.values() for slot in group
+            if slot.before is loop and id(slot) not in shared for c in slot.create
+        ]  # fmt: skip
+
+    def _shared_tapes(self, loop: For | While) -> list[Slot]:
+        """The tapes inside a turn that is run again, as far as they can be made before the loop."""
+        inside = {id(s) for s in statements(loop.body)}
+        slots = [slot for group in self.slots.values() for slot in group if id(slot.before) in inside]
+        return [slot for slot in slots if all(self.tapes.is_known_before(s, loop) for s in slot.create)]
 
 
 def refuse_nested_list(stmt: Append) -> None:

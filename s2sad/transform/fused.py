@@ -52,6 +52,7 @@ from s2sad.ir.nodes import (
 from s2sad.ir.shapes import SHAPES, reads_content
 from s2sad.ir.types import ListOf, Scalar
 from s2sad.ir.walk import (
+    blocks_of,
     bound,
     exprs_of,
     map_blocks,
@@ -88,6 +89,14 @@ def _once(fn: Function, facts: Facts, keep: frozenset[str]) -> Function | None:
 
     made = replace(fn, body=tuple(_headed(stmt) for stmt in each(fn.body)))
     return contracted(made, *work.done, facts) if work.done is not None else None
+
+
+def _may_leave(stmt: Stmt, inside: bool = False) -> bool:
+    """Say whether what follows a statement may be left out; `inside` of another loop, leaving that is none such."""
+    if isinstance(stmt, Return) or (isinstance(stmt, Break | Continue) and not inside):
+        return True
+    inside = inside or isinstance(stmt, For | While)
+    return any(_may_leave(s, inside) for part in blocks_of(stmt) for s in part)
 
 
 def _headed(stmt: Stmt) -> Stmt:
@@ -143,9 +152,10 @@ class _Work:
         tapes = own - self.keep
         if not tapes and not any(self._is_used_only_in(name, one, other) for name in own):
             return None
-        if any(isinstance(s, Effect) for s in statements(body[first + 1 : second])):
-            return None  # a barrier between threads
-        early, late = self._parted(body[first + 1 : second], one)
+        between = body[first + 1 : second]
+        if any(isinstance(s, Effect) for s in statements(between)) or any(_may_leave(s) for s in between):
+            return None  # a barrier between threads, or a way past the second loop
+        early, late = self._parted(between, one)
         if any(self._conflict(stmt, other) for stmt in late):
             return None
         ahead = self._together(one, other, ahead, own)

@@ -14,7 +14,7 @@ from s2sad.frontend.infer import fresh_dim
 from s2sad.frontend.operators import build
 from s2sad.frontend.values import literal, pack
 from s2sad.ir import ops
-from s2sad.ir.nodes import Append, Apply, Assign, CallStmt, Const, Expr, For, Index, Slice, Stmt, Store, Var
+from s2sad.ir.nodes import Append, Apply, Assign, CallStmt, Const, Expr, For, Index, Slice, Stmt, Store, Var, While
 from s2sad.ir.types import Array, ListOf, Scalar, Sym, Type
 from s2sad.ir.walk import exprs_of, reads, root_of, statements
 from s2sad.runtime.lists import copy_arrays, copy_list
@@ -68,8 +68,38 @@ class Tapes:
         same.append(([block], slot))
         return slot
 
+    def of_turns(self, place: Var, loop: For | While) -> Slot:
+        """Return the slot of what each turn of an outermost loop keeps of a number or of an array.
+
+        Where a list keeps it, that is one of numbers: to make an array for each turn takes longer than to fill it.
+        """
+        if isinstance(place.type, Array) and (isinstance(loop, While) or id(loop) in self.prepared.counts):
+            return self._of_elements(place, place.type, loop)
+        return self._in_loops(place, [loop], False, False)
+
+    def _of_elements(self, place: Var, kind: Array, loop: For | While) -> Slot:
+        number, one = Scalar(kind.dtype), literal(1)
+        tape = Var(self.namer.fresh(f"{noun(place)}_tape"), ListOf(number))
+        at = tuple(Var(self.namer.fresh("i"), Scalar("int64", True)) for _ in kind.dims)
+        element = Index(place, at, number)
+        save: Stmt = Append(tape, element)
+        restore: Stmt = Store(element, "", Apply(ops.pop, (tape,), number))
+        for axis, var in reversed(list(enumerate(at))):
+            length = build(ops.dim, place, literal(axis))
+            save = For(var, literal(0), length, one, (save,))
+            last = build(operator.sub, length, one)
+            restore = For(var, last, literal(-1), literal(-1), (restore,))
+        create = Assign(tape, Apply(ops.new_list, (), tape.type))
+        return Slot((create,), loop, (save,), (restore,))
+
+    def is_known_before(self, create: Stmt, loop: For | While) -> bool:
+        """Say whether a tape can be made before a loop: what its lengths are made of is there, and stays."""
+        return all(self._fixed(name, loop) for expr in exprs_of(create) for name in reads(expr))
+
     def _new(self, place: Expr, block: Any, rebinds: bool, reachable: bool) -> Slot:
-        loops = self.layout.loops(block)
+        return self._in_loops(place, self.layout.loops(block), rebinds, reachable)
+
+    def _in_loops(self, place: Expr, loops: list[For | While], rebinds: bool, reachable: bool) -> Slot:
         hint = noun(place)
         if not loops:
             return self._variable(place, hint, rebinds, reachable)
@@ -238,7 +268,7 @@ class Tapes:
             return False
         return not any(isinstance(p, Index) for p in _parts(expr))
 
-    def _fixed(self, name: str, outer: For) -> bool:
+    def _fixed(self, name: str, outer: For | While) -> bool:
         made = self.layout.defs.get(name, [])
         params = {p.name for p in self.layout.fn.params}
         if name in params:

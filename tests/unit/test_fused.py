@@ -478,3 +478,43 @@ def test_lines_are_printed_in_their_order(capsys):
     printed = capsys.readouterr().out
     assert s2sad.value_and_grad(speaks_in_the_loop_and_after, target="python")(X)[0] == want
     assert capsys.readouterr().out == printed
+
+
+def left_between(x):
+    """The second loop is not reached in the last turn: the first may not wait for it."""
+    m, u, at = np.zeros(x.size), x.copy(), 0
+    for _ in range(9):
+        for i in range(x.size):
+            m[i] = math.cos(u[i] + at)
+        at += 1
+        if at > 3:
+            break
+        for i in range(x.size):
+            u[i] = 0.5 * u[i] + 0.2 * m[i] * m[i]
+    return np.sum(m * u)
+
+
+def gone_on_between(x):
+    m, u, total = np.zeros(x.size), x.copy(), 0.0
+    for at in range(4):
+        for i in range(x.size):
+            m[i] = math.cos(u[i] + at)
+        if at % 2 == 1:
+            continue
+        for i in range(x.size):
+            u[i] = 0.5 * u[i] + 0.2 * m[i] * m[i]
+        total += m[0]
+    return np.sum(m * u) + total
+
+
+@pytest.mark.parametrize("fun", [left_between, gone_on_between])
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_a_loop_does_not_move_past_a_way_out(fun, target):
+    x, x_dot = np.array([0.4, 0.9, 0.2]), np.array([0.3, -0.5, 0.8])
+    out, out_dot = s2sad.jvp(fun, (x,), (x_dot,), target=target)
+    ahead, behind = fun(x + 1e-6 * x_dot), fun(x - 1e-6 * x_dot)
+    np.testing.assert_allclose(out, fun(x), rtol=1e-13)
+    np.testing.assert_allclose(out_dot, (ahead - behind) / 2e-6, rtol=1e-7)
+    value, bar = s2sad.value_and_grad(fun, target=target)(x)
+    np.testing.assert_allclose(value, fun(x), rtol=1e-13)
+    np.testing.assert_allclose(bar @ x_dot, out_dot, rtol=1e-12)
