@@ -6,9 +6,9 @@
         x += h * slope                          ...                    # and in reverse
 
 What the turn makes is then kept for one turn at a time; of all turns there is the state alone. That pays where a
-turn makes much of little: the stages of a step in time. Needs: a loop that runs once, whose turns run to their end,
-have no effects, and change numbers and elements of arrays only. A condition on real numbers is kept from the first
-run, which might have come out differently: such conditions must stand outside the loops of the turn.
+turn makes much of little, as the stages of a step in time (`weighed.py`). Needs: a loop that stands in no other,
+whose turns have no effects, and change numbers and elements of arrays only. A condition on real numbers is kept
+from the first run, as it might come out differently in the second: it must stand outside the loops of the turn.
 Source: Griewank and Walther, *Evaluating Derivatives*, 2nd edition, chapter 12.
 """
 
@@ -36,7 +36,6 @@ from s2sad.ir.nodes import (
     Break,
     CallStmt,
     Comment,
-    Const,
     Continue,
     Effect,
     Expr,
@@ -46,7 +45,6 @@ from s2sad.ir.nodes import (
     Raise,
     Return,
     Stmt,
-    Store,
     Swap,
     Var,
     While,
@@ -107,32 +105,36 @@ def can_run_again(loop: Stmt, around: Around) -> bool:
             outlives = not around.layout.within(around.layout.home[target.name], block)
             if isinstance(target.type, ListOf) or (outlives and not isinstance(target.type, Scalar)):
                 return False
-    if any(popped_from(s) is not None for s in inside) or _writes_lists(inside, around):
+    if any(popped_from(s) is not None for s in inside):
         return False
     return _tells_apart(loop, around) and not _decides_in_a_loop(loop.body, _written(loop, around))
 
 
-def _writes_lists(inside: list[Stmt], around: Around) -> bool:
-    written = {name for s in inside for name in written_by(s, around.facts)}
-    kinds = {v.name: v.type for s in statements(around.fn.body) for v in targets(s)}
-    kinds |= {p.name: p.type for p in around.fn.params}
-    return not all(isinstance(kinds.get(name), Array) for name in written)
+def _variables(fn: Function) -> dict[str, Var]:
+    """Return the variables of a function by name."""
+    found = {v.name: v for s in statements(fn.body) for v in targets(s)}
+    return found | {p.name: Var(p.name, p.type) for p in fn.params}
+
+
+def _roots(loop: For | While, around: Around) -> set[str]:
+    """Return the names of what a loop writes into, each its own and not one of its views."""
+    names = {name for s in statements(loop.body) for name in written_by(s, around.facts)}
+    return {around.aliases[n].root if n in around.aliases else n for n in names}
 
 
 def _tells_apart(loop: For | While, around: Around) -> bool:
-    """Say whether every array that is written in the loop is met by its own name, or a sure view of it, only."""
+    """Say whether only arrays are written in the loop, each met by its own name or a sure view of it alone."""
+    known, roots = _variables(around.fn), _roots(loop, around)
+    if not all(n in known and isinstance(known[n].type, Array) for n in roots):
+        return False
     groups = Groups(around.fn, around.facts)
-    names = {n for s in statements(around.fn.body) for n in bound(s)} | {p.name for p in around.fn.params}
-    written = {name for s in statements(loop.body) for name in written_by(s, around.facts)}
-    roots = {around.aliases[n].root if n in around.aliases else n for n in written}
-    others = {n for n in names if n not in around.aliases}
+    others = [n for n in known if n not in around.aliases]
     return not any(groups.find(a) == groups.find(b) for a in roots for b in others if a != b)
 
 
 def _written(loop: For | While, around: Around) -> frozenset[str]:
     """Return the arrays that a loop writes into, and their views."""
-    names = {name for s in statements(loop.body) for name in written_by(s, around.facts)}
-    roots = {around.aliases[n].root if n in around.aliases else n for n in names}
+    roots = _roots(loop, around)
     return frozenset(roots | {n for n, alias in around.aliases.items() if alias.root in roots})
 
 
@@ -255,8 +257,7 @@ def _state(
     flags: set[str],
 ) -> tuple[Var, ...] | None:  # fmt: skip
     """Return the numbers and arrays that a turn reads as it finds them, and that turns change."""
-    variables = {v.name: v for s in statements(around.fn.body) for v in targets(s)}
-    variables |= {p.name: Var(p.name, p.type) for p in around.fn.params}
+    variables = _variables(around.fn)
     exposed = _exposed(turn, around, left_out)
     own = {loop.var.name} if isinstance(loop, For) else set[str]()
     numbers = sorted((exposed & changed) - own - flags)
@@ -302,100 +303,4 @@ def _exposed(turn: tuple[Stmt, ...], around: Around, left_out: frozenset[int]) -
     return Liveness((probe, Return(()))).inside(probe)
 
 
-# ---- whether it pays ----
-
-_MANY, _FEW = 30, 4
-"""How many turns a loop is taken to have, and how long an axis to be, if the text does not tell; the latter in a turn
-of which every loop is short."""
-_DEAR = 12
-"""The work of a function of the library, in units of that of an addition."""
-
-
-_ROW, _LIST = 5, 60
-"""What it costs to keep a number, in the same units: in an array made for all turns, and in a list."""
-
-
-def size_of(kind: Any, length: int) -> int:
-    """Return how many numbers a value may have; `length` of an axis, if nothing tells."""
-    if not isinstance(kind, Array):
-        return 1
-    total = 1
-    for dim in kind.dims:
-        total *= dim if isinstance(dim, int) else length
-    return total
-
-
-def _length(loop: For | While) -> int:
-    """Return how long an axis is taken to be of which nothing tells."""
-    inner = [s for s in statements(loop.body) if isinstance(s, For)]
-    short = all(isinstance(s.start, Const) and isinstance(s.stop, Const) for s in inner)
-    return _FEW if inner and short else _MANY
-
-
-def turns_of(loop: For | While, around: dict[str, float]) -> float:
-    """Return how many turns a loop may have; `around`: by their counters, those of the loops around it."""
-    if not isinstance(loop, For):
-        return _MANY
-    start, stop = getattr(loop.start, "value", None), getattr(loop.stop, "value", None)
-    if isinstance(start, int) and isinstance(stop, int):
-        return max(1, abs(stop - start))
-    least = [around[name] / 2 for name in (reads(loop.start) | reads(loop.stop)) & set(around)]
-    return min([_MANY, *least])
-
-
-def work_of(body: tuple[Stmt, ...], around: dict[str, float]) -> float:
-    """Return how much work a run of these statements may be, in additions."""
-    total = 0.0
-    for stmt in body:
-        own = sum(_work(part) for expr in exprs_of(stmt) for part in subexpressions(expr))
-        if isinstance(stmt, For | While):
-            turns = turns_of(stmt, around)
-            counted = {stmt.var.name: turns} if isinstance(stmt, For) else {}
-            total += turns * (1 + work_of(stmt.body, around | counted))
-        elif isinstance(stmt, If):
-            total += own + max(work_of(stmt.body, around), work_of(stmt.orelse, around))
-        elif isinstance(stmt, CallStmt):
-            total += 20 * _DEAR
-        else:
-            total += 1 + own * (size_of(stmt.value.type, _MANY) if isinstance(stmt, Assign | Store) else 1)
-    return total
-
-
-def _times(block: Any, loop: For | While, around: Around) -> float:
-    """Return how often a block may be run in a turn of a loop."""
-    counted: dict[str, float] = {}
-    total = 1.0
-    for inner in around.layout.loops(block):
-        if inner is not loop:
-            turns = turns_of(inner, counted)
-            counted |= {inner.var.name: turns} if isinstance(inner, For) else {}
-            total *= turns
-    return total
-
-
-def pays(loop: For | While, plan: Any, around: Around) -> bool:
-    """Say whether much is kept of each turn, little of which is its state, and it is made with little work."""
-    made = rerun(loop, around, beforehand=True)
-    if made is None:
-        return False
-    length = _length(loop)
-    state = sum(size_of(v.type, length) for v in made.state) + len(made.flags) + len(decisions(loop, around))
-    kept = 0.0
-    for stmt in statements(loop.body):
-        times = _times(around.layout.block_of[id(stmt)], loop, around)
-        kept += times * sum(size_of(place.type, length) for place in plan.overwrites.get(id(stmt), ()))
-    for block, names in plan.taped.items():
-        if around.layout.within(block, (id(loop), 0)):
-            kept += _times(block, loop, around) * sum(size_of(name.type, length) for name in names)
-    lists = isinstance(loop, While) or id(loop) in around.prepared.counts
-    return kept >= 2 * state and work_of(loop.body, {}) <= (_LIST if lists else _ROW) * (kept - state)
-
-
-def _work(part: Any) -> float:
-    if not isinstance(part, Apply):
-        return 0.0
-    module = getattr(part.fn, "__module__", "") or ""
-    return 1.0 if module in ("_operator", "builtins") or not isinstance(part.type, Scalar | Array) else float(_DEAR)
-
-
-__all__ = ["Rerun", "can_run_again", "decisions", "pays", "rerun", "rounds"]
+__all__ = ["Around", "Rerun", "can_run_again", "decisions", "rerun", "rounds"]

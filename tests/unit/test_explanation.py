@@ -102,6 +102,22 @@ def test_lines_say_what_is_saved_and_why(model):
     assert lines["jump = y - target[i]"].again == ("jump",)
 
 
+def test_a_loop_says_what_its_iterations_begin_with(tmp_path):
+    path = tmp_path / "steps.py"
+    path.write_text(
+        "import math\n\nimport numpy as np\n\n\ndef steps(x, e):\n    y = x\n    for _ in range(40):\n"
+        "        step = (y - e * math.sin(y) - x) / (1.0 - e * math.cos(y))\n"
+        "        if step > 0.5:\n            step = 0.5 * step\n        y -= step\n"
+        "        if abs(step) < 1e-14:\n            break\n    return y\n"
+    )
+    lines = by_text(explain_file(str(path), "steps", "grad", ("x", "e")).parts[0])
+    (state,) = lines["for _ in range(40):"].saved
+    assert (state.place, state.tape, state.cost()) == ("y", "y_tape", "8 bytes per iteration")
+    assert state.why == "each iteration begins with it, and is run again before its reverse"
+    (decided,) = lines["if step > 0.5:"].saved
+    assert (decided.tape, decided.why) == ("step_holds_tape", "decided here in the first run")
+
+
 def test_lines_know_what_they_became(model):
     explained = explain_file(model, "loss", "vjp", ("y0", "k"))
     source = explained.source.splitlines()
