@@ -110,9 +110,9 @@ def sweeps(
         if lighter.weight() < work.weight():
             made, work, again = other, lighter, divisions
     if not (device or stacks) and (turns := work.turns_worth_running_again()):
-        loops, decisions = turns
+        loops, decided = turns
         try:
-            return _settled(fn, attempt, again, loops, work.saved | decisions)[0]
+            return _settled(fn, attempt, again, loops, work.saved | decided)[0]
         except _NotRunAgain:
             return made
     return made
