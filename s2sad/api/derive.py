@@ -23,6 +23,7 @@ from s2sad.emit.abreast import abreast
 from s2sad.emit.accumulated import accumulated
 from s2sad.emit.ends import apart_at_ends
 from s2sad.emit.gathered import gathered
+from s2sad.emit.leaving import left_early
 from s2sad.emit.legal import legalised
 from s2sad.emit.loops import looped
 from s2sad.emit.names import Names
@@ -126,10 +127,10 @@ def _looped(derived: Derived, target: str, options: Any) -> dict[str, Function]:
     made = {name: accumulated(fn, facts) for name, fn in made.items()}
     facts = Facts(made)
     made = {name: side_by_side(fn, facts) for name, fn in made.items()}
-    if getattr(options, "parallel", False):  # turns that run at once need an array each
-        return made
-    facts = Facts(made)
-    return {name: made_once(fn, facts) for name, fn in made.items()}
+    if not getattr(options, "parallel", False):  # turns that run at once need an array each
+        facts = Facts(made)
+        made = {name: made_once(fn, facts) for name, fn in made.items()}
+    return {name: left_early(fn) for name, fn in made.items()}
 
 
 def _each_once(
