@@ -229,8 +229,9 @@ def _covers(one: Access, other: Access, steady: _Steady) -> bool:
     if one.place is None or other.place is None or len(one.place) != len(other.place):
         return False
     bounds = [b for loop in one.loops if isinstance(loop, For) for b in (loop.start, loop.stop, loop.step)]
-    if not all(map(steady, bounds)):
-        return False
+    counted = [told[0] for item in one.place if (told := _counted(item, one.loops)) and told[0] is not None]
+    if not all(map(steady, bounds)) or len({id(loop) for loop in counted}) < len(counted):
+        return False  # of two indices by one counter, only pairs are reached
     return all(_holds(a, b, one.loops, other.loops) for a, b in zip(one.place, other.place, strict=True))
 
 
@@ -263,7 +264,15 @@ def _counted(item: Any, loops: Loops) -> tuple[For | None, int] | None:
     if name is None:
         return (None, off) if off >= 0 else None
     loop = next((s for s in reversed(loops) if isinstance(s, For) and s.var.name == name), None)
-    return None if loop is None else (loop, off)
+    return None if loop is None or not _stays_inside(loop, off) else (loop, off)
+
+
+def _stays_inside(loop: For, off: int) -> bool:
+    """Say whether a counter, moved by a number, is never negative: else it means an element from the other end."""
+    step = loop.step.value if isinstance(loop.step, Const) else 0
+    if step > 0:
+        return isinstance(loop.start, Const) and loop.start.value + off >= 0
+    return step < 0 and isinstance(loop.stop, Const) and loop.stop.value + 1 + off >= 0
 
 
 def _precedes(write: Access, read: Access) -> bool:

@@ -208,6 +208,11 @@ def each(body: str) -> Any:
         ("for q in range(3):\n    if q != 1:\n        w[q, 0] = x[q]\n        s = s + x[1] * w[q - 1, 0]", True),
         ("for q in range(3):\n    for j in range(q):\n        w[j, 1] = x[j]\ns = s + x[0] * w[1, 1]", True),
         ("for j in range(3):\n    for q in range(4):\n        w[q, j] = x[q]\n    s = s + x[0] * w[2, j]", False),
+        ("for q in range(4):\n    w[q, 0] = x[q] * (0.3 + w[q - 1, 0])\ns = s + w[3, 0]", True),
+        ("for q in range(1, 4):\n    w[q, 0] = x[q] * (0.3 + w[q - 1, 0])\ns = s + w[3, 0]", False),
+        ("for q in range(3, -1, -1):\n    w[q - 1, 0] = x[q] * s\n    s = s + 0.1 * w[q, 0] ** 2", True),
+        ("for q in range(4):\n    w[q, q] = x[q]\nfor q in range(4):\n    for r in range(4):\n"
+         "        s = s + 0.1 * w[q, r] ** 2\n        w[q, r] = s", True),
         ("for q in range(4):\n    w[q, at] = x[q]\ns = s + x[0] * w[2, at]", True),
         ("w[:] = x[0]\ns = s + x[1] * w[2, at]", False),
         ("w[:] = x[0]\ns = s + x[1] * np.sum(w)", False),
