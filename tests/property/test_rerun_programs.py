@@ -49,8 +49,9 @@ class Steps:
         found = ["s", "t", "a", "u[1]", "m[2]", "w[0, 1]", "w[1, 2]", "m[0] * m[3]", "x[0]", "e[1]"]
         if i:
             found += [f"u[{i}]", f"m[{i}]", f"m[{i} + 1]", f"m[{i} + 2]", f"w[1, {i}]", f"x[{i}]", f"e[{i}]"] * 2
+            found += [f"m[{i} - 1]", f"e[{i} - 1]", f"w[2, {i} - 1]"]  # at 0, the last
         if i and r:
-            found += [f"w[{r}, {i}]"] * 6
+            found += [*[f"w[{r}, {i}]"] * 6, f"w[{r} - 1, {i}]", f"w[{r}, {r}]"]
         return self.one(*found)
 
     def value(self, i: str = "", r: str = "") -> str:
@@ -62,7 +63,7 @@ class Steps:
     def fill(self, level: int) -> None:
         """A loop over elements."""
         turns = self.one("n", "n", "1, n", "n - 1, -1, -1", "n - 1")
-        place = self.one("m[i]", "m[i]", "m[i + 1]", "m[i + 2]", "w[1, i]", "w[2, i]", "e[i]", "u[i]")
+        place = self.one("m[i]", "m[i]", "m[i + 1]", "m[i + 2]", "w[1, i]", "w[2, i]", "e[i]", "u[i]", "e[i - 1]")
         how = self.one("=", "=", "=", "+=") if place[0] != "u" else "+= 0.1 *"
         self.add(level, f"for i in range({turns}):")
         if self.one(0, 0, 1):
