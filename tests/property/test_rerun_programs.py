@@ -70,6 +70,12 @@ class Steps:
             self.add(level + 1, f"c = {self.value('i')}", f"m[i] = c * {self.read('i')}")
         self.add(level + 1, f"{place} {how} {self.value('i')}")
 
+    def recur(self, level: int) -> None:
+        """Each element made of its neighbour; that of the first is the last, from the step before."""
+        array = self.one("e", "w[1]", "w[2]")
+        place, before = (f"{array}[{k}]" if array == "e" else f"{array[:-1]}, {k}]" for k in ("i", "i - 1"))
+        self.add(level, "for i in range(n):", f"    {place} = math.sin({before} * {before}) + {self.value('i')}")
+
     def stages(self, level: int) -> None:
         """Rows one after another, each made of those before."""
         self.add(level, f"for q in range({self.one('3', '3', '1, 3')}):", "    for i in range(n):")
@@ -113,7 +119,7 @@ class Steps:
         for place in range(self.one(3, 4, 5)):
             if place == middle and loop in ("while True:", "for step in range(9):"):
                 self.add(2, f"if {self.one('t > 0.7', 'k > 3', 's * s + t > 0.9 or k > 4')}:", "    break")
-            self.one(self.fill, self.fill, self.stages, self.few, self.branch)(2)
+            self.one(self.fill, self.fill, self.stages, self.few, self.branch, self.recur)(2)
         self.add(2, f"t += {self.one('0.25', '0.25', '0.2 + 0.1 * math.sin(s) ** 2')}", "k += 1")
         if middle >= 3 or loop == "while True:":
             self.add(2, *(["if k > 4:", "    break"] if loop != "while t < 0.9:" else []))
