@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from s2sad.analysis.alone import arrays_alone
 from s2sad.analysis.bounds import lower_bounds
 from s2sad.analysis.facts import Facts
 from s2sad.analysis.small import compiled_into_callers
@@ -25,6 +26,7 @@ from s2sad.emit.ends import apart_at_ends
 from s2sad.emit.gathered import gathered
 from s2sad.emit.leaving import left_early
 from s2sad.emit.legal import legalised
+from s2sad.emit.lent import lent
 from s2sad.emit.loops import looped
 from s2sad.emit.names import Names
 from s2sad.emit.printer import print_function
@@ -70,6 +72,8 @@ def derive(
     functions, hints = _each_once(functions, hints, derived.entry)
     for name in compiled_into_callers(functions, derived.entry):
         hints[name] = replace(hints[name], into_callers=True)
+    for name, alone in arrays_alone(functions, derived.entry).items():
+        hints[name] = replace(hints[name], alone=alone)
     for better in (unnumbered, unlike_variables):
         other = better(functions, derived.entry)
         functions = {other.get(name, name): renamed(fn, other) for name, fn in functions.items()}
@@ -130,6 +134,7 @@ def _looped(derived: Derived, target: str, options: Any) -> dict[str, Function]:
     if not getattr(options, "parallel", False):  # turns that run at once need an array each
         facts = Facts(made)
         made = {name: made_once(fn, facts) for name, fn in made.items()}
+        made = lent(made, derived.sources, derived.entry)
     return {name: left_early(fn) for name, fn in made.items()}
 
 

@@ -1,9 +1,10 @@
 """Which arrays lie apart, told to LLVM item by item.
 
 An array that the function itself makes (`np.empty`, `np.zeros_like`, `np.copy`, an expression of arrays)
-shares no memory with the others that it makes, nor with its arguments. LLVM cannot know, and writes
+shares no memory with the others that it makes, nor with its arguments; and where every caller is known, so are the
+arguments that share none with each other (`analysis/alone.py`). LLVM cannot know, and writes
 loops twice, with a test of the addresses before them; or, where the arrays are many, not in vectors
-at all. Each array made gets a scope, which its items carry and the items of the others deny.
+at all. Each of these arrays gets a scope, which its items carry and the items of the others deny.
 
 A view lies where its array does (`x[i]`, `x[2:]`, `x.T`), and carries what the items of that carry; a name that is
 bound in several places (`u, new = new, u`) carries the scopes of all its arrays, and so does an item of a list, which
@@ -94,13 +95,14 @@ class Lists:
 
 
 class Scopes:
-    """The scopes of the arrays that one function makes."""
+    """The scopes of the arrays that one function makes, or is given alone."""
 
     def __init__(self, lower: Any) -> None:
         """Find the arrays made in the function of `lower`, a Numba `Lower` about to run."""
         self._ir = lower.func_ir
         self._module = lower.module
         self._name = lower.fndesc.mangled_name
+        self._alone = lower.hints.alone
         assigned = [inst for block in lower.blocks.values() for inst in block.find_insts(_numba_ir.Assign)]
         self._values: dict[str, list[Any]] = {}
         for inst in assigned:
@@ -166,6 +168,8 @@ class Scopes:
         return value.attr == "T" if value.op == "getattr" else True
 
     def _is_made(self, value: Any) -> bool:
+        if isinstance(value, _numba_ir.Arg):
+            return value.name in self._alone
         if not isinstance(value, _numba_ir.Expr):
             return False
         if value.op == "arrayexpr" or (value.op == "binop" and value.fn is operator.matmul):

@@ -59,7 +59,7 @@ _NEGATIVE = "negative dimensions are not allowed"
 
 def made_once(fn: Function, facts: Facts) -> Function:
     """Return `fn` with the arrays that its loops make in every turn made before them."""
-    if not any(_creation(s) for s in statements(fn.body)):
+    if not any(creation_in(s) for s in statements(fn.body)):
         return fn
     work = _Workspaces(fn, facts)
     return replace(fn, body=work.block(fn.body))
@@ -93,7 +93,7 @@ class _Workspaces:
         inside = Counter(name for s in statements((loop,)) for name in (*bound(s), *_counted_on(s)))
         late = self.live.before_loop_body(was) | self.live.after.get(id(was), frozenset())
         for stmt in loop.body:
-            found = _creation(stmt)
+            found = creation_in(stmt)
             moved = None
             if found is not None and inside[found[0].name] == 1 and found[0].name not in late:
                 moved = self._moved(*found, loop, inside, stmt.span)
@@ -109,7 +109,7 @@ class _Workspaces:
         self, target: Var, value: Apply, kind: Array, loop: For | While, inside: Counter[str], span: Span
     ) -> tuple[Stmt, list[Stmt]] | None:
         """Return what makes an array before the loop, and what is left of making it in every turn."""
-        if self.groups.find(target.name) in self.shared or _may_be_kept(target, loop.body):
+        if self.groups.find(target.name) in self.shared or may_be_kept(target, loop.body):
             return None
         filled: list[Stmt] = []
         if value.fn in (np.zeros, np.zeros_like):
@@ -123,10 +123,10 @@ class _Workspaces:
         possible = self._in_a_turn(loop, inside)
         demands: list[Stmt] = []
         for at, size in enumerate(sizes):
-            if not _is_natural(size, possible):
+            if not is_natural(size, possible):
                 negative = Apply(operator.lt, (size, literal(0)), Scalar("bool", weak=True))
                 demands.append(refused_if(negative, span, _NEGATIVE))
-            if not _is_natural(size, self.least):
+            if not is_natural(size, self.least):
                 sizes[at] = build(builtins.max, size, literal(0))
         shape = sizes[0] if len(sizes) == 1 else pack("tuple", sizes)
         made = Apply(np.empty, (shape,), kind, dtype_of(kind))
@@ -158,7 +158,7 @@ class _Workspaces:
         """Return one length as it is written, or as that of a parameter which is as long."""
         if isinstance(dim, int):
             return literal(dim)
-        if not reads(size) & inside.keys() and _is_arithmetic(size):
+        if not reads(size) & inside.keys() and is_arithmetic(size):
             return size
         for param in self.given:
             assert isinstance(param.type, Array)
@@ -167,7 +167,7 @@ class _Workspaces:
         return None
 
 
-def _creation(stmt: Stmt) -> tuple[Var, Apply, Array] | None:
+def creation_in(stmt: Stmt) -> tuple[Var, Apply, Array] | None:
     """Return the name, the call and the type, if a statement makes an array that is empty or zero."""
     match stmt:
         case Assign(target, Apply(fn, (size, *_), Array() as kind) as value) if fn in BLANK:
@@ -182,7 +182,7 @@ def _counted_on(stmt: Stmt) -> tuple[str, ...]:
     return (stmt.place.name,) if isinstance(stmt, Store) and isinstance(stmt.place, Var) else ()
 
 
-def _is_arithmetic(size: Expr) -> bool:
+def is_arithmetic(size: Expr) -> bool:
     """Say whether a length is computed from whole numbers and lengths of arrays, which stay what they are."""
     return all(
         isinstance(part, Const | Var) or (isinstance(part, Apply) and part.fn in _ARITHMETIC)
@@ -190,12 +190,12 @@ def _is_arithmetic(size: Expr) -> bool:
     ) and not any(isinstance(part.type, ListOf) for part in subexpressions(size) if isinstance(part, Var))
 
 
-def _is_natural(size: Expr, bounds: Bounds) -> bool:
+def is_natural(size: Expr, bounds: Bounds) -> bool:
     least = least_of(size, bounds)
     return least is not None and least >= 0
 
 
-def _may_be_kept(array: Var, body: tuple[Stmt, ...]) -> bool:
+def may_be_kept(array: Var, body: tuple[Stmt, ...]) -> bool:
     """Say whether a statement may put an array itself, not its elements, where it outlives the turn.
 
     What has another name for it, or for a part of it, is known already.
