@@ -24,6 +24,7 @@ from s2sad.emit.abreast import abreast
 from s2sad.emit.accumulated import accumulated
 from s2sad.emit.ends import apart_at_ends
 from s2sad.emit.gathered import gathered
+from s2sad.emit.in_place import kept_in_place
 from s2sad.emit.leaving import left_early
 from s2sad.emit.legal import legalised
 from s2sad.emit.lent import lent
@@ -121,8 +122,12 @@ def _looped(derived: Derived, target: str, options: Any) -> dict[str, Function]:
     """
     if target != "cpu" or (isinstance(options, Options) and (options.debug or nans_are_checked(options))):
         return derived.functions
-    facts = Facts(derived.functions)
-    made = {name: looped(fn, facts) for name, fn in derived.functions.items()}
+    made, parallel = derived.functions, bool(getattr(options, "parallel", False))
+    if not parallel:  # turns that run at once need an array each
+        facts = Facts(made)
+        made = {name: kept_in_place(fn, facts) for name, fn in made.items()}
+    facts = Facts(made)
+    made = {name: looped(fn, facts) for name, fn in made.items()}
     facts = Facts(made)
     made = {name: apart_at_ends(abreast(fn, facts)) for name, fn in made.items()}
     facts = Facts(made)
@@ -131,7 +136,7 @@ def _looped(derived: Derived, target: str, options: Any) -> dict[str, Function]:
     made = {name: accumulated(fn, facts) for name, fn in made.items()}
     facts = Facts(made)
     made = {name: side_by_side(fn, facts) for name, fn in made.items()}
-    if not getattr(options, "parallel", False):  # turns that run at once need an array each
+    if not parallel:
         facts = Facts(made)
         made = {name: made_once(fn, facts) for name, fn in made.items()}
         made = lent(made, derived.sources, derived.entry)

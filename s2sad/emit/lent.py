@@ -30,7 +30,23 @@ from s2sad.emit.workspaces import creation_in, is_arithmetic, is_natural, may_be
 from s2sad.frontend.operators import build
 from s2sad.frontend.values import literal, pack
 from s2sad.ir import ops
-from s2sad.ir.nodes import Apply, Assign, CallStmt, Comment, Const, Expr, For, Function, If, Index, Param, Slice, Stmt, Store, Var, While  # fmt: skip
+from s2sad.ir.nodes import (  # fmt: skip
+    Apply,
+    Assign,
+    CallStmt,
+    Comment,
+    Const,
+    Expr,
+    For,
+    Function,
+    Index,
+    Param,
+    Slice,
+    Stmt,
+    Store,
+    Var,
+    While,
+)
 from s2sad.ir.shapes import LIKE
 from s2sad.ir.types import Array, Scalar
 from s2sad.ir.walk import blocks_of, bound, exprs_of, map_blocks, reads, root_of, statements, targets
@@ -98,7 +114,7 @@ def _borrowing(fn: Function, facts: Facts) -> tuple[Function, tuple[_Room, ...]]
     steady = {p.name for p in fn.params if isinstance(p.type, Array) and not times[p.name]}
     rooms: list[_Room] = []
     body: list[Stmt] = []
-    for at, stmt in enumerate(fn.body):
+    for stmt in fn.body:
         made = creation_in(stmt)
         if made is None or len(rooms) == _MOST or times[made[0].name] > 1 or made[2].dtype != "float64":
             body.append(stmt)
@@ -178,10 +194,9 @@ def _sets_alike(loop: For, array: Var, lengths: set[str], counters: frozenset[st
                 return False
         elif isinstance(stmt, Store) and root_of(stmt.place) == array:
             place = stmt.place
-            plain = isinstance(place, Index) and place.base == array and not stmt.op and array.name not in reads(stmt.value)
-            if not plain or not all(
-                not isinstance(item, Slice) and _is_length(item, lengths | counters) for item in place.index
-            ):
+            if not isinstance(place, Index) or place.base != array or stmt.op or array.name in reads(stmt.value):
+                return False
+            if any(isinstance(item, Slice) or not _is_length(item, lengths | counters) for item in place.index):
                 return False
         elif not isinstance(stmt, Assign | Store | Comment):
             return False

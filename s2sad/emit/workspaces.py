@@ -39,6 +39,7 @@ from s2sad.ir.nodes import (
     Function,
     If,
     Index,
+    Pack,
     Stmt,
     Store,
     Var,
@@ -46,7 +47,8 @@ from s2sad.ir.nodes import (
 )
 from s2sad.ir.shapes import BLANK, LIKE, refused_if
 from s2sad.ir.types import Array, Dim, ListOf, Scalar, Struct
-from s2sad.ir.walk import bound, exprs_of, map_blocks, reads, root_of, statements, subexpressions
+from s2sad.ir.walk import bound, exprs_of, map_blocks, names_in, reads, root_of, statements, subexpressions
+from s2sad.transform.naming import Namer
 from s2sad.transform.stepping import forwards
 
 _ZEROS = {"f": literal(0.0), "c": literal(0.0), "i": literal(0), "b": literal(False)}
@@ -54,12 +56,13 @@ _ARITHMETIC = frozenset({
     ops.dim, ops.size, builtins.len, builtins.max, builtins.min,
     operator.add, operator.sub, operator.mul, operator.floordiv,
 })  # fmt: skip
+_MOST = 16  # numbers of a list that are stored one by one
 _NEGATIVE = "negative dimensions are not allowed"
 
 
 def made_once(fn: Function, facts: Facts) -> Function:
     """Return `fn` with the arrays that its loops make in every turn made before them."""
-    if not any(creation_in(s) for s in statements(fn.body)):
+    if not any(creation_in(s) or _filled_in(s) for s in statements(fn.body)):
         return fn
     work = _Workspaces(fn, facts)
     return replace(fn, body=work.block(fn.body))
@@ -67,8 +70,8 @@ def made_once(fn: Function, facts: Facts) -> Function:
 
 class _Workspaces:
     def __init__(self, fn: Function, facts: Facts) -> None:
-        self.groups = Groups(fn, facts)
-        self.shared = {self.groups.find(name) for name in self.groups.parent}
+        self.fn, self.facts = fn, facts
+        self.namer = Namer({p.name for p in fn.params} | names_in(fn.body))
         self.live = Liveness(fn.body)
         self.least = lower_bounds(fn)
         rebound = {name for s in statements(fn.body) for name in bound(s)}
@@ -91,16 +94,19 @@ class _Workspaces:
         before: list[Stmt] = []
         kept: list[Stmt] = []
         inside = Counter(name for s in statements((loop,)) for name in (*bound(s), *_counted_on(s)))
+        groups = Groups(replace(self.fn, body=(loop,)), self.facts)
+        shared = {groups.find(name) for name in groups.parent}
         late = self.live.before_loop_body(was) | self.live.after.get(id(was), frozenset())
         for stmt in loop.body:
-            found = creation_in(stmt)
+            found = creation_in(stmt) or _filled_in(stmt)
+            name = found[0].name if found is not None else ""
             moved = None
-            if found is not None and inside[found[0].name] == 1 and found[0].name not in late:
+            if found is not None and inside[name] == 1 and name not in late and groups.find(name) not in shared:
                 moved = self._moved(*found, loop, inside, stmt.span)
-            if found is None or moved is None:
+            if moved is None:
                 kept.append(stmt)
                 continue
-            del inside[found[0].name]
+            del inside[name]
             before.append(moved[0])
             kept += moved[1]
         return [*before, replace(loop, body=tuple(kept))]
@@ -109,8 +115,18 @@ class _Workspaces:
         self, target: Var, value: Apply, kind: Array, loop: For | While, inside: Counter[str], span: Span
     ) -> tuple[Stmt, list[Stmt]] | None:
         """Return what makes an array before the loop, and what is left of making it in every turn."""
-        if self.groups.find(target.name) in self.shared or may_be_kept(target, loop.body):
+        if may_be_kept(target, loop.body):
             return None
+        if value.fn is np.array:
+            items = list_of(value) or ()
+            places = [Index(target, (literal(at),), Scalar("float64")) for at in range(len(items))]
+            stores = [Store(place, "", item, span) for place, item in zip(places, items, strict=True)]
+            return Assign(target, build(np.empty, literal(len(items))), span), [*stores]
+        if value.fn is np.copy:
+            copying = self._copying(target, value.args[0], span)
+            value = replace(value, fn=np.empty_like)
+            moved = self._moved(target, value, kind, loop, inside, span)
+            return None if moved is None else (moved[0], [*moved[1], copying])
         filled: list[Stmt] = []
         if value.fn in (np.zeros, np.zeros_like):
             whole = Index(target, tuple(EVERY for _ in kind.dims), kind)
@@ -131,6 +147,17 @@ class _Workspaces:
         shape = sizes[0] if len(sizes) == 1 else pack("tuple", sizes)
         made = Apply(np.empty, (shape,), kind, dtype_of(kind))
         return Assign(target, made, span), [*demands, *filled]
+
+    def _copying(self, target: Var, source: Expr, span: Span) -> Stmt:
+        """Return the loops that copy one array into another."""
+        assert isinstance(source.type, Array)
+        axes = range(len(source.type.dims))
+        index = tuple(Var(self.namer.fresh("ijklmn"[axis]), Scalar("int64")) for axis in axes)
+        kind = Scalar(source.type.dtype)
+        made: Stmt = Store(Index(target, index, kind), "", Index(source, index, kind), span)
+        for axis in reversed(axes):
+            made = For(index[axis], literal(0), build(ops.dim, source, literal(axis)), literal(1), (made,), span)
+        return made
 
     def _in_a_turn(self, loop: For | While, inside: Counter[str]) -> dict[str, int]:
         """Return what whole numbers do not fall below in a turn: a loop that counts to `n` has turns only if it can."""
@@ -167,6 +194,18 @@ class _Workspaces:
         return None
 
 
+def _filled_in(stmt: Stmt) -> tuple[Var, Apply, Array] | None:
+    """Return the name, the call and the type, if a statement makes a list of numbers an array, or copies one."""
+    match stmt:
+        case Assign(target, Apply(fn, (Var(source), *_), Array() as kind) as value) if fn is np.copy:
+            of_rows = kind.layout == "C" and value.args[0].type == kind
+            return (target, value, kind) if kind.dims and source != target.name and of_rows else None
+        case Assign(target, Apply(_, _, Array() as kind) as value) if list_of(value):
+            return (target, value, kind) if target.name not in reads(value) else None
+        case _:
+            return None
+
+
 def creation_in(stmt: Stmt) -> tuple[Var, Apply, Array] | None:
     """Return the name, the call and the type, if a statement makes an array that is empty or zero."""
     match stmt:
@@ -182,6 +221,16 @@ def _counted_on(stmt: Stmt) -> tuple[str, ...]:
     return (stmt.place.name,) if isinstance(stmt, Store) and isinstance(stmt.place, Var) else ()
 
 
+def list_of(value: Expr) -> tuple[Expr, ...] | None:
+    """Return the numbers of `np.array([a, b, c])`, if they are few."""
+    match value:
+        case Apply(fn, (Pack("list", items),), Array("float64", (int(),)), ()) if fn is np.array:
+            few = len(items) <= _MOST and all(isinstance(item.type, Scalar) for item in items)
+            return items if few and all(np.dtype(item.type.dtype).kind in "fi" for item in items) else None  # type: ignore[union-attr]
+        case _:
+            return None
+
+
 def is_arithmetic(size: Expr) -> bool:
     """Say whether a length is computed from whole numbers and lengths of arrays, which stay what they are."""
     return all(
@@ -191,6 +240,7 @@ def is_arithmetic(size: Expr) -> bool:
 
 
 def is_natural(size: Expr, bounds: Bounds) -> bool:
+    """Say whether a length is surely not negative."""
     least = least_of(size, bounds)
     return least is not None and least >= 0
 
