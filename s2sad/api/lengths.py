@@ -21,9 +21,11 @@ from s2sad.runtime import sum_to_shape, unbroadcast
 
 Trees = tuple[Tree, ...]
 S = TypeVar("S")
+Doubts = tuple[int, int, int, int]
 
 _REACHES = (0, 8)
 """How far apart lengths may lie that are taken to belong together: not at all, then as far as borders are wide."""
+_LISTS = "_tape = []"
 _DIAGONAL = f"{np.eye.__name__}("
 _SPREADING = tuple(f"{fn.__name__}(" for fn in (sum_to_shape, unbroadcast))
 
@@ -33,17 +35,17 @@ def clearest(build: Callable[[Trees], S], text_of: Callable[[S], str], trees: Tr
     made = build(trees)
     unsure = _doubts(text_of(made))
     for reach in _REACHES:
-        asked = unsure[0] or (any(unsure) and not reach)
+        asked = unsure[0] or (any(unsure[:-1]) and not reach)
         known = related(trees, values, reach) if asked else None
         made, unsure = _clearer(build, text_of, known, made, unsure)
-    if unsure[0]:
+    if unsure[0] or unsure[-1]:
         made, unsure = _clearer(build, text_of, counted(trees, values, lengths_in(made)), made, unsure)
     return made
 
 
 def _clearer(
-    build: Callable[[Trees], S], text_of: Callable[[S], str], known: Trees | None, made: S, unsure: tuple[int, int, int]
-) -> tuple[S, tuple[int, int, int]]:
+    build: Callable[[Trees], S], text_of: Callable[[S], str], known: Trees | None, made: S, unsure: Doubts
+) -> tuple[S, Doubts]:
     """Return what is built from structures that say more, if it asks less, and how much is asked."""
     if known is None:
         return made, unsure
@@ -55,9 +57,9 @@ def _clearer(
     return (other, count) if count < unsure else (made, unsure)
 
 
-def _doubts(text: str) -> tuple[int, int, int]:
-    """Count where a text asks for lengths: was an operand spread, do lengths agree at all, is a matrix square."""
-    return sum(map(text.count, _SPREADING)), text.count(UNEQUAL), text.count(_DIAGONAL)
+def _doubts(text: str) -> Doubts:
+    """Count where a text asks for lengths: is an operand spread, do they agree, is a matrix square, tapes as lists."""
+    return sum(map(text.count, _SPREADING)), text.count(UNEQUAL), text.count(_DIAGONAL), text.count(_LISTS)
 
 
 def related(trees: Trees, values: Sequence[Any], reach: int) -> Trees | None:

@@ -29,14 +29,31 @@ from s2sad.analysis.liveness import Liveness
 from s2sad.analysis.sharing import Groups
 from s2sad.emit.elements import SCALABLE
 from s2sad.emit.lanes import EVERY
-from s2sad.emit.workspaces import list_of, may_be_kept
+from s2sad.emit.loops import is_small_product
+from s2sad.emit.workspaces import may_be_kept, numbers_of
 from s2sad.errors import Span
 from s2sad.frontend.values import literal
-from s2sad.ir.nodes import Apply, Assign, Comment, Expr, For, Function, If, Index, Stmt, Store, Swap, Var, While
+from s2sad.ir.nodes import (
+    Apply,
+    Assign,
+    CallStmt,
+    Comment,
+    Expr,
+    For,
+    Function,
+    If,
+    Index,
+    Stmt,
+    Store,
+    Swap,
+    Var,
+    While,
+)
 from s2sad.ir.types import Array, Scalar
 from s2sad.ir.views import view_base
-from s2sad.ir.walk import blocks_of, bound, each_once, exprs_of, map_blocks, reads, statements
+from s2sad.ir.walk import blocks_of, bound, each_once, exprs_of, map_blocks, reads, root_of, statements
 from s2sad.transform.naming import Namer
+from s2sad.transform.rewriting import replaced
 from s2sad.transform.together import taken_in
 
 _EMPTY = (np.empty, np.empty_like)
@@ -134,102 +151,202 @@ class _InPlace:
         kind = target.type
         assert isinstance(kind, Array)
         inside = Counter(name for s in statements((loop,)) for name in bound(s))
-        if inside[target.name] > 1 or target.name in self.params:
+        if target.name in self.params or not _are_made(target, loop, state.made):
             return None
-        if kind.layout != "C" or kind.dtype != "float64":
-            return None
-        if state.first.target.type != kind or view_base(state.first.value) is not None:
-            return None
-        if not isinstance(state.first.value, Apply) or target.name not in self.live.before_loop_body(loop):
+        if kind.layout != "C" or kind.dtype != "float64" or not _are_alike(state.first.target, target):
             return None
         if may_be_kept(target, (*state.between, *loop.body)):
             return None
-        if isinstance(state.made.value, Var):
-            return self._of_a_name(state, state.made.value, inside)
-        if not _are_alone(self._groups(state), target.name):
+        own = self._own(state)
+        if own is None:
             return None
-        if _gives_back(state.made, loop.body):
-            return {id(state.made): []}
-        return self._filled(state.made, target)
+        if isinstance(state.made.value, Var):
+            changes = self._of_a_name(state, state.made.value, inside)
+        elif _gives_back(state.made, loop.body) and self._are_alone(state, (), target):
+            changes = {id(state.made): []}
+        else:
+            filling = self._filled(state.made, target) if self._are_alone(state, (), target) else None
+            changes = {id(state.made): filling} if filling is not None else None
+            changes = changes or self._under_another_name(state, inside) or self._beside(state)
+        return None if changes is None else {**own, **changes}
 
-    def _groups(self, state: _State) -> Groups:
-        """Return what shares memory by what runs up to the end of the loop, but for the statement itself."""
-        region = _changed(state.region, {id(state.made): []})
-        return Groups(replace(self.fn, body=region), self.facts)
+    def _own(self, state: _State) -> Changes | None:
+        """Return what changes where the first array is not one of the function's own: it is copied once."""
+        value = state.first.value
+        if not isinstance(value, Var):
+            return {} if isinstance(value, Apply) and view_base(value) is None else None
+        if self._is_written(value.name) or not isinstance(value.type, Array):
+            return None
+        copy = Apply(np.copy, (value,), state.made.target.type)
+        return {id(state.first): [replace(state.first, target=state.made.target, value=copy)]}
+
+    def _is_written(self, name: str) -> bool:
+        """Say whether an array, or a part of it, may be written by any of its names."""
+        names = {name}
+        while True:
+            more = set(names)
+            for stmt in statements(self.fn.body):
+                match stmt:
+                    case Assign(target, value):
+                        base = view_base(value)
+                        more |= {target.name} if base is not None and base.name in names else set()
+                    case CallStmt(targets, _, args):
+                        given = {root.name for arg in args if (root := root_of(arg)) is not None}
+                        more |= {target.name for target in targets} if given & names else set()
+                    case Swap(first, second):
+                        more |= {first.name, second.name} if {first.name, second.name} & names else set()
+                    case _:
+                        pass
+            if more == names:
+                break
+            names = more
+        return any(one in names for stmt in statements(self.fn.body) for one in written_by(stmt, self.facts))
+
+    def _are_alone(self, state: _State, without: tuple[Stmt, ...], *arrays: Var) -> bool:
+        """Say whether arrays have no other names by what runs up to the end of the loop, but for some statements."""
+        first = (state.first,) if isinstance(state.first.value, Var) else ()
+        left_out: Changes = {id(stmt): [] for stmt in (state.made, *first, *without)}
+        groups = Groups(replace(self.fn, body=_changed(state.region, left_out)), self.facts)
+        shared = {groups.find(name) for name in groups.parent}
+        return not any(groups.find(one.name) in shared for one in arrays)
+
+    def _is_of_a_turn(self, name: Var, state: _State, inside: Counter[str]) -> bool:
+        """Say whether an array like the state is made once in a turn, and neither outlives it nor is kept."""
+        outside = self.live.after.get(id(state.loop), frozenset()) | self.live.before_loop_body(state.loop)
+        once = inside[name.name] == 1 and name.name not in self.params and name.name not in outside
+        return once and _are_alike(name, state.made.target) and not may_be_kept(name, state.loop.body)
 
     def _of_a_name(self, state: _State, new: Var, inside: Counter[str]) -> Changes | None:
         """`x = new`: `new` is computed into `x`, or exchanges its array with it."""
         target, loop = state.made.target, state.loop
         making = [s for s in loop.body if isinstance(s, Assign) and s.target == new]
-        if new.type != target.type or len(making) != 1 or inside[new.name] > 1 or new.name in self.params:
+        if new.type != target.type or len(making) != 1 or not self._is_of_a_turn(new, state, inside):
             return None
-        after = self.live.after.get(id(state.made), frozenset()) | self.live.after.get(id(loop), frozenset())
-        if new.name in after | self.live.before_loop_body(loop) or may_be_kept(new, loop.body):
-            return None
-        groups = self._groups(state)
-        if not _are_alone(groups, target.name, new.name):
+        if new.name in self.live.after.get(id(state.made), frozenset()) or not self._are_alone(state, (), target, new):
             return None
         made = making[0]
         uses = sum(new.name in reads(expr) for s in statements(loop.body) for expr in exprs_of(s))
-        if uses == 1 and self._may_wait(made, state.made, loop.body, groups):
-            changes = self._filled(replace(made, target=target), target)
-            if changes is not None:
-                (filling,) = changes.values()
+        if uses == 1 and self._may_wait(made, state.made, loop.body):
+            filling = self._filled(replace(made, target=target), target)
+            if filling is not None:
                 return {id(made): [], id(state.made): filling}
-        changes = self._filled(made, new)
-        if changes is None:
+        filling = self._filled(made, new)
+        if filling is None:
             return None
-        room = Assign(new, Apply(np.empty_like, (target,), new.type), loop.span)
-        return {**changes, id(loop): [room, loop], id(state.made): [Swap(target, new, state.made.span)]}
+        exchange = Swap(target, new, state.made.span)
+        return {**_with_room(new, state), id(made): filling, id(state.made): [exchange]}
 
-    def _may_wait(self, made: Assign, until: Assign, body: tuple[Stmt, ...], groups: Groups) -> bool:
+    def _under_another_name(self, state: _State, inside: Counter[str]) -> Changes | None:
+        """`old = x`, then `x = value`: they exchange their arrays, and the one of an earlier `old` is filled."""
+        target, loop = state.made.target, state.loop
+        naming = [s for s in loop.body if isinstance(s, Assign) and s.value == target]
+        if len(naming) != 1 or not any(s is state.made for s in loop.body):
+            return None
+        old = naming[0].target
+        if not self._is_of_a_turn(old, state, inside) or not self._are_alone(state, (naming[0],), target, old):
+            return None
+        first, last = sorted(at for at, s in enumerate(loop.body) if s is naming[0] or s is state.made)
+        between = loop.body[first + 1 : last]
+        written = {name for s in statements(between) for name in written_by(s, self.facts)}
+        if loop.body[last] is not state.made or written & {target.name, old.name}:
+            return None
+        meant: dict[str, Expr] = {target.name: old}
+        (made,) = replaced((state.made,), meant)
+        assert isinstance(made, Assign)
+        filling = self._filled(replace(made, target=target), target)
+        if filling is None:
+            return None
+        renamed: Changes = {id(s): list(replaced((s,), meant)) for s in between}
+        exchange = Swap(target, old, naming[0].span)
+        return {**renamed, **_with_room(old, state), id(naming[0]): [exchange], id(state.made): filling}
+
+    def _beside(self, state: _State) -> Changes | None:
+        """`x = value` where an element needs others of `x`: an array beside it is filled, and they are exchanged."""
+        target, value = state.made.target, state.made.value
+        if not isinstance(value, Apply) or value.type != target.type:
+            return None
+        if not is_small_product(value) and (value.fn not in SCALABLE or value.static):
+            return None
+        if not self._are_alone(state, (), target):
+            return None
+        beside = Var(self.namer.fresh(f"{target.name}_next"), target.type)
+        filling = self._filled(replace(state.made, target=beside), beside)
+        if filling is None:
+            return None
+        exchange = Swap(target, beside, state.made.span)
+        return {**_with_room(beside, state), id(state.made): [*filling, exchange]}
+
+    def _may_wait(self, made: Assign, until: Assign, body: tuple[Stmt, ...]) -> bool:
         """Say whether a value of one turn is the same when it is computed later in the block."""
         places = [at for at, s in enumerate(body) if s is made or s is until]
         if len(places) < 2:
             return False
-        needed = reads(made.value)
+        groups = Groups(replace(self.fn, body=body), self.facts)
+        needed = set(reads(made.value))
         for stmt in statements(body[places[0] + 1 : places[1]]):
-            changed = {*bound(stmt), *written_by(stmt, self.facts)}
-            if changed & needed or groups.of(set(written_by(stmt, self.facts))) & groups.of(set(needed)):
+            written = {*written_by(stmt, self.facts)}
+            if {*bound(stmt), *written} & needed or groups.of(written) & groups.of(needed):
                 return False
         return True
 
-    def _filled(self, made: Assign, target: Var) -> Changes | None:
+    def _filled(self, made: Assign, target: Var) -> list[Stmt] | None:
         """Return what fills `target`, which is there already, in the place of what makes it."""
         kind, value, span = target.type, made.value, made.span
         if not isinstance(value, Apply) or not isinstance(kind, Array) or value.type != kind:
             return None
         whole = Index(target, tuple(EVERY for _ in kind.dims), kind)
         if value.fn in _EMPTY:
-            return {id(made): []}
+            return []
         if value.fn in _ZEROS:
-            return {id(made): [Store(whole, "", literal(0.0), span)]}
+            return [Store(whole, "", literal(0.0), span)]
         if value.fn is np.copy and isinstance(value.args[0], Var):
-            return {id(made): [] if value.args[0] == target else [Store(whole, "", value.args[0], span)]}
+            return [] if value.args[0] == target else [Store(whole, "", value.args[0], span)]
+        if is_small_product(value) and target.name not in reads(value):
+            return [Store(whole, "", value, span)]
         if value.fn in SCALABLE and not value.static and _is_by_elements(value, target):
-            return {id(made): [_updating(whole, value, span)]}
+            return [_updating(whole, value, span)]
         return self._stored(made, target)
 
-    def _stored(self, made: Assign, target: Var) -> Changes | None:
+    def _stored(self, made: Assign, target: Var) -> list[Stmt] | None:
         """Return the stores of a list of numbers, which are computed first if they are of the array's own."""
-        items = list_of(made.value)
-        if items is None:
+        numbers = numbers_of(made.value)
+        if not numbers:
             return None
         first: list[Stmt] = []
         stores: list[Stmt] = []
-        for at, item in enumerate(items):
+        for at, (place, item) in enumerate(numbers):
             if target.name in reads(item):
                 number = Var(self.namer.fresh(f"{target.name}_{at}"), Scalar("float64"))
                 first.append(Assign(number, item, made.span))
                 item = number
-            stores.append(Store(Index(target, (literal(at),), Scalar("float64")), "", item, made.span))
-        return {id(made): [*first, *stores]}
+            stores.append(Store(replace(place, base=target), "", item, made.span))
+        return [*first, *stores]
 
 
-def _are_alone(groups: Groups, *names: str) -> bool:
-    """Say whether arrays have no other names."""
-    shared = {groups.find(name) for name in groups.parent}
-    return not any(groups.find(name) in shared for name in names)
+def _are_made(target: Var, loop: For | While, made: Assign) -> bool:
+    """Say whether all that a loop gives a name is an array that it has just made, but for one statement."""
+    for stmt in statements((loop,)):
+        if stmt is made or target.name not in bound(stmt):
+            continue
+        if not (isinstance(stmt, Assign) and isinstance(stmt.value, Apply) and view_base(stmt.value) is None):
+            return False
+        if not _are_alike(stmt.target, target):
+            return False
+    return True
+
+
+def _are_alike(a: Var, b: Var) -> bool:
+    """Say whether two arrays have the same lengths and kind of elements."""
+    first, second = a.type, b.type
+    if not isinstance(first, Array) or not isinstance(second, Array):
+        return False
+    return first.dims == second.dims and first.dtype == second.dtype
+
+
+def _with_room(name: Var, state: _State) -> Changes:
+    """Return what makes an array before the loop with which the state exchanges its own."""
+    room = Assign(name, Apply(np.empty_like, (state.made.target,), state.made.target.type), state.loop.span)
+    return {id(state.loop): [room, state.loop]}
 
 
 def _gives_back(made: Assign, body: tuple[Stmt, ...]) -> bool:

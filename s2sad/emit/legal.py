@@ -32,6 +32,7 @@ from s2sad.ir.nodes import (
     Slice,
     Stmt,
     Store,
+    Swap,
     Var,
 )
 from s2sad.ir.types import Array, ListOf, Scalar, Static, is_cut_to, not_one, same_dim
@@ -98,6 +99,9 @@ class _Places:
         for stmt in statements(fn.body):
             if isinstance(stmt, Assign):
                 self.values.setdefault(stmt.target.name, []).append(stmt.value)
+            elif isinstance(stmt, Swap):
+                self.values.setdefault(stmt.first.name, []).append(stmt.second)
+                self.values.setdefault(stmt.second.name, []).append(stmt.first)
             else:
                 self.others.update(bound(stmt))
 
@@ -120,7 +124,9 @@ class _Places:
                 elif isinstance(value, Index) and value.base == place.base and _is_row(value):
                     if len(value.index) != len(place.index):
                         return False
-                elif view_base(value) is not None or (isinstance(value, Apply) and value.fn is ops.pop):
+                elif (base := view_base(value)) is not None:
+                    waiting += {base.name} - seen
+                elif isinstance(value, Apply) and value.fn is ops.pop:
                     return False
         return True
 

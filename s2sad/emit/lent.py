@@ -26,7 +26,7 @@ import numpy as np
 from s2sad.analysis.facts import Facts
 from s2sad.analysis.sharing import Groups
 from s2sad.emit.lanes import EVERY, sizes_in
-from s2sad.emit.workspaces import creation_in, is_arithmetic, is_natural, may_be_kept
+from s2sad.emit.workspaces import copying, creation_in, filled_in, is_arithmetic, is_natural, may_be_kept
 from s2sad.frontend.operators import build
 from s2sad.frontend.values import literal, pack
 from s2sad.ir import ops
@@ -49,12 +49,12 @@ from s2sad.ir.nodes import (  # fmt: skip
 )
 from s2sad.ir.shapes import LIKE
 from s2sad.ir.types import Array, Scalar
-from s2sad.ir.walk import blocks_of, bound, exprs_of, map_blocks, reads, root_of, statements, targets
+from s2sad.ir.walk import blocks_of, bound, exprs_of, map_blocks, map_children, reads, root_of, statements, targets
 from s2sad.transform.inlined import recursive
 from s2sad.transform.naming import Namer
 from s2sad.transform.together import taken_in
 
-_MOST = 4  # arrays that a helper is lent
+_MOST = 6  # arrays that a helper is lent
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,18 +112,21 @@ def _borrowing(fn: Function, facts: Facts) -> tuple[Function, tuple[_Room, ...]]
     shared = {groups.find(name) for name in groups.parent}
     times = Counter(name for s in statements(fn.body) for name in bound(s))
     steady = {p.name for p in fn.params if isinstance(p.type, Array) and not times[p.name]}
+    namer = Namer(taken_in(fn))
     rooms: list[_Room] = []
     body: list[Stmt] = []
     for stmt in fn.body:
-        made = creation_in(stmt)
+        made = _making(stmt)
         if made is None or len(rooms) == _MOST or times[made[0].name] > 1 or made[2].dtype != "float64":
             body.append(stmt)
             continue
         target, value, kind = made
-        sizes = _sizes(value, kind, steady)
+        sizes = _sizes(value, kind, steady, rooms)
         if sizes is None or kind.layout != "C" or groups.find(target.name) in shared or may_be_kept(target, fn.body):
             body.append(stmt)
             continue
+        if value.fn is np.copy:
+            body.append(copying(target, value.args[0], namer, stmt.span))
         zeros = value.fn in (np.zeros, np.zeros_like)
         stays = zeros and _is_written_alike(target, fn.body, steady, times)
         if zeros and not stays:
@@ -132,22 +135,40 @@ def _borrowing(fn: Function, facts: Facts) -> tuple[Function, tuple[_Room, ...]]
         rooms.append(_Room(target.name, sizes, stays))
     if not rooms:
         return fn, ()
-    kinds = {made[0].name: made[2] for s in fn.body if (made := creation_in(s)) is not None}
+    kinds = {made[0].name: made[2] for s in fn.body if (made := _making(s)) is not None}
     params = (*fn.params, *(Param(room.name, kinds[room.name]) for room in rooms))
     names = ", ".join(f"`{room.name}`" for room in rooms)
     doc = f"{fn.doc.rstrip('.')}; {names}: room to work in." if fn.doc else ""
     return replace(fn, params=params, body=tuple(body), doc=doc), tuple(rooms)
 
 
-def _sizes(value: Apply, kind: Array, steady: Collection[str]) -> tuple[Expr, ...] | None:
+def _making(stmt: Stmt) -> tuple[Var, Apply, Array] | None:
+    """Return the name, the call and the type, if a statement makes an array that is empty, zero or a copy."""
+    made = creation_in(stmt) or filled_in(stmt)
+    return made if made is not None and made[1].fn is not np.array else None
+
+
+def _sizes(value: Apply, kind: Array, steady: Collection[str], rooms: list[_Room]) -> tuple[Expr, ...] | None:
     """Return the lengths of an array, if those of parameters give them."""
     size = value.args[0]
-    like = value.fn in LIKE
+    like = value.fn in LIKE or value.fn is np.copy
     sizes = [build(ops.dim, size, literal(axis)) for axis in range(len(kind.dims))] if like else sizes_in(size)
+    sizes = [_of_axes(one, {room.name: room.sizes for room in rooms}) for one in sizes]
     fits = len(sizes) == len(kind.dims) and all(
         is_arithmetic(one) and reads(one) <= set(steady) and is_natural(one, {}) for one in sizes
     )
     return tuple(sizes) if fits and all(_is_of_axes(one) for one in sizes) else None
+
+
+def _of_axes(size: Expr, rooms: Mapping[str, tuple[Expr, ...]]) -> Expr:
+    """Return a length with `x.size` as the length of the one axis, and those of `rooms` in terms of parameters."""
+    match size:
+        case Apply(fn, (Var(name), Const(int(axis)))) if fn is ops.dim and name in rooms:
+            return rooms[name][axis]
+        case Apply(fn, (Var(_, Array(_, (_,))) as array,)) if fn is ops.size:
+            return build(ops.dim, array, literal(0))
+        case _:
+            return map_children(size, lambda part: part if isinstance(part, Slice) else _of_axes(part, rooms))
 
 
 def _is_of_axes(size: Expr) -> bool:

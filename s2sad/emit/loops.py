@@ -14,6 +14,7 @@ from __future__ import annotations
 import builtins
 import operator
 from dataclasses import replace
+from math import prod
 
 import numpy as np
 
@@ -67,6 +68,8 @@ _EXTREMES: dict[object, tuple[np.ufunc, float]] = {
     np.min: (np.minimum, np.inf), np.amin: (np.minimum, np.inf),
 }  # fmt: skip
 _PRODUCTS = (operator.matmul, np.matmul, np.dot)
+_FEW_TERMS = 128
+"""Terms of all the sums of a product that is written out as loops."""
 _NONE = "zero-size array to reduction operation {} which has no identity"
 _LAZY = (ops.ifexp, ops.both, ops.either)
 
@@ -160,8 +163,13 @@ class _Loops:
                 return self._sum(target, value)
             case Assign(target, Apply() as value) if self._is_along_an_axis(value):
                 return self._mean(target, value) if value.fn is np.mean else self._extreme(target, value)
-            case Assign(target, Apply() as value) if _is_strided_product(value):
+            case Assign(target, Apply() as value) if _is_strided_product(value) or is_small_product(value):
                 return self._product(target, value)
+            case Store(Index(Var() as base, at), "", Apply() as value) if _is_whole(at) and is_small_product(value):
+                try:
+                    return self._filled_by_product(base, value)
+                except Unfit:
+                    return self._store(stmt)
             case Store(place, op, value) if isinstance(place.type, Array) and op in ("", "+", "-", "*", "/"):
                 try:
                     return self._store(stmt)
@@ -183,8 +191,9 @@ class _Loops:
         if whole and is_compound(expr):
             return self._attempt(expr, out)
         if isinstance(expr, Apply) and (
-            (expr.fn in _SUMS and self._is_sum(expr)) or self._is_along_an_axis(expr) or _is_strided_product(expr)
-        ):
+            (expr.fn in _SUMS and self._is_sum(expr)) or self._is_along_an_axis(expr)
+            or _is_strided_product(expr) or is_small_product(expr)
+        ):  # fmt: skip
             return self._attempt(expr, out)
         if isinstance(expr, Apply) and expr.fn in REDUCTIONS and dict(expr.static).get("keepdims"):
             expr = _without_keepdims(expr)
@@ -376,6 +385,12 @@ class _Loops:
         """`s = A[:j, i] @ B[:j, k]`: elements that do not lie side by side, which BLAS would have copied first."""
         first, second = value.args
         assert isinstance(first.type, Array)
+        if isinstance(value.type, Array):
+            own = target if target.name not in reads(value) else Var(self.namer.fresh(noun(value)), target.type)
+            bounds: list[Expr] = [literal(dim) for dim in value.type.dims]
+            made = Assign(own, _allocated(np.empty, value.type, bounds), self.span)
+            filling = self._filled_by_product(own, value)
+            return [made, *filling, *([] if own is target else [Assign(target, own, self.span)])]
         out: list[Stmt | Nest] = []
         elements = self._elements(first.type.dims, out)
         elements.take_equal(first.type, second.type)
@@ -386,6 +401,30 @@ class _Loops:
         nest.body.append(Assign(total, Apply(operator.add, (total, element), total.type), self.span))
         nest.sums.add(total.name)
         return [*out, nest]
+
+    def _filled_by_product(self, base: Var, value: Apply) -> list[Stmt | Nest]:
+        """`T[:] = A @ B` of a few numbers, for which to ask BLAS takes longer than to compute them."""
+        out: list[Stmt | Nest] = []
+        first, second = (self._named(part, out) if _is_new(part) else part for part in value.args)
+        if any(self.apart.may_meet(base.name, name) for part in (first, second) for name in reads(part)):
+            raise Unfit
+        rows, columns = _dims(first)[:-1], _dims(second)[1:]
+        elements = self._elements((*rows, *columns, _dims(second)[0]), out)
+        *at, inner = elements.index
+        factors = elements.at(first, (*at[: len(rows)], inner)), elements.at(second, (inner, *at[len(rows) :]))
+        number = Scalar("float64")
+        total, product = Var(self.namer.fresh("total"), number), Apply(operator.mul, factors, number)
+        body: list[Stmt] = [Assign(total, Apply(operator.add, (total, product), number), self.span)]
+        body = [Assign(total, literal(0.0), self.span), *self._counted(inner, _dims(second)[0], body)]
+        body.append(Store(Index(base, tuple(at), number), "", total, self.span))
+        for var, dim in reversed(list(zip(at, (*rows, *columns), strict=True))):
+            body = self._counted(var, dim, body)
+        return [*out, *body]
+
+    def _counted(self, var: Expr, dim: Dim, body: list[Stmt]) -> list[Stmt]:
+        if not isinstance(var, Var) or not isinstance(dim, int):
+            return body
+        return [For(var, literal(0), literal(dim), literal(1), tuple(body), self.span)]
 
     def _nest(self, elements: Elements) -> Nest:
         bounds: list[Expr] = []
@@ -445,6 +484,31 @@ def _summed(expr: Apply) -> tuple[Expr, frozenset[int], list[int]]:
 
 def _is_cut_short(length: Expr) -> bool:
     return isinstance(length, Apply) and length.fn in (min, builtins.max)
+
+
+def is_small_product(expr: Expr) -> bool:
+    """Say whether an expression is the product of matrices, or of a matrix and a vector, of a few numbers."""
+    if not isinstance(expr, Apply) or expr.fn not in _PRODUCTS or expr.static or len(expr.args) != 2:
+        return False
+    if any(not isinstance(a.type, Array) or a.type.dtype != "float64" for a in expr.args):
+        return False
+    first, second = _dims(expr.args[0]), _dims(expr.args[1])
+    lengths = [dim for dim in (*first, *second[1:]) if isinstance(dim, int) and dim > 0]
+    whole = len(lengths) == len(first) + len(second) - 1 and first[-1] == second[0]
+    return whole and len(first) in (1, 2) and len(second) in (1, 2) and prod(lengths) <= _FEW_TERMS
+
+
+def _dims(expr: Expr) -> tuple[Dim, ...]:
+    return expr.type.dims if isinstance(expr.type, Array) else ()
+
+
+def _is_new(expr: Expr) -> bool:
+    """Say whether an array has to be computed before its elements can be read."""
+    return not isinstance(expr, Var) and view_base(expr) is None
+
+
+def _is_whole(index: tuple[Expr | Slice, ...]) -> bool:
+    return all(item == Slice(None, None, None) for item in index)
 
 
 def _is_strided_product(expr: Apply) -> bool:

@@ -19,7 +19,7 @@ from dataclasses import replace
 import numpy as np
 
 from s2sad.analysis.bounds import Bounds, least_of, lower_bounds
-from s2sad.analysis.facts import Facts
+from s2sad.analysis.facts import Facts, written_by
 from s2sad.analysis.liveness import Liveness
 from s2sad.analysis.sharing import Groups
 from s2sad.emit.lanes import EVERY, dtype_of, sizes_in
@@ -62,7 +62,7 @@ _NEGATIVE = "negative dimensions are not allowed"
 
 def made_once(fn: Function, facts: Facts) -> Function:
     """Return `fn` with the arrays that its loops make in every turn made before them."""
-    if not any(creation_in(s) or _filled_in(s) for s in statements(fn.body)):
+    if not any(creation_in(s) or filled_in(s) for s in statements(fn.body)):
         return fn
     work = _Workspaces(fn, facts)
     return replace(fn, body=work.block(fn.body))
@@ -98,7 +98,7 @@ class _Workspaces:
         shared = {groups.find(name) for name in groups.parent}
         late = self.live.before_loop_body(was) | self.live.after.get(id(was), frozenset())
         for stmt in loop.body:
-            found = creation_in(stmt) or _filled_in(stmt)
+            found = creation_in(stmt) or filled_in(stmt)
             name = found[0].name if found is not None else ""
             moved = None
             if found is not None and inside[name] == 1 and name not in late and groups.find(name) not in shared:
@@ -107,32 +107,29 @@ class _Workspaces:
                 kept.append(stmt)
                 continue
             del inside[name]
-            before.append(moved[0])
+            before += moved[0]
             kept += moved[1]
         return [*before, replace(loop, body=tuple(kept))]
 
     def _moved(
         self, target: Var, value: Apply, kind: Array, loop: For | While, inside: Counter[str], span: Span
-    ) -> tuple[Stmt, list[Stmt]] | None:
+    ) -> tuple[list[Stmt], list[Stmt]] | None:
         """Return what makes an array before the loop, and what is left of making it in every turn."""
         if may_be_kept(target, loop.body):
             return None
         if value.fn is np.array:
-            items = list_of(value) or ()
-            places = [Index(target, (literal(at),), Scalar("float64")) for at in range(len(items))]
-            stores = [Store(place, "", item, span) for place, item in zip(places, items, strict=True)]
-            return Assign(target, build(np.empty, literal(len(items))), span), [*stores]
+            return self._stored(target, value, loop, span)
         if value.fn is np.copy:
-            copying = self._copying(target, value.args[0], span)
+            filling = copying(target, value.args[0], self.namer, span)
             value = replace(value, fn=np.empty_like)
             moved = self._moved(target, value, kind, loop, inside, span)
-            return None if moved is None else (moved[0], [*moved[1], copying])
+            return None if moved is None else (moved[0], [*moved[1], filling])
         filled: list[Stmt] = []
         if value.fn in (np.zeros, np.zeros_like):
             whole = Index(target, tuple(EVERY for _ in kind.dims), kind)
             filled = [Store(whole, "", _ZEROS[np.dtype(kind.dtype).kind], span)]
         if value.fn in LIKE and not reads(value) & inside.keys():
-            return Assign(target, Apply(np.empty_like, value.args, kind, value.static), span), filled
+            return [Assign(target, Apply(np.empty_like, value.args, kind, value.static), span)], filled
         sizes = self._sizes(value, kind, inside)
         if sizes is None or kind.layout != "C":
             return None
@@ -146,18 +143,19 @@ class _Workspaces:
                 sizes[at] = build(builtins.max, size, literal(0))
         shape = sizes[0] if len(sizes) == 1 else pack("tuple", sizes)
         made = Apply(np.empty, (shape,), kind, dtype_of(kind))
-        return Assign(target, made, span), [*demands, *filled]
+        return [Assign(target, made, span)], [*demands, *filled]
 
-    def _copying(self, target: Var, source: Expr, span: Span) -> Stmt:
-        """Return the loops that copy one array into another."""
-        assert isinstance(source.type, Array)
-        axes = range(len(source.type.dims))
-        index = tuple(Var(self.namer.fresh("ijklmn"[axis]), Scalar("int64")) for axis in axes)
-        kind = Scalar(source.type.dtype)
-        made: Stmt = Store(Index(target, index, kind), "", Index(source, index, kind), span)
-        for axis in reversed(axes):
-            made = For(index[axis], literal(0), build(ops.dim, source, literal(axis)), literal(1), (made,), span)
-        return made
+    def _stored(self, target: Var, value: Apply, loop: For | While, span: Span) -> tuple[list[Stmt], list[Stmt]]:
+        """Return the same of a list of numbers: those that are always the same are set before the loop."""
+        assert isinstance(target.type, Array)
+        sizes: list[Expr] = [literal(dim) for dim in target.type.dims]
+        stores = [Store(replace(place, base=target), "", item, span) for place, item in numbers_of(value)]
+        changed = any(target.name in written_by(stmt, self.facts) for stmt in statements(loop.body))
+        once = [store for store in stores if isinstance(store.value, Const) and not changed]
+        zero = [store for store in once if repr(getattr(store.value, "value", None)) in ("0", "0.0")]
+        made = build(np.zeros if zero else np.empty, sizes[0] if len(sizes) == 1 else pack("tuple", sizes))
+        others = [store for store in once if store not in zero]
+        return [Assign(target, made, span), *others], [store for store in stores if store not in once]
 
     def _in_a_turn(self, loop: For | While, inside: Counter[str]) -> dict[str, int]:
         """Return what whole numbers do not fall below in a turn: a loop that counts to `n` has turns only if it can."""
@@ -194,16 +192,28 @@ class _Workspaces:
         return None
 
 
-def _filled_in(stmt: Stmt) -> tuple[Var, Apply, Array] | None:
+def filled_in(stmt: Stmt) -> tuple[Var, Apply, Array] | None:
     """Return the name, the call and the type, if a statement makes a list of numbers an array, or copies one."""
     match stmt:
         case Assign(target, Apply(fn, (Var(source), *_), Array() as kind) as value) if fn is np.copy:
             of_rows = kind.layout == "C" and value.args[0].type == kind
             return (target, value, kind) if kind.dims and source != target.name and of_rows else None
-        case Assign(target, Apply(_, _, Array() as kind) as value) if list_of(value):
+        case Assign(target, Apply(_, _, Array() as kind) as value) if numbers_of(value):
             return (target, value, kind) if target.name not in reads(value) else None
         case _:
             return None
+
+
+def copying(target: Var, source: Expr, namer: Namer, span: Span) -> Stmt:
+    """Return the loops that copy one array into another."""
+    assert isinstance(source.type, Array)
+    axes = range(len(source.type.dims))
+    index = tuple(Var(namer.fresh("ijklmn"[axis]), Scalar("int64")) for axis in axes)
+    kind = Scalar(source.type.dtype)
+    made: Stmt = Store(Index(target, index, kind), "", Index(source, index, kind), span)
+    for axis in reversed(axes):
+        made = For(index[axis], literal(0), build(ops.dim, source, literal(axis)), literal(1), (made,), span)
+    return made
 
 
 def creation_in(stmt: Stmt) -> tuple[Var, Apply, Array] | None:
@@ -221,14 +231,27 @@ def _counted_on(stmt: Stmt) -> tuple[str, ...]:
     return (stmt.place.name,) if isinstance(stmt, Store) and isinstance(stmt.place, Var) else ()
 
 
-def list_of(value: Expr) -> tuple[Expr, ...] | None:
-    """Return the numbers of `np.array([a, b, c])`, if they are few."""
+def numbers_of(value: Expr) -> list[tuple[Index, Expr]]:
+    """Return the numbers of `np.array([[a, b], [c, d]])` and their places in it, if they are few."""
     match value:
-        case Apply(fn, (Pack("list", items),), Array("float64", (int(),)), ()) if fn is np.array:
-            few = len(items) <= _MOST and all(isinstance(item.type, Scalar) for item in items)
-            return items if few and all(np.dtype(item.type.dtype).kind in "fi" for item in items) else None  # type: ignore[union-attr]
+        case Apply(fn, (Pack("list") as display,), Array("float64", dims), ()) if fn is np.array:
+            every = np.empty([dim for dim in dims if isinstance(dim, int)], object)
         case _:
-            return None
+            return []
+    if every.ndim != len(dims) or not 0 < every.size <= _MOST:
+        return []
+    found: list[tuple[Index, Expr]] = []
+    whole = Var("", value.type)
+    for at in np.ndindex(every.shape):
+        item: Expr = display
+        for k in at:
+            if not isinstance(item, Pack) or len(item.items) <= k:
+                return []
+            item = item.items[k]
+        if not isinstance(item.type, Scalar) or np.dtype(item.type.dtype).kind not in "fi":
+            return []
+        found.append((Index(whole, tuple(literal(k) for k in at), Scalar("float64")), item))
+    return found
 
 
 def is_arithmetic(size: Expr) -> bool:

@@ -40,8 +40,8 @@ from s2sad.ir.nodes import (
     While,
 )
 from s2sad.ir.shapes import reads_content
-from s2sad.ir.types import Array
-from s2sad.ir.walk import blocks_of, bound, exprs_of, map_blocks, reads, root_of, statements, subexpressions
+from s2sad.ir.types import Array, ListOf
+from s2sad.ir.walk import blocks_of, bound, exprs_of, map_blocks, reads, root_of, statements, subexpressions, targets
 
 
 def without_dead_code(fn: Function, facts: Facts, outputs: frozenset[str], silent: bool) -> Function:
@@ -245,6 +245,8 @@ def _overwritten(fn: Function, facts: Facts, outputs: frozenset[str]) -> Functio
     used = Liveness(fn.body, outputs, pops_read=False)
     groups = Groups(fn, facts)
     shared = {s for s in groups.parent}
+    lists = {p.name for p in fn.params if isinstance(p.type, ListOf)}
+    lists |= {t.name for s in statements(fn.body) for t in targets(s) if isinstance(t.type, ListOf)}
 
     def each(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         result: list[Stmt] = []
@@ -255,7 +257,7 @@ def _overwritten(fn: Function, facts: Facts, outputs: frozenset[str]) -> Functio
                 if stmt.target.name not in live.after.get(id(stmt), frozenset()):
                     result.append(Effect(stmt.value, stmt.span))  # nobody wants the item
                     continue
-            if isinstance(stmt, Effect) and _is_idle_pop(stmt, used, groups):
+            if isinstance(stmt, Effect) and _is_idle_pop(stmt, used, groups, lists):
                 continue
             result.append(map_blocks(stmt, each))
         return _without_stray_comments(result)
@@ -263,10 +265,10 @@ def _overwritten(fn: Function, facts: Facts, outputs: frozenset[str]) -> Functio
     return replace(fn, body=each(fn.body))
 
 
-def _is_idle_pop(stmt: Effect, used: Liveness, groups: Groups) -> bool:
-    """A list from which nothing is read any more need not be made shorter."""
+def _is_idle_pop(stmt: Effect, used: Liveness, groups: Groups, lists: set[str]) -> bool:
+    """A list from which nothing is read any more need not be made shorter: arrays that were in it stay."""
     base = popped_from(stmt)
-    later = used.after.get(id(stmt), frozenset())
+    later = used.after.get(id(stmt), frozenset()) & lists
     return base is not None and groups.find(base.name) not in groups.of(set(later))
 
 

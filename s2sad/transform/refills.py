@@ -10,6 +10,8 @@ are one (`transform/fused.py`), the first is still there:
     window = np.empty(m)
     for k in range(m):
         window[k] = x[j + k]
+
+In the same way, `window = window_tape[i]` right behind `window_tape[i] = window` fetches what is there.
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ import numpy as np
 
 from s2sad.analysis.facts import Facts, written_by
 from s2sad.analysis.sharing import Groups
-from s2sad.ir.nodes import Apply, Assign, Comment, For, Function, If, Stmt, Store
+from s2sad.ir.nodes import Apply, Assign, Comment, Expr, For, Function, If, Index, Slice, Stmt, Store, Var
+from s2sad.ir.types import Array
 from s2sad.ir.walk import bound, exprs_of, map_blocks, reads, statements
 
 
@@ -29,7 +32,7 @@ def without_refills(fn: Function, facts: Facts) -> Function:
     groups = Groups(fn, facts)
 
     def block(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-        body = tuple(map_blocks(s, block) for s in body)
+        body = _without_fetching(tuple(map_blocks(s, block) for s in body), groups, facts)
         at = 0
         while at < len(body):
             filled = _filled(body, at, groups, facts)
@@ -42,6 +45,30 @@ def without_refills(fn: Function, facts: Facts) -> Function:
 
     made = block(fn.body)
     return fn if made == fn.body else replace(fn, body=made)
+
+
+def _without_fetching(body: tuple[Stmt, ...], groups: Groups, facts: Facts) -> tuple[Stmt, ...]:
+    """Drop `x = tape[i]` where the block has set `tape[i] = x` and changed neither since."""
+    kept: list[Stmt] = []
+    put: dict[Var, Expr] = {}
+    for stmt in body:
+        if isinstance(stmt, Assign) and put.get(stmt.target) == stmt.value:
+            continue
+        inner = list(statements((stmt,)))
+        changed = {name for s in inner for name in (*bound(s), *written_by(s, facts))}
+        written = groups.of({name for s in inner for name in written_by(s, facts)})
+        put = {
+            name: place for name, place in put.items()
+            if not changed & (reads(place) | {name.name}) and groups.find(name.name) not in written
+        }  # fmt: skip
+        match stmt:
+            case Store(Index(Var(), index) as place, "", Var(name, Array()) as value):
+                if name not in reads(place) and not any(isinstance(item, Slice) for item in index):
+                    put[value] = place
+            case _:
+                pass
+        kept.append(stmt)
+    return tuple(kept)
 
 
 def _filled(body: tuple[Stmt, ...], at: int, groups: Groups, facts: Facts) -> list[Stmt]:

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass, replace
-from math import prod
 from typing import Any
 
 import numpy as np
 
-from s2sad.analysis.layout import Block, Layout
+from s2sad.analysis.layout import TOP, Block, Layout
 from s2sad.frontend.infer import fresh_dim
 from s2sad.frontend.operators import build
 from s2sad.frontend.values import literal, pack
 from s2sad.ir import ops
 from s2sad.ir.nodes import Append, Apply, Assign, CallStmt, Const, Expr, For, Index, Slice, Stmt, Store, Var, While
 from s2sad.ir.types import Array, ListOf, Scalar, Sym, Type
-from s2sad.ir.walk import exprs_of, reads, root_of, statements
+from s2sad.ir.walk import blocks_of, bound, exprs_of, is_const, reads, root_of, statements, subexpressions, targets
 from s2sad.runtime.lists import copy_arrays, copy_list
 from s2sad.transform.extents import furthest, nearest
 from s2sad.transform.naming import Namer, noun
@@ -53,9 +52,12 @@ class Tapes:
         """Return the slot of `place`, saved at `stmt` in `block`; both sides of a branch save in one place.
 
         `rebinds`: the name gets a new array; `reachable`: what it held may still be written by another name.
+        `stmt` is the one that overwrites it; or that of which `block` is a part, where it is kept at the end of that.
         """
         if not isinstance(place, Var) or not isinstance(place.type, Scalar):
-            return self._new(place, block, rebinds, reachable)
+            ends = blocks_of(stmt)[block[1]] if self.layout.owner.get(block) is stmt else ()
+            there = isinstance(place, Var) and any(place.name in bound(s) for s in ends)
+            return self._new(place, block, rebinds, reachable, there)
         loops = tuple(id(loop) for loop in self.layout.loops(block))
         same = self.made.setdefault((place.name, place.type.dtype, loops), [])
         chain = self.layout.chain(block)
@@ -96,16 +98,19 @@ class Tapes:
         """Say whether a tape can be made before a loop: what its lengths are made of is there, and stays."""
         return all(self._fixed(name, loop) for expr in exprs_of(create) for name in reads(expr))
 
-    def _new(self, place: Expr, block: Any, rebinds: bool, reachable: bool) -> Slot:
-        return self._in_loops(place, self.layout.loops(block), rebinds, reachable)
+    def _new(self, place: Expr, block: Any, rebinds: bool, reachable: bool, there: bool = False) -> Slot:
+        return self._in_loops(place, self.layout.loops(block), rebinds, reachable, there)
 
-    def _in_loops(self, place: Expr, loops: list[For | While], rebinds: bool, reachable: bool) -> Slot:
+    def _in_loops(
+        self, place: Expr, loops: list[For | While], rebinds: bool, reachable: bool, there: bool = False
+    ) -> Slot:  # fmt: skip
+        """Return a slot inside loops; `there`: the turn has made what it keeps."""
         hint = noun(place)
         if not loops:
             return self._variable(place, hint, rebinds, reachable)
         shared = self.stacks and _calls(loops[0], self.layout.fn.name)
         if not shared and all(isinstance(loop, For) and id(loop) not in self.prepared.counts for loop in loops):
-            indexed = self._indexed(place, [s for s in loops if isinstance(s, For)], hint, rebinds)
+            indexed = self._indexed(place, [s for s in loops if isinstance(s, For)], hint, rebinds, there)
             if indexed is not None:
                 return indexed
         return self._list(place, loops[0], hint, rebinds, reachable)
@@ -125,7 +130,7 @@ class Tapes:
         popped = Apply(ops.pop, (tape,), kind)
         return Slot((create,), loop, (Append(tape, value),), (_put_back(place, popped, rebinds),))
 
-    def _indexed(self, place: Expr, loops: list[For], hint: str, rebinds: bool) -> Slot | None:
+    def _indexed(self, place: Expr, loops: list[For], hint: str, rebinds: bool, there: bool) -> Slot | None:
         outer = loops[0]
         extents: list[Expr] = []
         positions: list[Expr] = []
@@ -139,7 +144,7 @@ class Tapes:
         if isinstance(place.type, ListOf):
             return None
         if isinstance(place.type, Array):
-            known = _few_numbers(place.type) if rebinds else self._shape(place, outer)
+            known = self._lengths(place, outer, there) if rebinds else self._shape(place, outer)
             if known is None:
                 return None
             shape = known
@@ -287,6 +292,46 @@ class Tapes:
         chain = self.layout.chain(block)
         return stmt if len(chain) == 1 else self.layout.owner[chain[1]]
 
+    def _lengths(self, place: Expr, outer: For, there: bool) -> list[Expr] | None:
+        """Return the lengths of an array that each turn makes, if they are known before the loops."""
+        if not isinstance(place, Var) or not isinstance(kind := place.type, Array):
+            return None
+        made = [t for stmt in self.layout.defs.get(place.name, ()) for t in targets(stmt) if t.name == place.name]
+        given = [p for p in self.layout.fn.params if p.name == place.name]
+        if any(not isinstance(one.type, Array) or one.type.dims != kind.dims for one in (*made, *given)):
+            return None  # what is overwritten may be shorter than what it is overwritten with
+        constant = all(isinstance(dim, int) for dim in kind.dims)
+        if not (there or constant or self._is_there_before(place.name, outer)):
+            return None
+        found: list[Expr] = []
+        for dim in kind.dims:
+            if isinstance(dim, int):
+                found.append(literal(dim))
+                continue
+            same = (
+                build(ops.dim, array, literal(axis))
+                for array in self._arrays(outer)
+                for axis, other in enumerate(array.type.dims if isinstance(array.type, Array) else ())
+                if other == dim
+            )
+            length = next(same, None)
+            if length is None:
+                return None
+            found.append(length)
+        return found or None
+
+    def _is_there_before(self, name: str, outer: For) -> bool:
+        """Say whether a name surely has an array before a loop, not only what stands for one until it is bound."""
+        if any(p.name == name for p in self.layout.fn.params):
+            return True
+        top = self.layout.fn.body
+        loop = _position(top, self._top_statement(outer))
+        return any(
+            isinstance(stmt, Assign) and self.layout.block_of[id(stmt)] == TOP and _position(top, stmt) < loop
+            and not _stands_for_one(stmt.value)
+            for stmt in self.layout.defs.get(name, ())
+        )  # fmt: skip
+
     def _shape(self, place: Expr, outer: For) -> list[Expr] | None:
         """Return the lengths of an array place that are known before the loops: whole arrays only."""
         root = root_of(place)
@@ -306,6 +351,11 @@ class Tapes:
             elif not isinstance(item.type, Scalar):
                 return None
         return shape
+
+
+def _stands_for_one(value: Expr) -> bool:
+    """Say whether a value is an empty array in the place of one of another length."""
+    return isinstance(value, Apply) and value.fn is np.zeros and any(is_const(e, 0) for e in subexpressions(value))
 
 
 def _either(chain: list[Block], other: list[Block]) -> bool:
@@ -335,17 +385,6 @@ def _one_more(last: Expr) -> Expr | None:
         length = last.args[0]
         return length if isinstance(length, Apply) and length.fn in (ops.dim, ops.size, ops.length) else None
     return None
-
-
-_FEW = 16
-"""Numbers of an array that are copied into a row; a larger one is kept as it is, in a list."""
-
-
-def _few_numbers(kind: Array) -> list[Expr] | None:
-    """Return the lengths of an array of a few numbers, if it is one."""
-    known = [dim for dim in kind.dims if isinstance(dim, int)]
-    few = len(known) == len(kind.dims) and 0 < prod(known) <= _FEW
-    return [literal(dim) for dim in known] if few else None
 
 
 _LARGEST_LOCAL = 1024

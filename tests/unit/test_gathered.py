@@ -291,9 +291,9 @@ def test_an_array_made_before_the_steps_serves_all_of_them():
     assert text.index("s = np.zeros(") < text.index("for step in range")
 
 
-def test_bounds_that_change_with_the_steps_need_a_new_array_in_each():
+def test_bounds_that_change_with_the_steps_need_zeros_in_each():
     text = source(shrinking).split("# ---- adjoint sweep ----")[1]
-    assert text.index("for k in range") < text.index("s = np.zeros(")
+    assert text.index("for k in range") < text.index("parts[:] = 0.0") < text.index("parts[i + 1] =")
 
 
 def test_loops_that_surely_have_turns_are_not_asked_for_them():

@@ -90,9 +90,6 @@ def of_a_square(x):
     return minors(x[:4] + 2.0 * np.eye(4))
 
 
-ONCE = [pairs, half_filled, of_a_square, counted]
-
-
 def two_buffers(x):
     """The array of one turn is read in the next."""
     y = x[0].copy()
@@ -102,6 +99,9 @@ def two_buffers(x):
             new[j] = np.sin(y[j] + y[j - 1] * x[i, j])
         y = new
     return np.sum(y)
+
+
+ONCE = [pairs, half_filled, of_a_square, counted, stages, two_buffers]
 
 
 def collected(x):
@@ -155,7 +155,7 @@ def last_one(x):
     return np.sum(w * w)
 
 
-EACH = [stages, two_buffers, collected, growing, halved, last_one]
+EACH = [collected, growing, halved, last_one]
 
 
 def creations(text: str, inside: bool) -> list[str]:
