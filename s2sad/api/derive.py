@@ -22,6 +22,7 @@ from s2sad.api.written import entered, is_defined
 from s2sad.backends.base import Hints, Module
 from s2sad.emit.abreast import abreast
 from s2sad.emit.accumulated import accumulated
+from s2sad.emit.crossed import crossed
 from s2sad.emit.ends import apart_at_ends
 from s2sad.emit.gathered import gathered
 from s2sad.emit.in_place import kept_in_place
@@ -122,7 +123,8 @@ def _looped(derived: Derived, target: str, options: Any) -> dict[str, Function]:
     """
     if target != "cpu" or (isinstance(options, Options) and (options.debug or nans_are_checked(options))):
         return derived.functions
-    made, parallel = derived.functions, bool(getattr(options, "parallel", False))
+    made = {name: crossed(fn) for name, fn in derived.functions.items()}
+    parallel = bool(getattr(options, "parallel", False))
     if not parallel:  # turns that run at once need an array each
         facts = Facts(made)
         made = {name: kept_in_place(fn, facts) for name, fn in made.items()}

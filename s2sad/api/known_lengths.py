@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from s2sad.ir.nodes import Apply, Function, Var
+import numpy as np
+
+from s2sad.ir.nodes import Apply, Const, Function, Index, Slice, Var
 from s2sad.ir.types import Array
 from s2sad.ir.walk import exprs_of, statements, subexpressions
 
@@ -13,11 +15,19 @@ _FEW = 16
 
 
 def lengths_in(functions: Iterable[Function]) -> frozenset[int]:
-    """Return the small lengths that arrays of a program are known to have."""
-    kinds = [
-        part.type
-        for fn in functions for stmt in statements(fn.body)
-        for expr in exprs_of(stmt) for part in subexpressions(expr) if isinstance(part, Apply | Var)
-    ]  # fmt: skip
-    dims = {dim for kind in kinds if isinstance(kind, Array) for dim in kind.dims}
-    return frozenset(dim for dim in dims if isinstance(dim, int) and 1 < dim <= _FEW)
+    """Return the small lengths that arrays of a program are known to have, and those of what such are parts of.
+
+    What `x[3:]` is added to says how long `x` is: three more.
+    """
+    parts = [part for fn in functions for s in statements(fn.body) for e in exprs_of(s) for part in subexpressions(e)]
+    kinds = [part.type for part in parts if isinstance(part, Apply | Var)]
+    dims = {dim for kind in kinds if isinstance(kind, Array) for dim in kind.dims if isinstance(dim, int)}
+    dims |= {3 for part in parts if isinstance(part, Apply) and part.fn is np.cross}
+    cut = {_cut(item) for part in parts if isinstance(part, Index) for item in part.index if isinstance(item, Slice)}
+    return frozenset(dim + less for dim in dims for less in cut | {0} if 1 < dim and dim + less <= _FEW)
+
+
+def _cut(item: Slice) -> int:
+    """Return how many elements `x[3:]` leaves out."""
+    lower = item.lower.value if isinstance(item.lower, Const) and item.upper is None and item.step is None else 0
+    return lower if isinstance(lower, int) and lower > 0 else 0

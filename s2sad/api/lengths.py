@@ -25,7 +25,8 @@ Doubts = tuple[int, int, int, int]
 
 _REACHES = (0, 8)
 """How far apart lengths may lie that are taken to belong together: not at all, then as far as borders are wide."""
-_LISTS = "_tape = []"
+_HELPED = ("_tape = []", " @ ", f"{np.cross.__name__}(")
+"""What is written otherwise where lengths are known to be small: arrays kept in lists, products by libraries."""
 _DIAGONAL = f"{np.eye.__name__}("
 _SPREADING = tuple(f"{fn.__name__}(" for fn in (sum_to_shape, unbroadcast))
 
@@ -58,8 +59,9 @@ def _clearer(
 
 
 def _doubts(text: str) -> Doubts:
-    """Count where a text asks for lengths: is an operand spread, do they agree, is a matrix square, tapes as lists."""
-    return sum(map(text.count, _SPREADING)), text.count(UNEQUAL), text.count(_DIAGONAL), text.count(_LISTS)
+    """Count where a text asks for lengths: is an operand spread, do they agree, is a matrix square, what would help."""
+    helped = sum(map(text.count, _HELPED))
+    return sum(map(text.count, _SPREADING)), text.count(UNEQUAL), text.count(_DIAGONAL), helped
 
 
 def related(trees: Trees, values: Sequence[Any], reach: int) -> Trees | None:

@@ -20,7 +20,7 @@ from __future__ import annotations
 import operator
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -49,9 +49,10 @@ from s2sad.ir.nodes import (
     Var,
     While,
 )
+from s2sad.ir.shapes import stands_for_one
 from s2sad.ir.types import Array, Scalar
 from s2sad.ir.views import view_base
-from s2sad.ir.walk import blocks_of, bound, each_once, exprs_of, map_blocks, reads, root_of, statements
+from s2sad.ir.walk import blocks_of, bound, each_once, exprs_of, map_blocks, reads, root_of, statements, targets
 from s2sad.transform.naming import Namer
 from s2sad.transform.rewriting import replaced
 from s2sad.transform.together import taken_in
@@ -81,20 +82,29 @@ Changes = dict[int, list[Stmt]]
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """`made`, or `x = value`, stands in a turn of `loop`, and `first` gives the first turn its `x`.
+    """`made`, or `x = value`, stands in a turn of `loop`.
 
-    `between` stands between these two, and `region` is all that runs before the loop ends.
+    Attributes:
+        made: the statement.
+        loop: the innermost loop around it.
+        first: what gives the first turn its `x`, if that stands in the block of the loop.
+        between: what stands between these two.
+        region: all that runs before the loop ends, the loop included.
+        own: what makes the array of the first turn the function's own, where it is not.
+        meets: what may give the array another name: a part of `region`.
     """
 
     made: Assign
     loop: For | While
-    first: Assign
+    first: Stmt | None
     between: tuple[Stmt, ...]
     region: tuple[Stmt, ...]
+    own: Changes = field(default_factory=dict[int, list[Stmt]])
+    meets: tuple[Stmt, ...] = ()
 
 
 def _states(fn: Function) -> Iterator[_State]:
-    """Go through the arrays that a loop makes anew, and something in its own block makes before it."""
+    """Go through the arrays that turns of loops make anew."""
 
     def inside(block: tuple[Stmt, ...], region: tuple[Stmt, ...] | None) -> Iterator[_State]:
         for at, stmt in enumerate(block):
@@ -103,11 +113,16 @@ def _states(fn: Function) -> Iterator[_State]:
                 yield from inside(inner, around)
             if isinstance(stmt, For | While):
                 for made in _in_a_turn(stmt.body):
-                    first = _last_binding(block[:at], made.target)
-                    if first is not None:
-                        yield _State(made, stmt, block[first], block[first + 1 : at], around)  # type: ignore[arg-type]
+                    binding = [k for k, s in enumerate(block[:at]) if _binds(s, made.target.name)]
+                    first = block[binding[-1]] if binding else None
+                    between = block[binding[-1] + 1 : at] if binding else ()
+                    yield _State(made, stmt, first, between, around)
 
     yield from inside(fn.body, None)
+
+
+def _binds(stmt: Stmt, name: str) -> bool:
+    return any(name in bound(inner) for inner in statements((stmt,)))
 
 
 def _in_a_turn(body: tuple[Stmt, ...]) -> Iterator[Assign]:
@@ -118,14 +133,6 @@ def _in_a_turn(body: tuple[Stmt, ...]) -> Iterator[Assign]:
         if isinstance(stmt, If):
             yield from _in_a_turn(stmt.body)
             yield from _in_a_turn(stmt.orelse)
-
-
-def _last_binding(block: tuple[Stmt, ...], name: Var) -> int | None:
-    """Return which statement of a block binds a name last, if it is one that does so on every path."""
-    for at in range(len(block) - 1, -1, -1):
-        if any(name.name in bound(inner) for inner in statements((block[at],))):
-            return at if isinstance(block[at], Assign) else None
-    return None
 
 
 def _changed(body: tuple[Stmt, ...], changes: Changes) -> tuple[Stmt, ...]:
@@ -150,35 +157,66 @@ class _InPlace:
         target, loop = state.made.target, state.loop
         kind = target.type
         assert isinstance(kind, Array)
-        inside = Counter(name for s in statements((loop,)) for name in bound(s))
-        if target.name in self.params or not _are_made(target, loop, state.made):
+        if kind.layout != "C" or kind.dtype != "float64" or may_be_kept(target, loop.body):
             return None
-        if kind.layout != "C" or kind.dtype != "float64" or not _are_alike(state.first.target, target):
+        if not _are_made(target, loop, state.made):
             return None
-        if may_be_kept(target, (*state.between, *loop.body)):
-            return None
-        own = self._own(state)
-        if own is None:
-            return None
-        if isinstance(state.made.value, Var):
-            changes = self._of_a_name(state, state.made.value, inside)
-        elif _gives_back(state.made, loop.body) and self._are_alone(state, (), target):
-            changes = {id(state.made): []}
-        else:
-            filling = self._filled(state.made, target) if self._are_alone(state, (), target) else None
-            changes = {id(state.made): filling} if filling is not None else None
-            changes = changes or self._under_another_name(state, inside) or self._beside(state)
-        return None if changes is None else {**own, **changes}
+        for owned in (self._as_it_is(state), self._copied(state)):
+            changes = self._kept(owned) if owned is not None else None
+            if owned is not None and changes is not None:
+                before = [*owned.own.get(id(loop), [loop])[:-1], *changes.get(id(loop), [loop])]
+                return {**owned.own, **changes, id(loop): before}
+        return None
 
-    def _own(self, state: _State) -> Changes | None:
-        """Return what changes where the first array is not one of the function's own: it is copied once."""
-        value = state.first.value
-        if not isinstance(value, Var):
-            return {} if isinstance(value, Apply) and view_base(value) is None else None
-        if self._is_written(value.name) or not isinstance(value.type, Array):
+    def _as_it_is(self, state: _State) -> _State | None:
+        """Return a state whose first array is the function's own, or may as well be a copy."""
+        first, target = state.first, state.made.target
+        if not isinstance(first, Assign) or not _are_alike(first.target, target) or stands_for_one(first.value):
             return None
-        copy = Apply(np.copy, (value,), state.made.target.type)
-        return {id(state.first): [replace(state.first, target=state.made.target, value=copy)]}
+        if may_be_kept(target, state.between):
+            return None
+        if isinstance(first.value, Apply) and view_base(first.value) is None:
+            return replace(state, meets=state.region)
+        if not isinstance(first.value, Var) or self._is_written(first.value.name):
+            return None
+        copied = replace(first, value=Apply(np.copy, (first.value,), target.type))
+        return replace(state, own={id(first): [copied]}, meets=_changed(state.region, {id(first): []}))
+
+    def _copied(self, state: _State) -> _State | None:
+        """Return a state that is copied when the loop begins, so that what met the array before meets it no more."""
+        target, loop = state.made.target, state.loop
+        if target.name not in self.live.before_loop_body(loop) or not self._is_of_one_length(target):
+            return None
+        groups = Groups(replace(self.fn, body=_changed(state.region, {id(loop): []})), self.facts)
+        written = {name for s in statements(loop.body) for name in written_by(s, self.facts)}
+        if any(groups.find(name) == groups.find(target.name) for name in written):
+            return None
+        copied = Assign(target, Apply(np.copy, (target,), target.type), loop.span)
+        return replace(state, own={id(loop): [copied, loop]}, meets=(loop,))
+
+    def _is_of_one_length(self, name: Var) -> bool:
+        """Say whether all that a name is ever given is as long."""
+        for stmt in statements(self.fn.body):
+            for target in targets(stmt):
+                if target.name == name.name and not _are_alike(target, name):
+                    return False
+            if isinstance(stmt, Assign) and stmt.target.name == name.name and stands_for_one(stmt.value):
+                return False
+        return all(_are_alike(Var(p.name, p.type), name) for p in self.fn.params if p.name == name.name)
+
+    def _kept(self, state: _State) -> Changes | None:
+        """Return what changes in the loop, of a state whose first array is the function's own."""
+        target, loop = state.made.target, state.loop
+        inside = Counter(name for s in statements((loop,)) for name in bound(s))
+        if isinstance(state.made.value, Var):
+            return self._of_a_name(state, state.made.value, inside)
+        alone = self._are_alone(state, (), target)
+        if alone and _gives_back(state.made, loop.body):
+            return {id(state.made): []}
+        filling = self._filled(state.made, target) if alone else None
+        if filling is not None:
+            return {id(state.made): filling}
+        return self._under_another_name(state, inside) or self._beside(state)
 
     def _is_written(self, name: str) -> bool:
         """Say whether an array, or a part of it, may be written by any of its names."""
@@ -190,9 +228,9 @@ class _InPlace:
                     case Assign(target, value):
                         base = view_base(value)
                         more |= {target.name} if base is not None and base.name in names else set()
-                    case CallStmt(targets, _, args):
-                        given = {root.name for arg in args if (root := root_of(arg)) is not None}
-                        more |= {target.name for target in targets} if given & names else set()
+                    case CallStmt(given, _, args):
+                        taken = {root.name for arg in args if (root := root_of(arg)) is not None}
+                        more |= {target.name for target in given} if taken & names else set()
                     case Swap(first, second):
                         more |= {first.name, second.name} if {first.name, second.name} & names else set()
                     case _:
@@ -203,10 +241,9 @@ class _InPlace:
         return any(one in names for stmt in statements(self.fn.body) for one in written_by(stmt, self.facts))
 
     def _are_alone(self, state: _State, without: tuple[Stmt, ...], *arrays: Var) -> bool:
-        """Say whether arrays have no other names by what runs up to the end of the loop, but for some statements."""
-        first = (state.first,) if isinstance(state.first.value, Var) else ()
-        left_out: Changes = {id(stmt): [] for stmt in (state.made, *first, *without)}
-        groups = Groups(replace(self.fn, body=_changed(state.region, left_out)), self.facts)
+        """Say whether arrays have no other names by what may give them some, but for some statements."""
+        left_out: Changes = {id(stmt): [] for stmt in (state.made, *without)}
+        groups = Groups(replace(self.fn, body=_changed(state.meets, left_out)), self.facts)
         shared = {groups.find(name) for name in groups.parent}
         return not any(groups.find(one.name) in shared for one in arrays)
 

@@ -95,7 +95,8 @@ class _Places:
     def __init__(self, apart: Apart, fn: Function) -> None:
         self.may_meet = apart.may_meet
         self.values: dict[str, list[Expr]] = {}
-        self.others = {p.name for p in fn.params}
+        self.params = {p.name for p in fn.params}
+        self.others = set[str]()
         for stmt in statements(fn.body):
             if isinstance(stmt, Assign):
                 self.values.setdefault(stmt.target.name, []).append(stmt.value)
@@ -112,11 +113,12 @@ class _Places:
         """
         if not isinstance(place, Index) or not isinstance(place.base, Var) or not _is_row(place):
             return False
+        own = all(isinstance(v, Apply) and view_base(v) is None for v in self.values.get(place.base.name, (place,)))
         waiting, seen = [name], set[str]()
         while waiting:
             name = waiting.pop()
             seen.add(name)
-            if name in self.others or name == place.base.name:
+            if name in self.others or name == place.base.name or (name in self.params and not own):
                 return False
             for value in self.values.get(name, ()):
                 if isinstance(value, Var):

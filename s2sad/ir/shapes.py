@@ -8,8 +8,8 @@ import numpy as np
 
 from s2sad.errors import UNEQUAL, Span
 from s2sad.ir import ops
-from s2sad.ir.nodes import Apply, Const, Expr, If, Raise, Slice, Var
-from s2sad.ir.types import ListOf, Static
+from s2sad.ir.nodes import Apply, Const, Expr, If, Pack, Raise, Slice, Var
+from s2sad.ir.types import Array, ListOf, Static
 from s2sad.ir.walk import children
 from s2sad.runtime.lists import zero_arrays, zero_complexes, zero_scalars
 
@@ -24,6 +24,14 @@ LIKE: dict[Any, Any] = {np.zeros_like: np.zeros, np.empty_like: np.empty, np.one
 
 BLANK = frozenset({np.empty, np.empty_like, np.zeros, np.zeros_like})
 """Creations of arrays in which there is nothing yet, or zero."""
+
+
+def stands_for_one(value: Expr) -> bool:
+    """Say whether a value is an empty array in the place of one of another length, for a name that is set later."""
+    if not (isinstance(value, Apply) and value.fn in (np.zeros, np.empty) and isinstance(value.type, Array)):
+        return False
+    sizes = value.args[0].items if isinstance(value.args[0], Pack) else value.args[:1]
+    return any(isinstance(size, Const) and size.value != dim for size, dim in zip(sizes, value.type.dims, strict=False))
 
 
 def reads_content(expr: Expr | Slice) -> set[str]:

@@ -4,6 +4,7 @@
     (x.T @ y).T                                      y.T @ x
     2.0 * r * np.full_like(r, 1.0)      becomes      2.0 * r
     (-e).T @ x                                       -(e.T @ x)
+    (0.1 * y_bar)[0]                                 0.1 * y_bar[0]
     x_bar += 1.0 * np.linalg.inv(a).T                x_bar += np.linalg.inv(a).T
 
 The numbers are the same but for rounding: the same products are summed either way round.
@@ -18,11 +19,12 @@ from typing import Any
 
 import numpy as np
 
+from s2sad import runtime
 from s2sad.frontend.infer import InferenceError
 from s2sad.frontend.operators import build
 from s2sad.frontend.values import literal
 from s2sad.ir import ops
-from s2sad.ir.nodes import Apply, Assign, Const, Expr, For, Function, If, Stmt, Store, While
+from s2sad.ir.nodes import Apply, Assign, Const, Expr, For, Function, If, Index, Stmt, Store, Var, While
 from s2sad.ir.types import Array, Scalar
 from s2sad.ir.walk import is_const, map_blocks, map_children, map_exprs, reads, root_of
 from s2sad.transform.algebra import transposed
@@ -46,10 +48,14 @@ def _stmt(stmt: Stmt, keep: frozenset[str]) -> Stmt:
 
 def _expr(expr: Any) -> Any:
     made = map_children(expr, _expr)
+    if isinstance(made, Index) and isinstance(made.base, Apply) and isinstance(made.type, Scalar):
+        return _one_of(made.base, made.index) or made
     if not isinstance(made, Apply):
         return made
     if made.fn is operator.mul and is_const(made.args[1], 1) and isinstance(made.args[0], Const):
         return made.args[0] if getattr(made.type, "dtype", "") == "float64" else made
+    if made.fn in (runtime.unbroadcast, ops.unbroadcast) and _are_as_long(*made.args):
+        return made.args[0]
     if made.fn is ops.transpose:
         return transposed(made.args[0])
     if made.fn is operator.matmul:
@@ -67,6 +73,35 @@ def _expr(expr: Any) -> Any:
             if number is not None and other.type == made.type:
                 return _with_number(made, other, number, first)
     return made
+
+
+def _are_as_long(first: Expr, second: Expr) -> bool:
+    """Say whether two arrays surely have the same lengths."""
+    return isinstance(first.type, Array) and isinstance(second.type, Array) and first.type.dims == second.type.dims
+
+
+def _one_of(whole: Expr, index: tuple[Any, ...]) -> Expr | None:
+    """Return one element of `0.1 * y_bar`, of operands that are as long; None if it is not of that kind."""
+    kind = whole.type
+    if not isinstance(kind, Array) or kind.dtype != "float64" or len(index) != len(kind.dims):
+        return None
+    if not all(isinstance(item, Const) and isinstance(item.value, int) for item in index):
+        return None
+    if isinstance(whole, Var):
+        return Index(whole, index, Scalar(kind.dtype))
+    if not isinstance(whole, Apply) or whole.fn not in (*_ARITHMETIC, operator.neg) or whole.static:
+        return None
+    parts: list[Expr] = []
+    for arg in whole.args:
+        if isinstance(arg.type, Array):
+            if arg.type.dims != kind.dims:
+                return None
+            part = _one_of(arg, index)
+            if part is None:
+                return None
+            arg = part
+        parts.append(arg)
+    return build(whole.fn, *parts)
 
 
 def _one_number(number: Const, product: Apply, whole: Apply) -> tuple[Expr, Expr]:

@@ -14,8 +14,9 @@ from s2sad.frontend.operators import build
 from s2sad.frontend.values import literal, pack
 from s2sad.ir import ops
 from s2sad.ir.nodes import Append, Apply, Assign, CallStmt, Const, Expr, For, Index, Slice, Stmt, Store, Var, While
+from s2sad.ir.shapes import stands_for_one
 from s2sad.ir.types import Array, ListOf, Scalar, Sym, Type
-from s2sad.ir.walk import blocks_of, bound, exprs_of, is_const, reads, root_of, statements, subexpressions, targets
+from s2sad.ir.walk import blocks_of, bound, exprs_of, reads, root_of, statements, targets
 from s2sad.runtime.lists import copy_arrays, copy_list
 from s2sad.transform.extents import furthest, nearest
 from s2sad.transform.naming import Namer, noun
@@ -300,21 +301,21 @@ class Tapes:
         given = [p for p in self.layout.fn.params if p.name == place.name]
         if any(not isinstance(one.type, Array) or one.type.dims != kind.dims for one in (*made, *given)):
             return None  # what is overwritten may be shorter than what it is overwritten with
-        constant = all(isinstance(dim, int) for dim in kind.dims)
-        if not (there or constant or self._is_there_before(place.name, outer)):
+        constant, before = all(isinstance(dim, int) for dim in kind.dims), self._is_there_before(place.name, outer)
+        if not (there or constant or before):
             return None
         found: list[Expr] = []
-        for dim in kind.dims:
+        for axis, dim in enumerate(kind.dims):
             if isinstance(dim, int):
                 found.append(literal(dim))
                 continue
             same = (
-                build(ops.dim, array, literal(axis))
+                build(ops.dim, array, literal(at))
                 for array in self._arrays(outer)
-                for axis, other in enumerate(array.type.dims if isinstance(array.type, Array) else ())
+                for at, other in enumerate(array.type.dims if isinstance(array.type, Array) else ())
                 if other == dim
             )
-            length = next(same, None)
+            length = next(same, build(ops.dim, place, literal(axis)) if before else None)
             if length is None:
                 return None
             found.append(length)
@@ -328,7 +329,7 @@ class Tapes:
         loop = _position(top, self._top_statement(outer))
         return any(
             isinstance(stmt, Assign) and self.layout.block_of[id(stmt)] == TOP and _position(top, stmt) < loop
-            and not _stands_for_one(stmt.value)
+            and not stands_for_one(stmt.value)
             for stmt in self.layout.defs.get(name, ())
         )  # fmt: skip
 
@@ -351,11 +352,6 @@ class Tapes:
             elif not isinstance(item.type, Scalar):
                 return None
         return shape
-
-
-def _stands_for_one(value: Expr) -> bool:
-    """Say whether a value is an empty array in the place of one of another length."""
-    return isinstance(value, Apply) and value.fn is np.zeros and any(is_const(e, 0) for e in subexpressions(value))
 
 
 def _either(chain: list[Block], other: list[Block]) -> bool:

@@ -348,11 +348,78 @@ def part(x0):
     return t
 
 
-IN_PLACE = [leap, momentum, of_the_argument, rotate, nested, zeros_each, rebuilt, copied]
+def given(y):
+    """A parameter is the state."""
+    for _ in range(3):
+        y = y + 0.1 * np.sin(y)
+    return np.sum(y * y)
+
+
+def given_twice(y):
+    """A parameter that some turns set twice."""
+    for i in range(3):
+        y = y + 0.1 * np.sin(y)
+        if i == 1:
+            y = y * y
+    return np.sum(y * y)
+
+
+def given_kept(y):
+    """Another name keeps what was given."""
+    z = y
+    for _ in range(3):
+        y = y + 0.1 * np.sin(y)
+    return np.sum(y * z)
+
+
+def given_nested(y):
+    """A parameter, in two loops."""
+    for j in range(2):
+        for _ in range(3):
+            y = y + 0.1 * np.sin(y)
+    return np.sum(y * y)
+
+
+def given_beside(y):
+    """Each element of a parameter needs a sum of all."""
+    for _ in range(3):
+        y = y / np.sum(y * y) + y[0]
+    return np.sum(y * y)
+
+
+def given_written(y):
+    """A parameter, set and then written into."""
+    for _ in range(3):
+        y = y + 0.1 * np.sin(y)
+        y[0] *= 2.0
+    return np.sum(y * y)
+
+
+def given_if(y):
+    """A parameter that is set before on one path."""
+    if y[0] > 0:
+        y = y * 2.0
+    for _ in range(3):
+        y = y + 0.1 * np.sin(y)
+    return np.sum(y * y)
+
+
+def given_used_before(y):
+    """A list has what was given."""
+    s = np.sum(y)
+    r = [y]
+    for _ in range(3):
+        y = y + 0.1 * np.sin(y) * s
+    return np.sum(y * r[0])
+
+
+IN_PLACE = [leap, momentum, of_the_argument, rotate, nested, zeros_each, rebuilt, copied, alias_before]
+IN_PLACE += [appended_first, packed]
 EXCHANGED = [matrix, scalar_of_it, two_states, still_needed]
-OWN = [alias_before, appended, appended_first, packed, two_back, view, last, sliced, nested_list, adaptive]
+OWN = [appended, two_back, view, last, sliced, nested_list, adaptive]
 OTHERS = [continued, shifted, kept_in_a_list, of_the_turn_before, grown, longer, spread, part, adaptive_break]
-EVERY = [*IN_PLACE, *EXCHANGED, *OWN, *OTHERS]
+GIVEN = [given, given_twice, given_kept, given_beside, given_if, given_used_before]
+EVERY = [*GIVEN, given_nested, given_written, *IN_PLACE, *EXCHANGED, *OWN, *OTHERS]
 
 
 @pytest.mark.parametrize("fun", EVERY)
@@ -369,7 +436,7 @@ def test_pullbacks_any_number_of_times(fun: Callable[..., Any]) -> None:
     np.testing.assert_allclose(value, fun(X.copy()), rtol=1e-12)
 
 
-@pytest.mark.parametrize("fun", [*IN_PLACE, *EXCHANGED])
+@pytest.mark.parametrize("fun", [*IN_PLACE, *EXCHANGED, *GIVEN])
 def test_no_turn_makes_an_array(fun: Callable[..., Any]) -> None:
     text = compiled_text(fun, X)
     assert not creations(text, inside=True), text

@@ -101,7 +101,17 @@ def two_buffers(x):
     return np.sum(y)
 
 
-ONCE = [pairs, half_filled, of_a_square, counted, stages, two_buffers]
+def last_one(x):
+    """The array of the last turn outlives the loop."""
+    w = np.zeros(x.shape[1])
+    for i in range(x.shape[0]):
+        w = np.zeros(x.shape[1])
+        for j in range(x.shape[1] - i % 2):
+            w[j] = np.sin(x[i, j]) * x[0, j]
+    return np.sum(w * w)
+
+
+ONCE = [pairs, half_filled, of_a_square, counted, stages, two_buffers, last_one]
 
 
 def collected(x):
@@ -145,17 +155,7 @@ def halved(x):
     return total
 
 
-def last_one(x):
-    """The array of the last turn outlives the loop."""
-    w = np.zeros(x.shape[1])
-    for i in range(x.shape[0]):
-        w = np.zeros(x.shape[1])
-        for j in range(x.shape[1] - i % 2):
-            w[j] = np.sin(x[i, j]) * x[0, j]
-    return np.sum(w * w)
-
-
-EACH = [collected, growing, halved, last_one]
+EACH = [collected, growing, halved]
 
 
 def creations(text: str, inside: bool) -> list[str]:
