@@ -86,7 +86,7 @@ class _State:
 
     Attributes:
         made: the statement.
-        loop: the innermost loop around it.
+        loop: the innermost loop around it; or the branch, where the turn has made the array before.
         first: what gives the first turn its `x`, if that stands in the block of the loop.
         between: what stands between these two.
         region: all that runs before the loop ends, the loop included.
@@ -95,7 +95,7 @@ class _State:
     """
 
     made: Assign
-    loop: For | While
+    loop: For | While | If
     first: Stmt | None
     between: tuple[Stmt, ...]
     region: tuple[Stmt, ...]
@@ -111,8 +111,8 @@ def _states(fn: Function) -> Iterator[_State]:
             around = region or block[: at + 1]
             for inner in blocks_of(stmt):
                 yield from inside(inner, around)
-            if isinstance(stmt, For | While):
-                for made in _in_a_turn(stmt.body):
+            if isinstance(stmt, For | While | If):
+                for made in _in_a_turn(stmt.body if not isinstance(stmt, If) else (stmt,)):
                     binding = [k for k, s in enumerate(block[:at]) if _binds(s, made.target.name)]
                     first = block[binding[-1]] if binding else None
                     between = block[binding[-1] + 1 : at] if binding else ()
@@ -157,10 +157,15 @@ class _InPlace:
         target, loop = state.made.target, state.loop
         kind = target.type
         assert isinstance(kind, Array)
-        if kind.layout != "C" or kind.dtype != "float64" or may_be_kept(target, loop.body):
+        if kind.layout != "C" or kind.dtype != "float64" or may_be_kept(target, _inside(loop)):
             return None
         if not _are_made(target, loop, state.made):
             return None
+        if isinstance(loop, If):
+            owned = self._as_it_is(state)
+            fits = owned is not None and not owned.own and self._are_alone(owned, (), target)
+            filling = self._filled(state.made, target) if fits else None
+            return {id(state.made): filling} if filling is not None else None
         for owned in (self._as_it_is(state), self._copied(state)):
             changes = self._kept(owned) if owned is not None else None
             if owned is not None and changes is not None:
@@ -185,9 +190,11 @@ class _InPlace:
     def _copied(self, state: _State) -> _State | None:
         """Return a state that is copied when the loop begins, so that what met the array before meets it no more."""
         target, loop = state.made.target, state.loop
-        if target.name not in self.live.before_loop_body(loop) or not self._is_of_one_length(target):
+        if isinstance(loop, If) or target.name not in self.live.before_loop_body(loop):
             return None
-        groups = Groups(replace(self.fn, body=_changed(state.region, {id(loop): []})), self.facts)
+        if not self._is_of_one_length(target):
+            return None
+        groups = Groups(replace(self.fn, body=_changed(state.region, {id(state.made): []})), self.facts)
         written = {name for s in statements(loop.body) for name in written_by(s, self.facts)}
         if any(groups.find(name) == groups.find(target.name) for name in written):
             return None
@@ -249,6 +256,7 @@ class _InPlace:
 
     def _is_of_a_turn(self, name: Var, state: _State, inside: Counter[str]) -> bool:
         """Say whether an array like the state is made once in a turn, and neither outlives it nor is kept."""
+        assert not isinstance(state.loop, If)
         outside = self.live.after.get(id(state.loop), frozenset()) | self.live.before_loop_body(state.loop)
         once = inside[name.name] == 1 and name.name not in self.params and name.name not in outside
         return once and _are_alike(name, state.made.target) and not may_be_kept(name, state.loop.body)
@@ -360,7 +368,11 @@ class _InPlace:
         return [*first, *stores]
 
 
-def _are_made(target: Var, loop: For | While, made: Assign) -> bool:
+def _inside(stmt: For | While | If) -> tuple[Stmt, ...]:
+    return tuple(inner for block in blocks_of(stmt) for inner in block)
+
+
+def _are_made(target: Var, loop: For | While | If, made: Assign) -> bool:
     """Say whether all that a loop gives a name is an array that it has just made, but for one statement."""
     for stmt in statements((loop,)):
         if stmt is made or target.name not in bound(stmt):

@@ -28,6 +28,7 @@ from s2sad.frontend.operators import build
 from s2sad.frontend.values import literal, pack
 from s2sad.ir import ops
 from s2sad.ir.nodes import (
+    Append,
     Apply,
     Assert,
     Assign,
@@ -286,6 +287,9 @@ def may_be_kept(array: Var, body: tuple[Stmt, ...]) -> bool:
                     return True
             case CallStmt(_, _, args):
                 if any(isinstance(a.type, ListOf) and not isinstance(a.type.item, Scalar) for a in args):
+                    return True
+            case Append(_, value):
+                if not isinstance(value.type, Scalar):
                     return True
             case If() | While() | For() | Assert() | Effect():
                 pass

@@ -15,6 +15,7 @@ import math
 import operator
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -99,8 +100,17 @@ def infer(fn: Callable[..., Any], args: tuple[Expr, ...], static: dict[str, Any]
     small = small_sample(fn, [arg.type for arg in args], static)
     if small is not None:
         return _reduced(fn, types[0], small, static)
-    found = _sampled(fn, args, types, static)
+    found = _sampled(fn, args, _of_three(types) if fn is np.cross else types, static)
     return _of_any_length(found) if _counts_data(fn, args) else found
+
+
+def _of_three(types: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the types of vectors, of which those of unknown length have three elements like the others."""
+    if not all(isinstance(kind, Array) and kind.dims for kind in types):
+        return types
+    if 3 not in {kind.dims[-1] for kind in types}:
+        return types
+    return tuple(replace(k, dims=(*k.dims[:-1], 3 if isinstance(k.dims[-1], Sym) else k.dims[-1])) for k in types)
 
 
 _PLACED: frozenset[Any] = frozenset({runtime.put_diagonal, runtime.sum_windows})

@@ -22,7 +22,7 @@ from s2sad.analysis.saved import Plan, SavedValues
 from s2sad.analysis.weighed import pays
 from s2sad.errors import Span, UnsupportedSyntaxError
 from s2sad.frontend.operators import build, negate
-from s2sad.frontend.values import literal
+from s2sad.frontend.values import literal, pack
 from s2sad.ir import ops
 from s2sad.ir.device import is_barrier
 from s2sad.ir.nodes import (
@@ -48,7 +48,7 @@ from s2sad.ir.nodes import (
     While,
 )
 from s2sad.ir.types import Array, ListOf, Scalar, Type
-from s2sad.ir.walk import exchanged, exchanged_in, exprs_of, map_blocks, names_in, reads, root_of, statements
+from s2sad.ir.walk import exchanged, exchanged_in, exprs_of, map_blocks, names_in, reads, root_of, statements, targets
 from s2sad.transform.adjoint_statements import CalleeAdjoint, Statements
 from s2sad.transform.agreeing import Agreement
 from s2sad.transform.algebra import zero, zero_list
@@ -507,11 +507,20 @@ class _Adjoint(Statements):
     def _zeros(self, name: Var) -> Expr:
         """Return zeros for an array; one made anew in each turn of a loop is not kept for its shape alone."""
         made = self.layout.defs.get(name.name, [])
-        if self.layout.loops(self.layout.home[name.name]) and len(made) == 1 and isinstance(made[0], Assign):
+        if not self.layout.loops(self.layout.home[name.name]):
+            return build(np.zeros_like, name)
+        if len(made) == 1 and isinstance(made[0], Assign):
             value = made[0].value
             if isinstance(value, Apply) and value.fn in (np.zeros, np.empty, np.ones):
                 if all(self.layout.is_steady(part) for part in reads(value)):
                     return replace(value, fn=np.zeros)
+        kind = name.type
+        if isinstance(kind, Array) and kind.dtype == "float64" and kind.dims:
+            given = [target.type for stmt in made for target in targets(stmt) if target.name == name.name]
+            lengths: list[Expr] = [literal(dim) for dim in kind.dims if isinstance(dim, int)]
+            alike = all(isinstance(one, Array) and one.dims == kind.dims for one in given)
+            if len(lengths) == len(kind.dims) and alike and given:
+                return build(np.zeros, lengths[0] if len(lengths) == 1 else pack("tuple", lengths))
         return build(np.zeros_like, name)
 
     def _name_newer(self) -> dict[int, list[tuple[Var, Var]]]:
@@ -706,8 +715,6 @@ def placeholder(kind: Type) -> Expr:
             return literal(False) if dtype == "bool" else literal(0) if "int" in dtype else zero(kind)
         case Array(dtype, dims):
             static = () if dtype == "float64" else (("dtype", np.dtype(dtype).type),)
-            from s2sad.frontend.values import pack
-
             known = [dim for dim in dims if isinstance(dim, int)]  # a tape of rows asks for them
             sizes: list[Expr] = [literal(dim) for dim in (known if len(known) == len(dims) else (0,) * len(dims))]
             return Apply(np.zeros, (sizes[0] if len(sizes) == 1 else pack("tuple", sizes),), kind, static)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from s2sad.frontend.infer import fresh_dim
 from s2sad.frontend.operators import build
 from s2sad.frontend.values import literal, pack
 from s2sad.ir import ops
-from s2sad.ir.nodes import Append, Apply, Assign, CallStmt, Const, Expr, For, Index, Slice, Stmt, Store, Var, While
+from s2sad.ir.nodes import Append, Apply, Assign, CallStmt, Const, Expr, For, If, Index, Slice, Stmt, Store, Var, While
 from s2sad.ir.shapes import stands_for_one
 from s2sad.ir.types import Array, ListOf, Scalar, Sym, Type
 from s2sad.ir.walk import blocks_of, bound, exprs_of, reads, root_of, statements, targets
@@ -48,6 +49,8 @@ class Tapes:
         self.layout, self.prepared, self.namer, self.device, self.stacks = layout, prepared, namer, device, stacks
         self.made: dict[Any, list[tuple[list[Block], Slot]]] = {}
         """By what is saved and how, the blocks that do so and their slots."""
+        self.counters: list[Var] = []
+        """What counts the elements of arrays that lists of numbers take, by axis."""
 
     def slot(self, place: Expr, stmt: Stmt, block: Any, rebinds: bool, reachable: bool = False) -> Slot:
         """Return the slot of `place`, saved at `stmt` in `block`; both sides of a branch save in one place.
@@ -56,9 +59,7 @@ class Tapes:
         `stmt` is the one that overwrites it; or that of which `block` is a part, where it is kept at the end of that.
         """
         if not isinstance(place, Var) or not isinstance(place.type, Scalar):
-            ends = blocks_of(stmt)[block[1]] if self.layout.owner.get(block) is stmt else ()
-            there = isinstance(place, Var) and any(place.name in bound(s) for s in ends)
-            return self._new(place, block, rebinds, reachable, there)
+            return self._new(place, block, rebinds, reachable, self._is_made_in_a_turn(place, stmt, block))
         loops = tuple(id(loop) for loop in self.layout.loops(block))
         same = self.made.setdefault((place.name, place.type.dtype, loops), [])
         chain = self.layout.chain(block)
@@ -70,6 +71,15 @@ class Tapes:
         slot = self._new(place, block, rebinds, reachable)
         same.append(([block], slot))
         return slot
+
+    def _is_made_in_a_turn(self, place: Expr, stmt: Stmt, block: Block) -> bool | None:
+        """Say whether a turn makes what it keeps at its end; None if not every turn keeps it."""
+        around = [self.layout.owner[one] for one in self.layout.chain(block)[1:]]
+        loop = next((at for at, one in enumerate(around) if isinstance(one, For | While)), len(around))
+        if any(isinstance(one, If) for one in around[loop:]):
+            return None
+        ends = blocks_of(stmt)[block[1]] if self.layout.owner.get(block) is stmt else ()
+        return isinstance(place, Var) and any(place.name in bound(s) for s in ends)
 
     def of_turns(self, place: Var, loop: For | While) -> Slot:
         """Return the slot of what each turn of an outermost loop keeps of a number or of an array.
@@ -83,14 +93,17 @@ class Tapes:
     def _of_elements(self, place: Var, kind: Array, loop: For | While) -> Slot:
         number, one = Scalar(kind.dtype), literal(1)
         tape = Var(self.namer.fresh(f"{noun(place)}_tape"), ListOf(number))
-        at = tuple(Var(self.namer.fresh("i"), Scalar("int64", True)) for _ in kind.dims)
+        while len(self.counters) < len(kind.dims):
+            self.counters.append(Var(self.namer.fresh("i"), Scalar("int64", True)))
+        at = tuple(self.counters[: len(kind.dims)])
         element = Index(place, at, number)
         save: Stmt = Append(tape, element)
         restore: Stmt = Store(element, "", Apply(ops.pop, (tape,), number))
         for axis, var in reversed(list(enumerate(at))):
-            length = build(ops.dim, place, literal(axis))
+            dim = kind.dims[axis]
+            length = literal(dim) if isinstance(dim, int) else build(ops.dim, place, literal(axis))
             save = For(var, literal(0), length, one, (save,))
-            last = build(operator.sub, length, one)
+            last = literal(dim - 1) if isinstance(dim, int) else build(operator.sub, length, one)
             restore = For(var, last, literal(-1), literal(-1), (restore,))
         create = Assign(tape, Apply(ops.new_list, (), tape.type))
         return Slot((create,), loop, (save,), (restore,))
@@ -99,13 +112,13 @@ class Tapes:
         """Say whether a tape can be made before a loop: what its lengths are made of is there, and stays."""
         return all(self._fixed(name, loop) for expr in exprs_of(create) for name in reads(expr))
 
-    def _new(self, place: Expr, block: Any, rebinds: bool, reachable: bool, there: bool = False) -> Slot:
+    def _new(self, place: Expr, block: Any, rebinds: bool, reachable: bool, there: bool | None = None) -> Slot:
         return self._in_loops(place, self.layout.loops(block), rebinds, reachable, there)
 
     def _in_loops(
-        self, place: Expr, loops: list[For | While], rebinds: bool, reachable: bool, there: bool = False
+        self, place: Expr, loops: list[For | While], rebinds: bool, reachable: bool, there: bool | None = None
     ) -> Slot:  # fmt: skip
-        """Return a slot inside loops; `there`: the turn has made what it keeps."""
+        """Return a slot inside loops; `there`: each turn has made what it keeps, None if not each keeps it."""
         hint = noun(place)
         if not loops:
             return self._variable(place, hint, rebinds, reachable)
@@ -114,7 +127,27 @@ class Tapes:
             indexed = self._indexed(place, [s for s in loops if isinstance(s, For)], hint, rebinds, there)
             if indexed is not None:
                 return indexed
+        if not self.device and isinstance(place, Var) and self._is_of_few_numbers(place):
+            return self._of_numbers(place, loops[0], rebinds)
         return self._list(place, loops[0], hint, rebinds, reachable)
+
+    def _is_of_few_numbers(self, place: Var) -> bool:
+        """Say whether an array always has the same few numbers: a list takes them sooner than an array is made."""
+        dims = place.type.dims if isinstance(place.type, Array) else ()
+        known = [dim for dim in dims if isinstance(dim, int)]
+        return 0 < prod(known) <= _FEW and len(known) == len(dims) > 0 and self._is_of_one_length(place)
+
+    def _of_numbers(self, place: Var, loop: For | While, rebinds: bool) -> Slot:
+        """Return a slot in a list of numbers; a name that is bound anew gets an array for them."""
+        assert isinstance(place.type, Array)
+        slot = self._of_elements(place, place.type, loop)
+        if not rebinds:
+            return slot
+        sizes: list[Expr] = [literal(dim) for dim in place.type.dims]
+        size = sizes[0] if len(sizes) == 1 else pack("tuple", sizes)
+        static = () if place.type.dtype == "float64" else (("dtype", np.dtype(place.type.dtype).type),)
+        room = Apply(np.empty, (size,), _fresh_type(place.type), static)
+        return replace(slot, restore=(Assign(place, room), *slot.restore))
 
     def _variable(self, place: Expr, hint: str, rebinds: bool, reachable: bool) -> Slot:
         saved = Var(self.namer.fresh(f"{hint}_saved"), _fresh_type(place.type))
@@ -131,7 +164,7 @@ class Tapes:
         popped = Apply(ops.pop, (tape,), kind)
         return Slot((create,), loop, (Append(tape, value),), (_put_back(place, popped, rebinds),))
 
-    def _indexed(self, place: Expr, loops: list[For], hint: str, rebinds: bool, there: bool) -> Slot | None:
+    def _indexed(self, place: Expr, loops: list[For], hint: str, rebinds: bool, there: bool | None) -> Slot | None:
         outer = loops[0]
         extents: list[Expr] = []
         positions: list[Expr] = []
@@ -293,16 +326,14 @@ class Tapes:
         chain = self.layout.chain(block)
         return stmt if len(chain) == 1 else self.layout.owner[chain[1]]
 
-    def _lengths(self, place: Expr, outer: For, there: bool) -> list[Expr] | None:
+    def _lengths(self, place: Expr, outer: For, there: bool | None) -> list[Expr] | None:
         """Return the lengths of an array that each turn makes, if they are known before the loops."""
         if not isinstance(place, Var) or not isinstance(kind := place.type, Array):
             return None
-        made = [t for stmt in self.layout.defs.get(place.name, ()) for t in targets(stmt) if t.name == place.name]
-        given = [p for p in self.layout.fn.params if p.name == place.name]
-        if any(not isinstance(one.type, Array) or one.type.dims != kind.dims for one in (*made, *given)):
+        if not self._is_of_one_length(place):
             return None  # what is overwritten may be shorter than what it is overwritten with
         constant, before = all(isinstance(dim, int) for dim in kind.dims), self._is_there_before(place.name, outer)
-        if not (there or constant or before):
+        if not constant and (there is None or not (there or before)):
             return None
         found: list[Expr] = []
         for axis, dim in enumerate(kind.dims):
@@ -320,6 +351,13 @@ class Tapes:
                 return None
             found.append(length)
         return found or None
+
+    def _is_of_one_length(self, place: Var) -> bool:
+        """Say whether all arrays that a name is ever given have the same lengths."""
+        made = [t for stmt in self.layout.defs.get(place.name, ()) for t in targets(stmt) if t.name == place.name]
+        given = [p for p in self.layout.fn.params if p.name == place.name]
+        dims = place.type.dims if isinstance(place.type, Array) else ()
+        return all(isinstance(one.type, Array) and one.type.dims == dims for one in (*made, *given))
 
     def _is_there_before(self, name: str, outer: For) -> bool:
         """Say whether a name surely has an array before a loop, not only what stands for one until it is bound."""
@@ -381,6 +419,10 @@ def _one_more(last: Expr) -> Expr | None:
         length = last.args[0]
         return length if isinstance(length, Apply) and length.fn in (ops.dim, ops.size, ops.length) else None
     return None
+
+
+_FEW = 8
+"""Numbers of an array that a list takes one by one."""
 
 
 _LARGEST_LOCAL = 1024
