@@ -64,14 +64,15 @@ _ZEROS = (np.zeros, np.zeros_like)
 def kept_in_place(fn: Function, facts: Facts) -> Function:
     """Return `fn` with such states in their arrays."""
     fn = replace(fn, body=each_once(fn.body))
-    seen: set[int] = set()
+    seen: dict[tuple[int, int], _State] = {}  # which are kept, so that no other has their identity
     while True:
         work = _InPlace(fn, facts)
         for state in _states(fn):
-            if id(state.made) not in seen and (changes := work.changes(state)) is not None:
+            key = id(state.made), id(state.loop)
+            if key not in seen and (changes := work.changes(state)) is not None:
                 fn = replace(fn, body=_changed(fn.body, changes))
                 break
-            seen.add(id(state.made))
+            seen[key] = state
         else:
             return fn
 

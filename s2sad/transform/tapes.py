@@ -340,10 +340,10 @@ class Tapes:
             if isinstance(dim, int):
                 found.append(literal(dim))
                 continue
-            same = (
-                build(ops.dim, array, literal(at))
-                for array in self._arrays(outer)
-                for at, other in enumerate(array.type.dims if isinstance(array.type, Array) else ())
+            same = (  # of an argument, which is there whatever the derivative leaves out
+                build(ops.dim, Var(param.name, param.type), literal(at))
+                for param in self.layout.fn.params if self._fixed(param.name, outer)
+                for at, other in enumerate(param.type.dims if isinstance(param.type, Array) else ())
                 if other == dim
             )
             length = next(same, build(ops.dim, place, literal(axis)) if before else None)
