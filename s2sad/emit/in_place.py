@@ -293,8 +293,8 @@ class _InPlace:
             return None
         first, last = sorted(at for at, s in enumerate(loop.body) if s is naming[0] or s is state.made)
         between = loop.body[first + 1 : last]
-        written = {name for s in statements(between) for name in written_by(s, self.facts)}
-        if loop.body[last] is not state.made or written & {target.name, old.name}:
+        changed = {name for s in statements(between) for name in (*bound(s), *written_by(s, self.facts))}
+        if loop.body[last] is not state.made or changed & {target.name, old.name}:
             return None
         meant: dict[str, Expr] = {target.name: old}
         (made,) = replaced((state.made,), meant)
