@@ -255,19 +255,14 @@ class _Lender:
             while at and isinstance(said := body[at - 1], Comment) and said.text and not said.text.startswith("-"):
                 at -= 1
             body[at:at] = before
-            body.append(new)
+            body += new
             self.known += [t for t in targets(stmt) if self.times[t.name] == 1]
         return replace(self.fn, body=tuple(body))
 
-    def _lend(self, stmt: Stmt, before: list[Stmt]) -> Stmt:
-        if not isinstance(stmt, CallStmt) or not self.found.get(_callee(stmt)):
-            return map_blocks(stmt, lambda body: tuple(new for s in body for new in self._in_block(s, before)))
-        return self._call(stmt, before)[-1]
-
-    def _in_block(self, stmt: Stmt, before: list[Stmt]) -> list[Stmt]:
+    def _lend(self, stmt: Stmt, before: list[Stmt]) -> list[Stmt]:
         if isinstance(stmt, CallStmt) and self.found.get(_callee(stmt)):
             return self._call(stmt, before)
-        return [self._lend(stmt, before)]
+        return [map_blocks(stmt, lambda body: tuple(new for s in body for new in self._lend(s, before)))]
 
     def _call(self, call: CallStmt, before: list[Stmt]) -> list[Stmt]:
         """Return a call with what it is lent, behind the statements that make what cannot be made `before`."""

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import ast
-import re
+import operator
 from typing import Any
 
 import numpy as np
 import pytest
 
 import s2sad
+from s2sad.analysis.alone import arrays_alone
+from s2sad.emit.lent import lent
+from s2sad.frontend.operators import build
+from s2sad.frontend.values import literal
+from s2sad.ir import ops
+from s2sad.ir.nodes import Assign, CallStmt, Expr, For, Function, If, Index, Param, Stmt, Store, Var
+from s2sad.ir.types import Array, Scalar, Sym
 from tests.differences import assert_derivatives
 from tests.unit.test_ends import compiled_text
 from tests.unit.test_workspaces import creations
@@ -176,9 +183,11 @@ def test_zeros_are_set_where_a_number_says_which_elements_are_set() -> None:
 
 def test_recursion_makes_its_own() -> None:
     text = compiled_text(recursive, X)
-    itself = re.search(r"def (\w+)\(.*?\):\n(?:    .*\n)+?    .*\b\1\(", text.split("_bwd", 1)[1])
-    assert itself is None or "room to" not in itself[0]
-    assert "np.zeros(x_bar.shape[0]" in text
+    functions = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
+    itself = [f for f in functions if any(isinstance(n, ast.Name) and n.id == f.name for n in ast.walk(f))]
+    (adjoint,) = [f for f in itself if "_bwd" in f.name]
+    assert "room to" not in str(ast.get_docstring(adjoint))
+    assert made_in(text, adjoint.name)
 
 
 def test_the_user_s_own_helper_stays_as_it_is() -> None:
@@ -199,34 +208,62 @@ def test_arrays_that_lie_apart_are_known() -> None:
     assert not alone["stages_grad"]
 
 
-def moved_into(a, b, out):
-    for i in range(a.size):
-        out[i] += np.sin(a[i]) * b[i] + 0.1 * out[i - 1]
+# ---- programs of which a derivative would be put together by other passes ----
+
+NUMBER = Scalar("float64")
 
 
-def rows_of_one_array(x0):
-    """What is written is a row of the array of which others are read."""
-    rows = np.zeros((3, x0.size))
-    rows[0] = x0
-    rows[1] = x0 * x0
-    for _ in range(3):
-        moved_into(rows[0], rows[1], rows[2])
-    return np.sum(rows[2] ** 2)
+def array(name: str, length: str) -> Var:
+    return Var(name, Array("float64", (Sym(length),), "C"))
 
 
-def one_array_twice(x0):
-    """What is only read may be one array."""
-    out = np.zeros(x0.size)
-    for _ in range(3):
-        moved_into(x0, x0, out)
-    return np.sum(out**2)
+def function(name: str, params: tuple[Var, ...], *body: Stmt) -> Function:
+    return Function(name, tuple(Param(p.name, p.type) for p in params), body, ())
 
 
-@pytest.mark.parametrize("fun", [rows_of_one_array, one_array_twice])
-def test_what_may_be_one_array_is_not_told_to_lie_apart(fun: Any) -> None:
-    assert_derivatives(fun, X, "cpu")
-    for name, alone in hints_of(fun, X).items():
-        if name == "moved_into" and fun is rows_of_one_array:
-            assert not alone & {"a", "b", "out"}
-        if name == "moved_into_bwd":
-            assert not alone & {"a_bar", "b_bar"}
+def item(base: Var, at: int = 0) -> Index:
+    return Index(base, (literal(at),), NUMBER)
+
+
+def called(name: str, *args: Expr) -> CallStmt:
+    return CallStmt((), name, args)
+
+
+def turns(*body: Stmt) -> For:
+    return For(Var("step", Scalar("int64")), literal(0), literal(3), literal(1), body)
+
+
+X1, OUT = array("x", "n"), array("out", "n")
+ROOM = array("room", "n")
+HELPER = function(
+    "helper", (X1, OUT), Assign(ROOM, build(np.empty, build(ops.dim, X1, literal(0)))),
+    Store(item(ROOM), "", item(X1)), Store(item(OUT), "+", item(ROOM)),
+)  # fmt: skip
+
+
+def test_an_array_of_a_length_that_the_caller_learns_late_is_made_before_the_call() -> None:
+    y, part = array("y", "m"), array("y", "k")
+    choice = If(build(operator.gt, item(X1), literal(0.0)), (Assign(part, build(np.sin, X1)),), ())
+    between = function("between", (X1, OUT), Assign(y, build(np.cos, X1)), choice, called("helper", y, OUT))
+    entry = function("entry", (X1, OUT), turns(called("between", X1, OUT)))
+    made = lent({"helper": HELPER, "between": between, "entry": entry}, (), "entry")
+    assert [p.name for p in made["helper"].params] == ["x", "out", "room"]
+    *_, making, call = made["between"].body
+    assert isinstance(making, Assign)
+    assert isinstance(call, CallStmt)
+    assert call.args[-1] == making.target
+
+
+def test_what_may_be_one_array_is_not_told_to_lie_apart() -> None:
+    rows = Var("rows", Array("float64", (Sym("n"), Sym("m")), "C"))
+    first, second = (Index(rows, (literal(at),), Array("float64", (Sym("m"),), "C")) for at in (0, 1))
+    own, other = array("own", "n"), array("other", "n")
+    new = Assign(rows, build(np.zeros_like, rows)), Assign(own, build(np.copy, X1)), Assign(other, build(np.copy, X1))
+    for args, alone in [((first, second), set[str]()), ((own, own), set[str]()), ((own, other), {"x", "out"})]:
+        made = function("made", (X1,), *new, called("helper", *args))
+        assert arrays_alone({"helper": HELPER, "made": made}, "made") == {"helper": frozenset(alone)}
+
+
+def test_what_the_entry_is_given_and_writes_may_be_one_array() -> None:
+    entry = function("entry", (X1, OUT), called("helper", X1, OUT))
+    assert arrays_alone({"helper": HELPER, "entry": entry}, "entry") == {"helper": frozenset()}
