@@ -30,7 +30,7 @@ from s2sad.emit.workspaces import copying, creation_in, filled_in, is_arithmetic
 from s2sad.frontend.operators import build
 from s2sad.frontend.values import literal, pack
 from s2sad.ir import ops
-from s2sad.ir.nodes import (  # fmt: skip
+from s2sad.ir.nodes import (
     Apply,
     Assign,
     CallStmt,
