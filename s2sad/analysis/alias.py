@@ -18,6 +18,7 @@ import numpy as np
 
 from s2sad import runtime
 from s2sad.analysis.bounds import Bounds, from_the_start, inside, lower_bounds
+from s2sad.analysis.layout import Block
 from s2sad.analysis.liveness import Liveness
 from s2sad.analysis.loops import affine, popped_from
 from s2sad.errors import AliasError, Span
@@ -200,14 +201,22 @@ def check(fn: Function, facts: Facts, only_unsure: bool = False) -> None:
     _checked(fn, facts, only_unsure)
 
 
-def shared_at_writes(fn: Function, facts: Facts) -> tuple[dict[int, set[str]], set[int]]:
-    """Return what shares memory where, by statement.
+@dataclass(frozen=True, slots=True)
+class Sharing:
+    """What shares memory where."""
 
-    First, for each statement that writes, the other names that may share the memory then. Second, the
-    statements that bind a name anew, to an array or a view, while others hold the one that it had.
-    """
+    at_writes: dict[int, set[str]]
+    """By statement that writes, the other names that may share the memory then."""
+    rebound: set[int]
+    """The statements that bind a name anew, to an array or a view, while others hold the one that it had."""
+    written_later: set[tuple[Block, str]]
+    """By block, the names whose arrays at its end are written through other names somewhere."""
+
+
+def sharing(fn: Function, facts: Facts) -> Sharing:
+    """Return what shares memory where in a function that `check` has passed."""
     checker = _checked(fn, facts, False)
-    return checker.shared, checker.reachable
+    return Sharing(checker.shared, checker.reachable, checker.written_later())
 
 
 def _checked(fn: Function, facts: Facts, only_unsure: bool) -> _Checker:
@@ -234,6 +243,9 @@ class _Checker:
         self.unsure: set[str] = set()
         self.shared: dict[int, set[str]] = {}
         self.reachable: set[int] = set()
+        self.writers: dict[Any, set[str]] = {}
+        """By allocation or parameter, the names through which it is written."""
+        self.ends: dict[Block, State] = {}
         targets = [s.target for s in statements(fn.body) if isinstance(s, Assign)]
         self.lists = {v.name for v in (*fn.params, *targets) if isinstance(v.type, ListOf)}
 
@@ -245,12 +257,21 @@ class _Checker:
         }
         self._block(self.fn.body, state)
 
+    def written_later(self) -> set[tuple[Block, str]]:
+        """Return, by block, the names whose arrays at its end are written through other names."""
+        return {
+            (block, name) for block, state in self.ends.items() for name, objects in state.items()
+            if any(self.writers.get(_site(o), set()) - {self._root(name)} for o in objects)
+        }  # fmt: skip
+
     def _root(self, name: str) -> str:
         return self.exact[name].root if name in self.exact else name
 
-    def _block(self, body: tuple[Stmt, ...], state: State) -> State:
+    def _block(self, body: tuple[Stmt, ...], state: State, block: Block | None = None) -> State:
         for stmt in body:
             state = self._step(stmt, state)
+        if block is not None:
+            self.ends[block] = _join(self.ends.get(block, {}), state)
         return state
 
     def _step(self, stmt: Stmt, state: State) -> State:
@@ -274,7 +295,8 @@ class _Checker:
             case CallStmt():
                 return self._call(stmt, state)
             case If(_, body, orelse):
-                return _join(self._block(body, dict(state)), self._block(orelse, dict(state)))
+                then = self._block(body, dict(state), (id(stmt), 0))
+                return _join(then, self._block(orelse, dict(state), (id(stmt), 1)))
             case For() | While():
                 return self._loop(stmt, state)
             case _:
@@ -350,6 +372,8 @@ class _Checker:
     def _write(self, name: str, stmt: Stmt, state: State) -> None:
         root = self._root(name)
         touched = state.get(name, frozenset())
+        for o in touched:
+            self.writers.setdefault(_site(o), set()).add(root)
         later = self.live.after.get(id(stmt), frozenset()) - set(bound(stmt))  # what the statement binds is no old name
         for other, objects in state.items():
             if other != name and objects & touched:
@@ -386,12 +410,18 @@ class _Checker:
                 )
 
     def _loop(self, stmt: For | While, state: State) -> State:
-        around = self._block(stmt.body, dict(state)) if self.peeled else state
+        block = (id(stmt), 0)
+        around = self._block(stmt.body, dict(state), block) if self.peeled else state
         while True:
-            after = _join(around, self._block(stmt.body, dict(around)))
+            after = _join(around, self._block(stmt.body, dict(around), block))
             if after == around:
                 return _join(state, around)
             around = after
+
+
+def _site(o: Any) -> Any:
+    """Return where an array was made, or which parameter it is, whichever instance it is."""
+    return o if o[0] == "param" else o[0]
 
 
 def given_names(fn: Function) -> frozenset[str]:

@@ -72,6 +72,8 @@ class Rerun:
     """What the second run and the adjoints of the turn read, from outside of it."""
     works: tuple[Var, ...]
     """The arrays, and views, from outside that a turn writes into: they must be there, whatever they hold."""
+    held: frozenset[str]
+    """Those that are no state, and may have elements that no turn writes and its reverse reads."""
 
 
 class Around(Protocol):
@@ -214,7 +216,9 @@ def rerun(loop: For | While, around: Around, beforehand: bool = False) -> Rerun 
         if v.name in written and isinstance(v.type, Array)
         and not around.layout.within(around.layout.home[v.name], block)
     )  # fmt: skip
-    return Rerun(loop, state, tuple(flags), left_out, changed, written, read, works)
+    roots = {around.aliases[v.name].root if v.name in around.aliases else v.name for v in works}
+    held = roots - {v.name for v in state}
+    return Rerun(loop, state, tuple(flags), left_out, changed, written, read, works, frozenset(held))
 
 
 def _flags(inside: list[Stmt], written: frozenset[str], around: Around) -> list[Var] | None:

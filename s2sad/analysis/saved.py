@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from s2sad.analysis.alias import Alias, is_in_text, shared_at_writes
+from s2sad.analysis.alias import Alias, is_in_text, sharing
 from s2sad.analysis.bounds import Bounds, distance, from_the_start, inside, lower_bounds
 from s2sad.analysis.early import Early, updates
 from s2sad.analysis.facts import Facts, written_by
@@ -50,6 +50,7 @@ from s2sad.ir.nodes import (
 )
 from s2sad.ir.shapes import LIKE
 from s2sad.ir.types import Array, ListOf, Scalar, Static
+from s2sad.ir.views import view_base
 from s2sad.ir.walk import blocks_of, bound, children, exprs_of, reads, root_of, statements, subexpressions, targets
 from s2sad.runtime.lists import zero_arrays, zero_complexes, zero_scalars
 
@@ -91,6 +92,8 @@ class Plan:
     """By statement: what takes it back (`k -= 1` for `k += 1`), so that nothing is saved."""
     reachable: set[int] = field(default_factory=set[int])
     """Statements that bind a name anew while another may still write into the array that it meant."""
+    written_later: set[tuple[Block, str]] = field(default_factory=set[tuple[Block, str]])
+    """By block, the names whose arrays at its end are written through other names somewhere."""
     again: dict[int, Rerun] = field(default_factory=dict[int, Rerun])
     """By loop: what it takes to run each of its turns again before their reverse."""
     undefined: dict[Block, list[Var]] = field(default_factory=dict[Block, list[Var]])
@@ -103,7 +106,7 @@ class SavedValues:
     def __init__(
         self, fn: Function, needs: dict[int, list[Stmt]], aliases: dict[str, Alias], facts: Facts,
         layout: Layout, primal_names: set[str], after_loop: dict[int, list[Stmt]],
-        openings: dict[Block, list[Stmt]], left_out: set[int], split: bool, kept: frozenset[str] = frozenset(),
+        openings: dict[Block, list[Stmt]], left_out: set[int], kept: frozenset[str] = frozenset(),
         flags: frozenset[str] = frozenset(), results: frozenset[int] = frozenset(),
         renaming: frozenset[int] = frozenset(), again: dict[int, Rerun] | None = None,
     ) -> None:  # fmt: skip
@@ -111,7 +114,7 @@ class SavedValues:
 
         `needs` gives the adjoint statements of each primal statement, `after_loop` what is read on leaving a loop,
         `openings` what the reverse of a block starts with, `left_out` the statements that are not run,
-        `split` whether the sweeps are functions of their own, `kept` the arrays to be put back to what they were,
+        `kept` the arrays to be put back to what they were,
         `flags` the names that are saved, never computed again, `results` the statements whose result their
         adjoint reads, `renaming` those of which it does so by another name, `again` the loops whose turns are
         run again.
@@ -124,13 +127,14 @@ class SavedValues:
         self.changing = {key for key, code in needs.items() if any(changes_length(s) for s in code)}
         """Statements whose adjoint brings a list of the primal back to its length."""
         self.leaving = {key: self._read_places(code) for key, code in after_loop.items()}
-        self.left_out, self.split = left_out, split
+        self.left_out = left_out
         self.opening = {block: self._read_places(code) for block, code in openings.items()}
-        self.sharing, reachable = shared_at_writes(fn, facts)
+        shared = sharing(fn, facts)
+        self.sharing = shared.at_writes
         self.least = lower_bounds(fn)
         self.bounds: dict[int, Bounds] = {}
         """By loop, what is known inside of it."""
-        self.plan = Plan(reachable=reachable, again=again or {})
+        self.plan = Plan(reachable=shared.rebound, again=again or {}, written_later=shared.written_later)
         self.recording = False
         self.renewed = frozenset[int]() if kept else renewed(
             fn, layout, self.groups, lambda s: id(s) in results, lambda s: id(s) not in left_out
@@ -371,24 +375,30 @@ class SavedValues:
         sharing = self.sharing.get(id(stmt), set())
         if id(stmt) in self.renewed and root.name not in self.aliases and not sharing:
             return needs
-        others = [o for o in needs if o != name and o not in self.aliases and o in sharing]
-        if others and self.split:
+        others = [
+            o for o, of in needs.items()
+            if o != name and o not in self.aliases and o in sharing and of != frozenset({Need(_SHELL)})
+        ]  # fmt: skip
+        if not all(self._has_turn(o, stmt) for o in others):
             named = [word for word in (others[0], root.name) if is_in_text(word, stmt.span)]
             example = f", as in `{named[0]} = {named[0]}.copy()`" if named else ""
             raise AliasError(
                 f"`{root.name}` is written here while `{others[0]}` may share its memory" if len(named) == 2 else
                 "an array is written here while what was read before may share its memory", stmt.span,
-                f"The two sweeps are functions of their own, between which memory is not shared. Make one a "
-                f"copy{example}, before the write.",
+                f"All of it would have to be kept at every write of a loop. Make one a copy{example}, before the loop.",
             )  # fmt: skip
         clash = clash or bool(others)
         if not clash:
             return needs
         if self.recording:
             self._save(stmt, place)
-        if isinstance(stmt, Store) and is_whole(stmt) and name == root.name and not others:
+            for other in others:  # the reverse may have it apart: what is put back through one name is not through two
+                self._save(stmt, self._variable(other))
+                self._ensure_defined(stmt, self._variable(other))
+        known = isinstance(stmt, Store) and name == root.name and not self._may_be_anothers(name)
+        if known and is_whole(stmt) and not others:
             needs = {k: v for k, v in needs.items() if k != name}
-        elif isinstance(stmt, Store) and name == root.name and self._is_one_element(place, stmt):
+        elif known and self._is_one_element(place, stmt):
             needs = {**needs, name: needs.get(name, frozenset()) - {Need(place)}}  # it is put back here
         found: dict[str, set[Need]] = {}
         for part in _index_parts(place):
@@ -397,6 +407,22 @@ class SavedValues:
             for other in reads(self.aliases[root.name].binding.value) - {name}:
                 self._collect(Var(other, Scalar("int64")), found)
         return _union(needs, {k: frozenset(v) for k, v in found.items()})
+
+    def _may_be_anothers(self, name: str) -> bool:
+        """Say whether a name is ever bound to an array that is there already.
+
+        What is put back through it must not reach that one: where it is bound so, what it meant has to come back too.
+        """
+        return any(
+            view_base(made.value) is not None if isinstance(made, Assign) else isinstance(made, CallStmt)
+            for made in self.layout.defs.get(name, ())
+        )
+
+    def _has_turn(self, name: str, stmt: Stmt) -> bool:
+        """Say whether a name means another array in each turn of the innermost loop around a statement, if any."""
+        around = self._loops_around(stmt)
+        blocks = {self.layout.block_of[id(made)] for made in self.layout.defs.get(name, ())}
+        return not around or any(around[-1] is loop for block in blocks for loop in self.layout.loops(block))
 
     def _is_one_element(self, place: Expr, stmt: Stmt) -> bool:
         """Say whether a place is the same element all through a turn of the loops around a statement."""
@@ -460,6 +486,7 @@ class SavedValues:
             if n in self.names and self.groups.find(n) not in groups and n not in made.changed
             and (n not in self.layout.home or not self.layout.within(self.layout.home[n], (id(stmt), 0)))
         }  # fmt: skip
+        outside |= {n: frozenset({Need(None)}) for n in made.held}
         needs = _union({n: places for n, places in needs.items() if n not in lost}, outside)
         return _union(needs, self.leaving.get(id(stmt), {}))
 
@@ -472,6 +499,7 @@ class SavedValues:
     def _loop(self, stmt: For | While, needs: Needs) -> Needs:
         if (made := self.plan.again.get(id(stmt))) is not None:
             return self._run_again(made, needs)
+        needs = self._kept_before(stmt, needs)
         was, self.recording = self.recording, False
         head = needs
         while True:
@@ -483,7 +511,11 @@ class SavedValues:
             if merged == head:
                 break
             head = merged
-        covered = [n for n in filled_by(stmt) if n in head and n not in self.aliases and not self.sharing_in(stmt, n)]
+        covered = [
+            n for n in filled_by(stmt)
+            if n in head and n not in self.aliases and not self.sharing_in(stmt, n) and not self._leaves_out(stmt, n)
+            and not self._may_be_anothers(n)
+        ]  # fmt: skip
         fresh: Needs = {}
         if covered:
             fresh = self._block(stmt.body, (id(stmt), 0), {k: v for k, v in head.items() if k not in covered})
@@ -495,6 +527,20 @@ class SavedValues:
         if isinstance(stmt, For):
             head = _without_index(head, stmt.var.name)
         return _union(head, self.leaving.get(id(stmt), {}))
+
+    def _kept_before(self, loop: For | While, needs: Needs) -> Needs:
+        """Save what a loop may write through another name before it: in it, every write would have to keep all of it."""
+        reached = {o for s in statements(loop.body) for o in self.sharing.get(id(s), ())} - set(self.aliases)
+        for name in sorted(reached & set(needs)):
+            array = self._variable(name)
+            inside = any(name in bound(s) for s in statements(loop.body))
+            if inside or not isinstance(array.type, Array):
+                continue
+            if self.recording:
+                self._save(loop, array)
+                self._ensure_defined(loop, array)
+            needs = {**needs, name: frozenset({Need(_SHELL)})}  # to put it back takes the array
+        return needs
 
     def _crossing(self, need: Need, loop: For | While) -> Need:
         """Return a need that was carried into the next iteration; what tells nothing of its place is left out."""
@@ -517,6 +563,10 @@ class SavedValues:
         return any(self.sharing.get(id(s)) for s in statements(loop.body)) or any(
             a.root == name for a in self.aliases.values()
         )
+
+    def _leaves_out(self, loop: For | While, name: str) -> bool:
+        """Say whether a write to an array in a loop is not run, so that it saves nothing."""
+        return any(id(s) in self.left_out for s in statements(loop.body) if name in written_by(s, self.facts))
 
     # ---- leaving a block: names that live in it only ----
 
@@ -617,8 +667,7 @@ class SavedValues:
 
     def _can_be_made_again(self, stmt: Assign, body: tuple[Stmt, ...]) -> bool:
         """Say whether at its end a turn can make an array as long as the one that it has made."""
-        assert isinstance(stmt.value, Apply)
-        if stmt not in body or not reads(stmt.value) <= self.names:
+        if not isinstance(stmt.value, Apply) or stmt not in body or not reads(stmt.value) <= self.names:
             return False
         sizes = [part for arg in stmt.value.args for part in (arg.items if isinstance(arg, Pack) else (arg,))]
         if stmt.value.fn in LIKE:

@@ -149,10 +149,20 @@ def _add_static(lw: Lowerer, fn: Any, static: dict[str, Any], name: str, value: 
     if name == "order" and fn is np.copy:
         return
     if name == "dtype":
-        kinds: dict[Any, Any] = {float: np.float64, int: np.int64, complex: np.complex128, bool: np.bool_}
-        known = kinds.get(known, known)
-        known = np.dtype(known).type
+        known = _kind_named(known, fn, lw, node)
     static[name] = known
+
+
+def _kind_named(known: Any, fn: Any, lw: Lowerer, node: Any) -> Any:
+    """Return the NumPy class that a `dtype` names; Numba's own types (`numba.float64`) go by their names."""
+    kinds: dict[Any, Any] = {float: np.float64, int: np.int64, complex: np.complex128, bool: np.bool_}
+    try:
+        if (getattr(type(known), "__module__", "") or "").startswith("numba."):
+            known = known.name
+        return np.dtype(kinds.get(known, known)).type
+    except TypeError:
+        named = getattr(fn, "__name__", fn)
+        return lw.fail(node, f"`{known}` is no `dtype` of `{named}`", "Give a NumPy one, as in `np.float64`.")
 
 
 def _ruled(fn: Any) -> bool:

@@ -10,7 +10,7 @@ from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.optional import KindFound
 from s2sad.frontend.values import FuncV, Poison, RowsV, StaticV, StructV, V, Value, forget, join_types
 from s2sad.ir.nodes import Const, Var
-from s2sad.ir.types import ListOf
+from s2sad.ir.types import CARRIED, ListOf
 
 
 def joined_env(
@@ -28,7 +28,7 @@ def joined_env(
                 result[name] = value
                 meeting.late.append(name)
             elif result[name] is not value or isinstance(value, StructV):
-                result[name] = _join(meeting, name, result[name], value, f"phi:{phi}:{name}" if phi else "")
+                result[name] = _join(meeting, name, result[name], value, f"{CARRIED}{phi}:{name}" if phi else "")
         result = meeting.settled(result)
     return result
 
@@ -141,7 +141,7 @@ def describe(kind: Any) -> str:
 def widen_new(merged: dict[str, Value], head: dict[str, Value], phi: str) -> dict[str, Value]:
     """Forget iteration-bound facts of names that did not exist before the loop."""
     return {
-        name: value if name in head else _forget(value, f"phi:{phi}:{name}")
+        name: value if name in head else _forget(value, f"{CARRIED}{phi}:{name}")
         for name, value in merged.items()
     }
 

@@ -12,7 +12,7 @@ from s2sad.errors import ArgumentError
 from s2sad.frontend.containers import current, write_item
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.protocols import GENERATED, refuse_hooks
-from s2sad.frontend.values import Cell, StaticV, StructV, Value
+from s2sad.frontend.values import Cell, StaticV, StructV, V, Value
 
 
 def of_fields(lw: Lowerer, cls: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
@@ -80,12 +80,16 @@ def set_attribute(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node
 
 
 def class_of(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
-    """`type(p)`: the class of an object."""
+    """`type(p)`: the class of an object, or of a number: `type(x)(0.5)`."""
+    from s2sad.frontend.specials import class_of as of_value
+
     match args:
         case [StructV(kind)] if isinstance(kind, type):
             return StaticV(kind)
         case [StaticV(found)]:
             return StaticV(type(found))
+        case [V() as value] if (found := of_value(value)) is not object:
+            return StaticV(found)
         case _:
             return lw.fail(node, "the type of this value is not read here", "Ask with `isinstance`.")
 

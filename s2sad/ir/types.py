@@ -31,6 +31,8 @@ Dim = int | Sym
 _GIVEN = "given "
 CUT = "cut "
 """What the names of lengths of parts begin with whose bounds only a run knows."""
+CARRIED = "phi:"
+"""What the names of lengths begin with that differ where paths meet."""
 BROADCAST = "&"
 """What stands in the names of lengths that others are broadcast to."""
 
@@ -43,6 +45,11 @@ def given_length(name: str) -> Sym:
 def is_given(dim: object) -> bool:
     """Say whether a symbol stands for a number that was given, which may be negative until it makes an array."""
     return isinstance(dim, Sym) and dim.name.startswith(_GIVEN)
+
+
+def is_carried(dim: object) -> bool:
+    """Say whether a symbol stands for a length that paths or turns of a loop disagree on: in each it is another."""
+    return isinstance(dim, Sym) and CARRIED in dim.name
 
 
 def renamed_length(name: str, like: Sym) -> str:

@@ -41,6 +41,7 @@ from s2sad.ir.nodes import (
     Index,
     Param,
     Return,
+    Slice,
     Stmt,
     Store,
     Swap,
@@ -185,7 +186,7 @@ class _Adjoint(Statements):
             self.left_out = (self.left_out - inside) | made.left_out
         saved = SavedValues(
             self.fn, needs, self.aliases, self.facts, self.layout, names, self.after_loop, self.openings,
-            self.left_out, self.split, self._kept_arguments(), self.prepared.flags | self.named.names, results,
+            self.left_out, self._kept_arguments(), self.prepared.flags | self.named.names, results,
             frozenset(key for key, made in self.results_read.items() if made is not None), self.reruns,
         )  # fmt: skip
         self.plan: Plan = saved.run()
@@ -593,7 +594,7 @@ class _Adjoint(Statements):
                     again = self._second_run(stmt)
                     made = self._tapes_inside(stmt)
                     return [*made, self._reverse_loop(stmt, (*again, *body)), *restore]
-                return [self._reverse_loop(stmt, tuple(body))] if body else []
+                return [*([self._reverse_loop(stmt, tuple(body))] if body else []), *restore]
             case Swap(first, second):
                 return [Swap(first, second, stmt.span), *self.adjoint_code.get(id(stmt), [])]
             case CallStmt():
@@ -634,11 +635,18 @@ class _Adjoint(Statements):
         fixed: list[Stmt] = []
         clobbered = {n for s in code for n in written_by(s, self.facts)}
         for put in restore:
-            root = root_of(put.place) if isinstance(put, Store) else None
-            if root is not None and root.name not in clobbered:
+            root = _put_into(put)
+            if root is not None and (root.name not in clobbered or isinstance(put, For)):
                 fixed.append(put)
+                if root.name in clobbered:  # number by number: its tape gives them once
+                    name = Var(self.namer.fresh("earlier"), root.type)
+                    fixed.append(Assign(name, copied(root), stmt.span))
+                    again.append(Store(Index(root, (Slice(None, None, None),), root.type), "", name, stmt.span))
                 continue
             value = put.value if isinstance(put, Assign | Store) else None
+            if isinstance(value, Apply) and value.fn is np.empty:  # room for what is put back number by number
+                fixed.append(put)
+                continue
             if isinstance(value, Apply) and value.fn is ops.pop:
                 name = Var(self.namer.fresh("earlier"), value.type)
                 fixed.append(Assign(name, value, stmt.span))
@@ -664,6 +672,12 @@ class _Adjoint(Statements):
             stop = build(operator.sub, stmt.start, stmt.step)
             return For(stmt.var, last, _folded(stop), _folded(build(operator.neg, stmt.step)), body, stmt.span)
         return reversed_range(replace(stmt, body=body))
+
+
+def _put_into(put: Stmt) -> Var | None:
+    """Return the array or list that a value is put back into, rather than under its name."""
+    inner = [s for s in statements((put,)) if isinstance(s, Store)]
+    return root_of(inner[0].place) if inner else None
 
 
 def _put_copy(put: Stmt) -> Stmt:

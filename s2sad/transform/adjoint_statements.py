@@ -602,9 +602,10 @@ class Statements:
                 slots.setdefault(key, []).append(self.tapes.slot(place, stmt, block, rebinds, reachable))
         for block, targets in self.plan.taped.items():
             for target in targets:
-                slots.setdefault(("end", block), []).append(
-                    self.tapes.slot(target, self.layout.owner[block], block, not self._is_written_in_a_list(target))
-                )
+                slots.setdefault(("end", block), []).append(self.tapes.slot(
+                    target, self.layout.owner[block], block, not self._is_written_in_a_list(target),
+                    (block, target.name) in self.plan.written_later,
+                ))  # fmt: skip
         for key, made in self.reruns.items():
             slots["state", key] = [self.tapes.of_turns(name, made.loop) for name in made.state]
             slots["flags", key] = [self.tapes.of_turns(name, made.loop) for name in made.flags]

@@ -14,6 +14,7 @@ from s2sad.frontend.values import literal
 from s2sad.ir.nodes import (
     Assign,
     Break,
+    CallStmt,
     Continue,
     Expr,
     For,
@@ -25,7 +26,8 @@ from s2sad.ir.nodes import (
     Var,
     While,
 )
-from s2sad.ir.walk import map_blocks, statements, told_apart
+from s2sad.ir.types import Array, ListOf
+from s2sad.ir.walk import bound, map_blocks, statements, told_apart
 from s2sad.transform.naming import Namer
 
 _SMALL = 4
@@ -48,8 +50,10 @@ class _Structure:
         simple = len(returns) == (1 if body and isinstance(body[-1], Return) else 0)
         if not simple and returns:
             hint = ["result"] if len(self.fn.results) == 1 else [f"result_{i}" for i in range(len(self.fn.results))]
+            same = self._same_in_all(returns)
             self.results = tuple(
-                Var(self.namer.fresh(h), kind) for h, kind in zip(hint, self.fn.results, strict=True)
+                same.get(i) or Var(self.namer.fresh(h), kind)
+                for i, (h, kind) in enumerate(zip(hint, self.fn.results, strict=True))
             )
         body = self._block(body)
         if self.results:
@@ -59,6 +63,22 @@ class _Structure:
         if self.returned is not None:
             body = (Assign(self.returned, literal(False), self.fn.span), *body)
         return replace(self.fn, body=told_apart(body))
+
+    def _same_in_all(self, returns: list[Return]) -> dict[int, Var]:
+        """Return, by position, the arrays that all returns give: of a name that means one array, made before them."""
+        body = self.fn.body
+        first = next(i for i, s in enumerate(body) if any(isinstance(t, Return) for t in statements((s,))))
+        early = [name for s in body[:first] if isinstance(s, Assign | CallStmt) for name in bound(s)]
+        known = {p.name for p in self.fn.params} | set(early)
+        again = [name for s in statements(body) for name in bound(s)]
+        made = {name for name in known if again.count(name) == (name in early)}
+        found: dict[int, Var] = {}
+        for i, values in enumerate(zip(*(r.values for r in returns), strict=True)):
+            value = values[0]
+            if isinstance(value, Var) and isinstance(value.type, Array | ListOf) and value.name in made:
+                if all(other == value for other in values):
+                    found[i] = value
+        return found
 
     def _block(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         """Tidy the loops inside first, then move this block's own jumps to the ends."""
