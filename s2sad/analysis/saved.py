@@ -395,10 +395,10 @@ class SavedValues:
             for other in others:  # the reverse may have it apart: what is put back through one name is not through two
                 self._save(stmt, self._variable(other))
                 self._ensure_defined(stmt, self._variable(other))
-        known = isinstance(stmt, Store) and name == root.name and not self._may_be_anothers(name)
-        if known and is_whole(stmt) and not others:
+        own = name == root.name and not self._may_be_anothers(name)
+        if own and isinstance(stmt, Store) and is_whole(stmt) and not others:
             needs = {k: v for k, v in needs.items() if k != name}
-        elif known and self._is_one_element(place, stmt):
+        elif own and isinstance(stmt, Store) and self._is_one_element(place, stmt):
             needs = {**needs, name: needs.get(name, frozenset()) - {Need(place)}}  # it is put back here
         found: dict[str, set[Need]] = {}
         for part in _index_parts(place):
@@ -529,7 +529,7 @@ class SavedValues:
         return _union(head, self.leaving.get(id(stmt), {}))
 
     def _kept_before(self, loop: For | While, needs: Needs) -> Needs:
-        """Save what a loop may write through another name before it: in it, every write would have to keep all of it."""
+        """Save before a loop what it may write through another name: in it, each write would have to keep all of it."""
         reached = {o for s in statements(loop.body) for o in self.sharing.get(id(s), ())} - set(self.aliases)
         for name in sorted(reached & set(needs)):
             array = self._variable(name)
