@@ -174,7 +174,7 @@ def plain_value(lw: Lowerer, found: Any, name: str, node: Any) -> Value:
                        tuple(outside_value(lw, item, name, node) for item in found))  # fmt: skip
     if isinstance(found, dict):
         return StructV("dict", tuple(found), tuple(outside_value(lw, v, name, node) for v in found.values()))
-    return StaticV(found)
+    return StaticV(records.as_written(found))
 
 
 def _is_plain(found: Any) -> bool:

@@ -56,7 +56,7 @@ def written_out(source: Source) -> Source:
     if key not in _WRITTEN:
         writer = _Writer(source, found)
         tree = copy.deepcopy(source.node)
-        tree.body = writer.block(_in_place(tree.body, found))
+        tree.body = writer.block(_in_place(tree.body, writer))
         node, lines = renumbered(tree, source)
         _WRITTEN[key] = (source.node, found, node, lines, writer.outer)
     _, _, node, lines, outer = _WRITTEN[key]
@@ -108,26 +108,50 @@ READING: list[Any] = []
 """The code of the functions that are being read, one for the other."""
 
 
-def _in_place(body: list[Any], found: dict[str, _Generator]) -> list[Any]:
-    """`g = steps(5)`, `for v in g:` in one block: the call is put where it is used up, if nothing changes meanwhile."""
+def _in_place(body: list[Any], writer: _Writer) -> list[Any]:
+    """`g = steps(n)`, `for v in g:` in one block: the call is put where it is used up, its arguments stay."""
     whole = [n for s in body for n in gast.walk(s) if isinstance(n, gast.Name)]
     stored = [n.id for n in whole if not isinstance(n.ctx, gast.Load)]
     loaded = [n.id for n in whole if isinstance(n.ctx, gast.Load)]
-    result = list(body)
-    for stmt in body:
+    result: list[Any] = []
+    for at, stmt in enumerate(body):
         match stmt:
             case gast.Assign(targets=[gast.Name(id=name)], value=gast.Call(func=gast.Name(id=called)) as call) if (
-                called in found and stored.count(name) == 1 and loaded.count(name) == 1
-                and not any(isinstance(n, gast.Name) and stored.count(n.id) > 1 for n in gast.walk(call))
-                and all(isinstance(part, gast.Name | gast.Constant) for part in call.args)
+                called in writer.found and stored.count(name) == 1 and loaded.count(name) == 1
+                and not any(isinstance(arg, gast.Starred) for arg in call.args)
             ):  # fmt: skip
-                loops = [s for s in body if isinstance(s, gast.For) and getattr(s.iter, "id", "") == name]
-                if loops:
-                    loops[0].iter = call
-                    result.remove(stmt)
+                later = [k for k, s in enumerate(body) if isinstance(s, gast.For) and getattr(s.iter, "id", "") == name]
+                if later and later[0] > at:
+                    result += _arguments_kept(call, _bound_in(body[at + 1 : later[0]]), stmt, writer)
+                    body[later[0]].iter = call
+                    continue
             case _:
                 pass
+        result.append(stmt)
     return result
+
+
+def _arguments_kept(call: Any, changed: set[str], stmt: Any, writer: _Writer) -> list[Any]:
+    """Give names to the arguments of a call that are not the same later, and return what does."""
+    before: list[Any] = []
+    for holder, field in [*((call.args, k) for k in range(len(call.args))), *((k, "value") for k in call.keywords)]:
+        value = holder[field] if isinstance(holder, list) else holder.value
+        if isinstance(value, gast.Constant) or (isinstance(value, gast.Name) and value.id not in changed):
+            continue
+        kept = writer.name("given")
+        before.append(placed(_assign(named(kept, gast.Store()), value), stmt))
+        if isinstance(holder, list):
+            holder[field] = placed(named(kept), stmt)
+        else:
+            holder.value = placed(named(kept), stmt)
+    return before
+
+
+def _bound_in(body: list[Any]) -> set[str]:
+    """Return the names that statements give a meaning, inner functions included."""
+    parts = [n for s in body for n in gast.walk(s)]
+    stored = {n.id for n in parts if isinstance(n, gast.Name) and not isinstance(n.ctx, gast.Load)}
+    return stored | {n.name for n in parts if isinstance(n, gast.FunctionDef)}
 
 
 class _Writer:
@@ -339,6 +363,10 @@ class _Writer:
             ):
                 node.args = [self._list(stmt, call, None, before), *rest]
                 return node
+            case gast.Call(func=gast.Name(id="next"), args=[gast.Call(func=gast.Name(id=name)) as call]) if (
+                name in self.found and not node.keywords
+            ):
+                return self._first(stmt, call, before)
             case gast.ListComp() | gast.GeneratorExp() if self._is_over(node.generators[0].iter):
                 return self._list(stmt, node.generators[0].iter, node, before)
             case gast.Starred(value=gast.Call(func=gast.Name(id=name)) as call) if name in self.found:
@@ -377,6 +405,18 @@ class _Writer:
             raise Stays
         before += [placed(first, stmt), *written]
         return gast.copy_location(named(made), stmt)
+
+    def _first(self, stmt: Any, call: Any, before: list[Any]) -> Any:
+        """Write the loop that ends with the first value: `next(steps(5))`."""
+        first, item = self.name("first"), self.name("item")
+        body = [_assign(named(first, gast.Store()), named(item)), gast.Break()]
+        over = [gast.Raise(exc=named("StopIteration"), cause=None)]
+        loop = gast.For(target=named(item, gast.Store()), iter=call, body=body, orelse=over, type_comment=None)
+        written = self._loop(placed(loop, stmt))
+        if written is None:
+            raise Stays
+        before += written
+        return gast.copy_location(named(first), stmt)
 
     def _comprehended(self, node: Any) -> tuple[Any, Any, list[Any], list[Any]]:
         """Return the target, the item, the tests and the inner loops of a comprehension, under names of their own."""

@@ -20,6 +20,7 @@ from s2sad.frontend.knownlists import known_list_method
 from s2sad.frontend.lazily import check_extended_by_itself
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.operators import apply, build
+from s2sad.frontend.records import compiled_method
 from s2sad.frontend.searched import SEARCHES, search
 from s2sad.frontend.values import (
     MethodV,
@@ -108,6 +109,7 @@ def _static_attribute(lw: Lowerer, obj: Any, name: str, node: Any) -> Value:
         return device_attribute(lw, f"{obj.path}.{name}" if isinstance(obj, DeviceName) else name, node)
     try:
         found = getattr(obj, name)
+        found = compiled_method(obj, name) or found
     except AttributeError:
         return lw.fail(node, f"`{getattr(obj, '__name__', obj)}` has no attribute `{name}`")
     owner = getattr(getattr(node, "value", None), "id", "")

@@ -30,6 +30,18 @@ _NAMES: dict[Any, str] = {
 }  # fmt: skip
 
 
+def as_written(fn: Any) -> Any:
+    """Return the class that the user wrote, of one that `numba.experimental.jitclass` has made of it."""
+    compiled = isinstance(fn, type) and type(fn).__name__ == "JitClassType" and type(fn).__module__.startswith("numba.")
+    return fn.__mro__[1] if compiled else fn
+
+
+def compiled_method(obj: Any, name: str) -> Any:
+    """Return the method that the user wrote, of an object of a class that Numba has compiled; None of any other."""
+    methods = getattr(getattr(obj, "_numba_type_", None), "jit_methods", {})
+    return types.MethodType(methods[name].py_func, obj) if name in methods else None
+
+
 def is_plain_class(fn: Any) -> bool:
     """Say whether an object is a class of the user's, whose objects are their attributes."""
     return (

@@ -221,8 +221,29 @@ def returns_from_within(x):
     return 0.0
 
 
+def named_first(x):
+    """The generator has a name; what it was given is bound anew before it is used up."""
+    scale = x[0] * 2.0
+    if scale < 0.0:
+        scale = -scale
+    later = three(scale * x[1], x[3])
+    scale = scale * x[2]
+    s = 0.0
+    for z in later:
+        s += z * scale
+    return s
+
+
+def first_of_each(x):
+    i, t = next(times(3, x[0]))
+    s = next(roots(x[1])) ** 2 + i + t
+    for k in range(3):
+        s += next(sums(x * k, 100.0)) * x[k]
+    return s
+
+
 PROGRAMS = [
-    a_loop, left_by_break, with_an_else, that_returns, without_an_end, several_yields, arrays_written_meanwhile,
+    named_first, first_of_each, a_loop, left_by_break, with_an_else, that_returns, without_an_end, several_yields, arrays_written_meanwhile,
     what_it_reads_is_written_meanwhile, names_bound_anew, one_in_the_other, gathered, beside_others, from_others,
     returns_from_within,
 ]  # fmt: skip
@@ -278,3 +299,11 @@ def yields_in_try(x):
 def test_what_is_refused(fun):
     with pytest.raises(s2sad.UnsupportedSyntaxError, match="is written into what uses it up at once"):
         s2sad.grad(fun, target="python")(X)
+
+
+def test_a_generator_that_gives_nothing_is_over() -> None:
+    def nothing(x):
+        return next(places(1))[0] * x
+
+    with pytest.raises(StopIteration):
+        s2sad.grad(nothing, target="python")(0.7)

@@ -7,6 +7,7 @@ import math
 import numba
 import numpy as np
 import pytest
+from numba.experimental import jitclass
 
 import s2sad
 
@@ -58,10 +59,50 @@ def through_integers(x, m):
     return np.sum(whole(x) * x)
 
 
+@jitclass([("rate", numba.float64), ("count", numba.int32), ("state", numba.float64[:])])
+class Tank:
+    """A class that Numba compiles, with a state that its methods write."""
+
+    def __init__(self, rate, count):
+        self.rate = rate
+        self.count = count
+        self.state = np.zeros(count)
+
+    @property
+    def twice(self):
+        return 2.0 * self.rate
+
+    def step(self, dt):
+        for i in range(self.count):
+            self.state[i] += dt * self.rate * (i + 1)
+        return self.state.sum() * self.twice
+
+
+@numba.njit
+def with_a_compiled_class(x, m):
+    tank = Tank(x[0], 3)
+    total = tank.step(x[1])
+    tank.rate = x[2] * total
+    return total + tank.step(m[0, 0] * x[1]) + np.sum(tank.state**2)
+
+
+TANK = Tank(1.5, 2)
+
+
+def with_an_object_outside(x, m):
+    tank = Tank(x[0], 2)
+    asked = tank.twice if isinstance(tank, Tank) else 0.0
+    return asked * TANK.rate * TANK.count * x[1] + TANK.twice * x[2] ** 2
+
+
 @pytest.mark.parametrize("target", ["python", "cpu"])
 @pytest.mark.parametrize(
-    "fun", [of_two_arrays, of_an_array_and_a_number, of_numbers, with_a_typed_list, through_integers]
-)
+    "fun",
+    [
+        of_two_arrays, of_an_array_and_a_number, of_numbers, with_a_typed_list, through_integers,
+        with_a_compiled_class, with_an_object_outside,
+    ],
+)  # fmt: skip
 def test_is_differentiated(fun, target):
     plain = getattr(fun, "py_func", fun)
     direction = np.array([0.3, -1.0, 0.7])
