@@ -20,7 +20,7 @@ def calling(lw: Lowerer, fun: Value, count: int, named: tuple[str, ...], node: A
     """Return an inner function that only calls `fun`: a ufunc, a function with a rule, a pullback."""
     names = ["x"] if count == 1 else [f"x{i}" for i in range(count)]
     passed = ", ".join([*names, *(f"{name}={name}" for name in named)])
-    return _written(lw, f"def {_name(fun)}_({', '.join([*names, *named])}): return function({passed})",
+    return written_function(lw, f"def {_name(fun)}_({', '.join([*names, *named])}): return function({passed})",
                     {"function": fun}, node)  # fmt: skip
 
 
@@ -33,7 +33,7 @@ def expand(
     if derivation.kind == "vmap":
         return _batched(lw, derivation, fun, args, kwargs, node)
     name, text, scope = write_jacobian(lw, derivation, fun, args, kwargs, node)
-    return _written(lw, f"def {_name(fun)}_{name}{text}", {"function": fun, **scope}, node)
+    return written_function(lw, f"def {_name(fun)}_{name}{text}", {"function": fun, **scope}, node)
 
 
 def _name(fun: Value) -> str:
@@ -43,7 +43,7 @@ def _name(fun: Value) -> str:
     return named if named.isidentifier() else "function"
 
 
-def _written(lw: Lowerer, text: str, scope: dict[str, Value], node: Any) -> FuncV:
+def written_function(lw: Lowerer, text: str, scope: dict[str, Value], node: Any) -> FuncV:
     """Return an inner function of this text; everything in it stands where the call stands."""
     import ast
 
@@ -92,7 +92,7 @@ def _batched(
              *(f"    {line}" for line in results.steps), *results.ends, f"return {shown}"]  # fmt: skip
     body = textwrap.indent("\n".join(lines), "    ")
     text = f"def {_name(fun)}_vmap({', '.join(names)}):\n{body}"
-    return _written(lw, text, {"function": fun, **batch.scope}, node)
+    return written_function(lw, text, {"function": fun, **batch.scope}, node)
 
 
 def _apart(lw: Lowerer, closed: Closed, parts: list[tuple[str, Type]], node: Any) -> list[str]:

@@ -134,16 +134,17 @@ def _in_place(body: list[Any], writer: _Writer) -> list[Any]:
 def _arguments_kept(call: Any, changed: set[str], stmt: Any, writer: _Writer) -> list[Any]:
     """Give names to the arguments of a call that are not the same later, and return what does."""
     before: list[Any] = []
-    for holder, field in [*((call.args, k) for k in range(len(call.args))), *((k, "value") for k in call.keywords)]:
-        value = holder[field] if isinstance(holder, list) else holder.value
+
+    def kept(value: Any) -> Any:
         if isinstance(value, gast.Constant) or (isinstance(value, gast.Name) and value.id not in changed):
-            continue
-        kept = writer.name("given")
-        before.append(placed(_assign(named(kept, gast.Store()), value), stmt))
-        if isinstance(holder, list):
-            holder[field] = placed(named(kept), stmt)
-        else:
-            holder.value = placed(named(kept), stmt)
+            return value
+        name = writer.name("given")
+        before.append(placed(_assign(named(name, gast.Store()), value), stmt))
+        return placed(named(name), stmt)
+
+    call.args = [kept(value) for value in call.args]
+    for keyword in call.keywords:
+        keyword.value = kept(keyword.value)
     return before
 
 

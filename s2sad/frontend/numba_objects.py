@@ -15,8 +15,6 @@ from s2sad.frontend.values import StaticV, V, Value, const
 from s2sad.ir.types import Array, Scalar
 
 _REFUSED = {
-    "GUFunc": ("a `@guvectorize` function", "Write it as a function that is given whole arrays, under @njit."),
-    "StencilFunc": ("a `@stencil` kernel", "Write the loops over the elements, or slices of the array."),
     "Dict": ("a typed dict", "Use a dict with known keys, or arrays."),
 }
 
@@ -35,6 +33,14 @@ def call_numba_object(
         return call_function(lw, builtins.list, args, kwargs, node)
     if kind == "DUFunc":
         return _call_vectorized(lw, fn, args, kwargs, node)
+    if kind == "StencilFunc":
+        from s2sad.frontend.stencils import call_stencil
+
+        return call_stencil(lw, fn, args, kwargs, node)
+    if kind == "GUFunc":
+        from s2sad.frontend.gufuncs import call_gufunc
+
+        return call_gufunc(lw, fn, args, kwargs, node)
     return None
 
 

@@ -243,7 +243,8 @@ def first_of_each(x):
 
 
 PROGRAMS = [
-    named_first, first_of_each, a_loop, left_by_break, with_an_else, that_returns, without_an_end, several_yields, arrays_written_meanwhile,
+    named_first, first_of_each,
+    a_loop, left_by_break, with_an_else, that_returns, without_an_end, several_yields, arrays_written_meanwhile,
     what_it_reads_is_written_meanwhile, names_bound_anew, one_in_the_other, gathered, beside_others, from_others,
     returns_from_within,
 ]  # fmt: skip

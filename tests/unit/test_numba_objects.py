@@ -10,6 +10,7 @@ import pytest
 from numba.experimental import jitclass
 
 import s2sad
+from tests.differences import assert_derivatives
 
 X = np.array([0.4, 0.9, 1.6])
 M = np.array([[0.3, 0.8, 1.1], [0.7, 0.2, 0.5]])
@@ -126,17 +127,90 @@ def running_sum(a, out):
         out[i] = total
 
 
+@numba.guvectorize(["void(float64[:], float64[:], float64[:])"], "(n),()->()")
+def power_sum(a, by, out):
+    total = 0.0
+    for value in a:
+        total += value ** by[0]
+    out[0] = total
+
+
 @numba.stencil
 def neighbours(a):
-    return a[-1] + a[1]
+    return a[-1] * a[1]
 
 
-def with_a_guvectorize(x):
-    return np.sum(running_sum(x))
+@numba.stencil(cval=0.5)
+def cross(a, rate):
+    change = a[0, 1] + a[0, -1] + a[1, 0] - 3.0 * a[0, 0]
+    if change > 0.0:
+        return rate * change * change
+    return rate * change
 
 
-def with_a_stencil(x):
-    return np.sum(neighbours(x))
+@numba.stencil(neighborhood=((-2, 0),))
+def window(a):
+    total = 0.0
+    for i in range(-2, 1):
+        total += a[i] * a[i]
+    return total
+
+
+@numba.stencil(standard_indexing=("w",))
+def weighted(a, w):
+    return a[-1] * w[0] + a[0] * w[1] + a[1] * w[2]
+
+
+LONG = np.array([0.4, 0.9, 1.6, -0.7, 1.2, 0.3])
+
+
+def of_gufuncs(x):
+    m = np.outer(x, x)
+    total = np.sum(running_sum(x) ** 2) + np.sum(running_sum(m) * m)
+    return total + power_sum(x, 2.0) * power_sum(m * m, x + 2.0)[1]
+
+
+def of_given_outputs(x):
+    out, powers = np.empty(x.size), np.empty(x.size)
+    running_sum(x, out)
+    power_sum(np.outer(x, x), 2.0, powers)
+    return np.sum(out**2) * np.sum(powers * x)
+
+
+def of_neighbours(x):
+    return np.sum(neighbours(x) ** 2) + np.sum(neighbours(neighbours(x)))
+
+
+@numba.njit
+def of_a_cross(x):
+    state = np.outer(x, x)
+    for _ in range(2):
+        state = state + cross(state, 0.1 * x[0])
+    return np.sum(state**2)
+
+
+@numba.njit
+def of_a_window(x):
+    return np.sum(window(x) ** 2) + np.sum(weighted(x, x[:3]) ** 2)
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+@pytest.mark.parametrize("fun", [of_gufuncs, of_given_outputs, of_neighbours, of_a_cross, of_a_window])
+def test_kernels_over_elements(fun, target):
+    assert_derivatives(fun, LONG, target)
+
+
+@numba.stencil
+def shifted_by_an_argument(a, k):
+    return a[k] + a[0]
+
+
+def with_a_computed_index(x):
+    return np.sum(shifted_by_an_argument(x, 1))
+
+
+def with_other_axes(x):
+    return np.sum(power_sum(np.outer(x, x), np.ones((2, 1))))
 
 
 def with_a_typed_dict(x):
@@ -148,8 +222,8 @@ def with_a_typed_dict(x):
 @pytest.mark.parametrize(
     ("fun", "words"),
     [
-        (with_a_guvectorize, "`@guvectorize` function"),
-        (with_a_stencil, "`@stencil` kernel"),
+        (with_a_computed_index, "has indices that are not followed"),
+        (with_other_axes, "have other axes"),
         (with_a_typed_dict, "typed dict"),
     ],
 )
