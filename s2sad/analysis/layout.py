@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from s2sad.analysis.liveness import Liveness
-from s2sad.ir.nodes import Append, Assign, For, Function, Stmt, While
+from s2sad.ir.nodes import Append, Assign, For, Function, Stmt, Swap, While
 from s2sad.ir.types import Array, Sym
-from s2sad.ir.walk import blocks_of, bound, exprs_of, reads
+from s2sad.ir.walk import blocks_of, bound, exprs_of, reads, targets
 
 Block = tuple[int, int]
 
@@ -110,9 +110,16 @@ class Layout:
         """Say whether an array that outlives a turn of a loop may have another length in each."""
         given = {d.name for p in self.fn.params if isinstance(p.type, Array) for d in p.type.dims if isinstance(d, Sym)}
         around = len(self.loops(self.home.get(name, TOP)))
+        lengths = {p.type.dims for p in self.fn.params if p.name == name and isinstance(p.type, Array)}
+        inside = False
         for stmt in self.defs.get(name, ()):
-            kind = stmt.target.type if isinstance(stmt, Assign) else None
-            if isinstance(kind, Array) and len(self.loops(self.block_of[id(stmt)])) > around:
-                if any(isinstance(d, Sym) and d.name not in given for d in kind.dims):
+            made = [v for v in targets(stmt) if v.name == name or isinstance(stmt, Swap)]
+            kinds = [v.type for v in made if isinstance(v.type, Array)]
+            lengths |= {kind.dims for kind in kinds}
+            if kinds and len(self.loops(self.block_of[id(stmt)])) > around:
+                inside = True
+                if isinstance(stmt, Assign) and any(
+                    isinstance(d, Sym) and d.name not in given for kind in kinds for d in kind.dims
+                ):
                     return True
-        return False
+        return inside and len(lengths) > 1

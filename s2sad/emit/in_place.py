@@ -208,6 +208,8 @@ class _InPlace:
             for target in targets(stmt):
                 if target.name == name.name and not _are_alike(target, name):
                     return False
+            if isinstance(stmt, Swap) and name.name in bound(stmt) and not _are_alike(stmt.first, stmt.second):
+                return False
             if isinstance(stmt, Assign) and stmt.target.name == name.name and stands_for_one(stmt.value):
                 return False
         return all(_are_alike(Var(p.name, p.type), name) for p in self.fn.params if p.name == name.name)

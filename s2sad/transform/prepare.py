@@ -29,8 +29,8 @@ from s2sad.ir.nodes import (
     Var,
     While,
 )
-from s2sad.ir.types import Array, Scalar
-from s2sad.ir.walk import bound, exprs_of, map_blocks, names_in, reads, root_of, statements, subexpressions
+from s2sad.ir.types import Array, Scalar, is_carried
+from s2sad.ir.walk import bound, exprs_of, map_blocks, names_in, reads, root_of, statements, subexpressions, targets
 from s2sad.transform.dead import escaping
 from s2sad.transform.naming import Namer, noun
 
@@ -186,7 +186,8 @@ class _Prepare:
         changed = self._changed((*stmt.body, *stmt.orelse))
         matters = stmt.span in self.reversed_ or self._matters((*stmt.body, *stmt.orelse))
         new = replace(stmt, body=self._block(stmt.body), orelse=self._block(stmt.orelse))
-        again = not (_roots(stmt.test) & changed or _costly(stmt.test) or stmt.span in self.saved)
+        other = _roots(stmt.test) & changed or _has_other_lengths(stmt.test, (*stmt.body, *stmt.orelse))
+        again = not (other or _costly(stmt.test) or stmt.span in self.saved)
         named = isinstance(stmt.test, Var) and stmt.test.name not in changed
         if not matters or named or again:
             return [new]
@@ -214,7 +215,7 @@ class _Prepare:
         before: list[Stmt] = []
         bounds: list[Expr] = []
         for expr, hint in ((stmt.start, "start"), (stmt.stop, "stop"), (stmt.step, "step")):
-            if _roots(expr) & changed:
+            if _roots(expr) & changed or _has_other_lengths(expr, stmt.body):
                 name = Var(self.namer.fresh(hint), expr.type)
                 before.append(Assign(name, expr, stmt.span))
                 expr = name
@@ -240,6 +241,22 @@ def _roots(expr: Expr) -> set[str]:
     from s2sad.ir.walk import children
 
     return {name for child in children(expr) for name in _roots(child)}  # type: ignore[arg-type]
+
+
+def _has_other_lengths(expr: Expr, body: tuple[Stmt, ...]) -> bool:
+    """Say whether an expression asks for lengths of arrays whose names mean arrays of others after `body`."""
+    asked = {
+        part.args[0] for part in subexpressions(expr)
+        if isinstance(part, Apply) and part.fn in (ops.dim, ops.size) and isinstance(part.args[0], Var)
+    }  # fmt: skip
+    made = [target for stmt in statements(body) for target in targets(stmt)] if asked else []
+    return any(one.name == other.name and not _are_as_long(one, other) for one in asked for other in made)
+
+
+def _are_as_long(a: Var, b: Var) -> bool:
+    if not isinstance(a.type, Array) or not isinstance(b.type, Array):
+        return False
+    return a.type.dims == b.type.dims and not any(is_carried(dim) for dim in b.type.dims)
 
 
 def _costly(expr: Expr) -> bool:

@@ -14,7 +14,23 @@ from s2sad.frontend.infer import fresh_dim
 from s2sad.frontend.operators import build
 from s2sad.frontend.values import literal, pack
 from s2sad.ir import ops
-from s2sad.ir.nodes import Append, Apply, Assign, CallStmt, Const, Expr, For, If, Index, Slice, Stmt, Store, Var, While
+from s2sad.ir.nodes import (
+    Append,
+    Apply,
+    Assign,
+    CallStmt,
+    Const,
+    Expr,
+    For,
+    If,
+    Index,
+    Slice,
+    Stmt,
+    Store,
+    Swap,
+    Var,
+    While,
+)
 from s2sad.ir.shapes import stands_for_one
 from s2sad.ir.types import Array, ListOf, Scalar, Sym, Type
 from s2sad.ir.walk import blocks_of, bound, exprs_of, reads, root_of, statements, targets
@@ -354,7 +370,9 @@ class Tapes:
 
     def _is_of_one_length(self, place: Var) -> bool:
         """Say whether all arrays that a name is ever given have the same lengths."""
-        made = [t for stmt in self.layout.defs.get(place.name, ()) for t in targets(stmt) if t.name == place.name]
+        binding = self.layout.defs.get(place.name, ())
+        made = [t for stmt in binding for t in targets(stmt) if t.name == place.name]
+        made += [t for stmt in binding if isinstance(stmt, Swap) for t in (stmt.first, stmt.second)]
         given = [p for p in self.layout.fn.params if p.name == place.name]
         dims = place.type.dims if isinstance(place.type, Array) else ()
         return all(isinstance(one.type, Array) and one.type.dims == dims for one in (*made, *given))

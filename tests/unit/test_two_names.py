@@ -272,3 +272,43 @@ def test_an_array_that_is_shorter_in_each_turn_has_adjoints_of_its_own_lengths()
     assert "u_new_bar, u_bar" not in text
     assert "u_bar = np.zeros_like(u)" in text
     assert_derivatives(shrinking, X, "cpu")
+
+
+def cut_in_a_branch(x):
+    """A branch asks for a length that it changes."""
+    y = x * 1.5
+    for _ in range(3):
+        if y.size > 2:
+            y = y[1:] * x[0]
+    return np.sum(y**2)
+
+
+def grown_in_a_branch(x):
+    y = x * 1.5
+    if y.size % 2 == 1:
+        y = np.append(y, x[0])
+    return np.sum(y[::2] * y[1::2])
+
+
+def bounds_that_change(x):
+    y = x * 1.5
+    total = 0.0
+    for k in range(y.size):
+        y = np.append(y, x[k] * y[0])
+        total += y[-1] * k
+    return total + np.sum(y)
+
+
+def lengths_exchanged(x):
+    """Two arrays of different lengths exchange their names in each turn."""
+    y = x[1:] * 0.7
+    for _ in range(3):
+        y, x = x, y
+        y = np.sin(x)
+    return np.sum(x) * np.sum(y)
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+@pytest.mark.parametrize("fun", [cut_in_a_branch, grown_in_a_branch, bounds_that_change, lengths_exchanged])
+def test_lengths_that_change(fun: Callable[[Any], Any], target: str) -> None:
+    assert_derivatives(fun, X, target)
