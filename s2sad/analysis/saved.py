@@ -530,8 +530,8 @@ class SavedValues:
 
     def _kept_before(self, loop: For | While, needs: Needs) -> Needs:
         """Save before a loop what it may write through another name: in it, each write would have to keep all of it."""
-        reached = {o for s in statements(loop.body) for o in self.sharing.get(id(s), ())} - set(self.aliases)
-        for name in sorted(reached & set(needs)):
+        reached = {o for s in statements(loop.body) for o in self.sharing.get(id(s), set()) - self._written_roots(s)}
+        for name in sorted((reached - set(self.aliases)) & set(needs)):
             array = self._variable(name)
             inside = any(name in bound(s) for s in statements(loop.body))
             if inside or not isinstance(array.type, Array):
@@ -541,6 +541,11 @@ class SavedValues:
                 self._ensure_defined(loop, array)
             needs = {**needs, name: frozenset({Need(_SHELL)})}  # to put it back takes the array
         return needs
+
+    def _written_roots(self, stmt: Stmt) -> set[str]:
+        """Return what a statement writes into, each array by its own name and not by that of a view."""
+        names = written_by(stmt, self.facts)
+        return {self.aliases[name].root if name in self.aliases else name for name in names}
 
     def _crossing(self, need: Need, loop: For | While) -> Need:
         """Return a need that was carried into the next iteration; what tells nothing of its place is left out."""

@@ -312,3 +312,24 @@ def lengths_exchanged(x):
 @pytest.mark.parametrize("fun", [cut_in_a_branch, grown_in_a_branch, bounds_that_change, lengths_exchanged])
 def test_lengths_that_change(fun: Callable[[Any], Any], target: str) -> None:
     assert_derivatives(fun, X, target)
+
+
+def rows_written(x):
+    """Views of the state are written in an inner loop, by their own names."""
+    state = np.outer(x, x)
+    total = 0.0
+    for t in range(4):
+        for k in range(2):
+            row, other = state[k], state[k + 1]
+            for i in range(x.size):
+                row[i] = np.sin(other[i] * row[i])
+        total += state[0, 1] * state[1, 2]
+    return total
+
+
+def test_a_view_of_an_array_is_no_other_array() -> None:
+    fun = s2sad.differentiate(target="python")(rows_written)
+    np.testing.assert_allclose(fun.grad(X), differences(rows_written, X), rtol=1e-6)
+    text = fun.source("grad")
+    assert "np.copy(state)" not in text
+    assert "state.shape[0], state.shape[1]" not in text
