@@ -51,13 +51,19 @@ def call_stencil(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Valu
     reach = fn.neighborhood if fn.neighborhood is not None else shifted.reach
     if fn.neighborhood is None and shifted.computed is not None:
         return shifted.refuse(shifted.computed)
-    text = _loops(source.name, parameters, counters, [(int(low), int(high)) for low, high in reach])
+    ends = [(int(low), int(high)) for low, high in reach]
+    unlike = [p for p, a in zip(parameters, args, strict=True) if p in relative and _dims(a) != kind.dims]
+    text = _loops(source.name, parameters, counters, ends, unlike)
     scope: dict[str, Value] = {"at": at, "cval": const(float(fn.options.get("cval", 0.0)))}
     return call_value(lw, written_function(lw, text, scope, node), args, {}, node)
 
 
 def _is_array(value: Value) -> bool:
     return isinstance(value, V) and isinstance(value.expr.type, Array)
+
+
+def _dims(value: Value) -> object:
+    return value.expr.type.dims if isinstance(value, V) and isinstance(value.expr.type, Array) else None
 
 
 def _fresh(hint: str, taken: set[str]) -> str:
@@ -67,10 +73,19 @@ def _fresh(hint: str, taken: set[str]) -> str:
     return hint
 
 
-def _loops(name: str, parameters: list[str], counters: list[str], reach: list[tuple[int, int]]) -> str:
-    """Return the text of a function that calls `at` for each element that is far enough from all ends."""
+def _loops(
+    name: str, parameters: list[str], counters: list[str], reach: list[tuple[int, int]], unlike: list[str]
+) -> str:  # fmt: skip
+    """Return the text of a function that calls `at` for each element that is far enough from all ends.
+
+    Arrays that are not known to be as long as the first, `unlike`, are compared with it: they may be longer.
+    """
     first, given, places = parameters[0], ", ".join(parameters), ", ".join(counters)
-    lines = [f"def {name}_everywhere({given}):", f"    out = np.full({first}.shape, cval)"]
+    lines = [f"def {name}_everywhere({given}):"]
+    for array in unlike:
+        test = " or ".join(f"{array}.shape[{axis}] < {first}.shape[{axis}]" for axis in range(len(counters)))
+        lines += [f"    if {test}:", f"        raise ValueError('`{array}` is shorter than `{first}` in `{name}`')"]
+    lines.append(f"    out = np.full({first}.shape, cval)")
     indent = "    "
     for axis, (counter, (low, high)) in enumerate(zip(counters, reach, strict=True)):
         stop = f"{first}.shape[{axis}]" + (f" - {high}" if high > 0 else "")

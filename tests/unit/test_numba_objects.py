@@ -231,3 +231,30 @@ def test_is_refused_at_the_call(fun, words):
     with pytest.raises(s2sad.UnsupportedSyntaxError, match=words) as caught:
         s2sad.grad(fun, target="python")(X)
     assert "test_numba_objects.py" in str(caught.value)
+
+
+@numba.guvectorize("(n),()->(n)")
+def without_types(a, by, out):
+    for i in range(a.size):
+        out[i] = a[i] * by
+
+
+def test_outputs_are_made_where_numba_makes_them() -> None:
+    with pytest.raises(s2sad.UnsupportedSyntaxError, match="makes no outputs"):
+        s2sad.grad(lambda x: np.sum(without_types(x, 2.0)), target="python")(X)
+
+
+@numba.stencil
+def of_two(a, b):
+    return a[-1] * b[1]
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_lengths_that_do_not_fit_are_an_error_in_kernels(target) -> None:
+    with pytest.raises(ValueError, match="`b` is shorter than `a`"):
+        s2sad.grad(lambda x, y: np.sum(of_two(x, y)), target=target)(LONG, X)
+    with pytest.raises(ValueError, match="differ in length"):
+        s2sad.grad(lambda m, y: np.sum(power_sum(m, y)), target=target)(np.outer(X, X), LONG)
+    both = s2sad.grad(lambda x, y: np.sum(of_two(x, y)), (0, 1), target=target)(X, LONG)
+    np.testing.assert_allclose(both[0], [LONG[2], 0.0, 0.0])
+    np.testing.assert_allclose(both[1], [0.0, 0.0, X[0], 0.0, 0.0, 0.0])
