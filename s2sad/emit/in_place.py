@@ -50,7 +50,7 @@ from s2sad.ir.nodes import (
     While,
 )
 from s2sad.ir.shapes import stands_for_one
-from s2sad.ir.types import Array, Scalar, is_carried
+from s2sad.ir.types import Array, Scalar, surely_as_long
 from s2sad.ir.views import view_base
 from s2sad.ir.walk import blocks_of, bound, each_once, exprs_of, map_blocks, reads, root_of, statements, targets
 from s2sad.transform.naming import Namer
@@ -389,10 +389,7 @@ def _are_made(target: Var, loop: For | While | If, made: Assign) -> bool:
 
 def _are_alike(a: Var, b: Var) -> bool:
     """Say whether two arrays have the same lengths and kind of elements."""
-    first, second = a.type, b.type
-    if not isinstance(first, Array) or not isinstance(second, Array):
-        return False
-    return first.dims == second.dims and first.dtype == second.dtype and not any(is_carried(d) for d in first.dims)
+    return surely_as_long(a.type, b.type) and getattr(a.type, "dtype", "") == getattr(b.type, "dtype", "")
 
 
 def _with_room(name: Var, state: _State) -> Changes:

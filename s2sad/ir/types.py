@@ -168,3 +168,10 @@ def is_cut_to(own: Dim, other: Dim) -> bool:
 def rank(kind: Type) -> int:
     """Return the rank of a scalar or array type."""
     return len(kind.dims) if isinstance(kind, Array) else 0
+
+
+def surely_as_long(a: Type, b: Type) -> bool:
+    """Say whether two arrays have the same lengths whenever they are there, in other turns of a loop too."""
+    if not isinstance(a, Array) or not isinstance(b, Array):
+        return False
+    return a.dims == b.dims and not any(is_carried(dim) for dim in a.dims)

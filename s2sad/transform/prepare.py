@@ -29,7 +29,7 @@ from s2sad.ir.nodes import (
     Var,
     While,
 )
-from s2sad.ir.types import Array, Scalar, is_carried
+from s2sad.ir.types import Array, Scalar, surely_as_long
 from s2sad.ir.walk import bound, exprs_of, map_blocks, names_in, reads, root_of, statements, subexpressions, targets
 from s2sad.transform.dead import escaping
 from s2sad.transform.naming import Namer, noun
@@ -250,13 +250,7 @@ def _has_other_lengths(expr: Expr, body: tuple[Stmt, ...]) -> bool:
         if isinstance(part, Apply) and part.fn in (ops.dim, ops.size) and isinstance(part.args[0], Var)
     }  # fmt: skip
     made = [target for stmt in statements(body) for target in targets(stmt)] if asked else []
-    return any(one.name == other.name and not _are_as_long(one, other) for one in asked for other in made)
-
-
-def _are_as_long(a: Var, b: Var) -> bool:
-    if not isinstance(a.type, Array) or not isinstance(b.type, Array):
-        return False
-    return a.type.dims == b.type.dims and not any(is_carried(dim) for dim in b.type.dims)
+    return any(one.name == other.name and not surely_as_long(one.type, other.type) for one in asked for other in made)
 
 
 def _costly(expr: Expr) -> bool:

@@ -12,6 +12,7 @@ import pytest
 import s2sad
 from tests.differences import assert_derivatives, differences
 from tests.unit.test_ends import compiled_text
+from tests.unit.test_found_wrong import name_of_its_own_view
 
 X = np.array([0.6, 0.3, 0.7])
 
@@ -258,20 +259,11 @@ def test_pullbacks(fun: Callable[[Any], Any]) -> None:
         np.testing.assert_allclose(pullback(factor)[0], factor * bar, rtol=1e-6, atol=1e-7)
 
 
-def shrinking(x):
-    u = x * 1.0
-    total = np.sin(u[1] * x[0])
-    for _ in range(2):
-        u = u[1:]
-        u *= 3.0
-    return total + np.sum(u)
-
-
 def test_an_array_that_is_shorter_in_each_turn_has_adjoints_of_its_own_lengths() -> None:
-    text = compiled_text(shrinking, X)
+    text = compiled_text(name_of_its_own_view, X)
     assert "u_new_bar, u_bar" not in text
     assert "u_bar = np.zeros_like(u)" in text
-    assert_derivatives(shrinking, X, "cpu")
+    assert_derivatives(name_of_its_own_view, X, "cpu")
 
 
 def cut_in_a_branch(x):
