@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from s2sad.api.cuda import positions
+from s2sad.api.deriving import DERIVING
 from s2sad.api.launch import interface, type_of_argument
 from s2sad.api.nested import context
 from s2sad.api.notation import write
-from s2sad.api.plan import DERIVING
 from s2sad.api.printed import printed
 from s2sad.api.signature import Binder, label
 from s2sad.api.tape import Tape, own_copies

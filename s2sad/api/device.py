@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 from s2sad.api.decorator import Differentiable
+from s2sad.api.deriving import DERIVING
 from s2sad.api.guess import guessed
 from s2sad.api.nested import context
 from s2sad.api.notation import annotated, parse, write
 from s2sad.api.options import Options
-from s2sad.api.plan import DERIVING
 from s2sad.api.printed import printed
 from s2sad.api.signature import Argnums, label
 from s2sad.backends import cuda as backend

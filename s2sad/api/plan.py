@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +11,7 @@ import numpy as np
 from s2sad.api import kept
 from s2sad.api.captured import NOTHING, Captures, captures
 from s2sad.api.closures import derived_once
+from s2sad.api.deriving import DERIVING
 from s2sad.api.direct import Direct, direct, missed
 from s2sad.api.finite import checked
 from s2sad.api.flatten import Finish, Match, Outcome, Result, finisher, in_tuple, matcher, only
@@ -23,8 +23,6 @@ from s2sad.api.signature import Place, label
 from s2sad.api.structure import Tree, child_values, inexact_leaves, kind_text, rebuild, tree_of
 from s2sad.errors import AliasError, ArgumentError, NotDifferentiableError
 from s2sad.ir.types import Array, ListOf, Static, Struct, Sym, is_complex, is_inexact
-
-DERIVING = threading.RLock()  # around deriving and loading only, never around a call
 
 
 @dataclass(frozen=True, slots=True)

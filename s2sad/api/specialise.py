@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any, Generic, Protocol, TypeVar
 
 from s2sad.api.custom import rules_key
+from s2sad.api.deriving import DERIVING
 from s2sad.api.direct import Direct, missed
 from s2sad.api.flatten import Match
 from s2sad.api.guards import Guard
 from s2sad.api.known import constant, with_constants
-from s2sad.api.plan import DERIVING
 from s2sad.api.signature import Binder
 from s2sad.api.structure import Tree, describe
 from s2sad.ir.types import Scalar, Static

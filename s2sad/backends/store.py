@@ -27,7 +27,7 @@ from typing import Any
 
 from s2sad.backends.base import Module
 from s2sad.backends.fingerprint import fingerprint
-from s2sad.errors import CacheError
+from s2sad.errors import CacheError, CompileError
 
 LOCK = threading.RLock()
 SOURCE_NAME = re.compile(r"\w+_[0-9a-f]{16}\.py")
@@ -213,6 +213,13 @@ def execute(name: str, path: Path, text: str, given: Mapping[str, Any]) -> dict[
     sys.modules[name] = module
     try:
         exec(compile(text, str(path), "exec"), module.__dict__)
+    except SyntaxError as error:  # the text is right; Python has limits
+        del sys.modules[name]
+        raise CompileError(
+            f"Python cannot compile the derivative: {error.msg} (line {error.lineno} of {path})",
+            why="Python takes 100 levels of blocks inside one another, 20 of them loops.\n"
+            "Put the inner part of the loop or branch into a function of its own.",
+        ) from error
     except BaseException:
         del sys.modules[name]
         raise

@@ -23,8 +23,9 @@ from s2sad.frontend.knownlists import extend
 from s2sad.frontend.lazily import check_extended_by_itself, check_written_before_use
 from s2sad.frontend.lowerer import Contribution, Lowerer
 from s2sad.frontend.methods import list_method
+from s2sad.frontend.noneresults import returned
 from s2sad.frontend.operators import BINARY, BY_SYMBOL, SYMBOLS, apply, build
-from s2sad.frontend.order import does_more, settled
+from s2sad.frontend.order import Order, does_more, settled
 from s2sad.frontend.values import (
     BarV,
     Cell,
@@ -62,7 +63,7 @@ def lower_assign(lw: Lowerer, node: Any) -> None:
         lw.wanted_each = tuple(
             name if _makes_a_list(part, "") else None for name, part in zip(others, node.value.elts, strict=True)
         )
-    value = lower_expr(lw, node.value)
+    value = _handed_on(lw, node.value) if _hands_on_none(lw, first, node.value) else lower_expr(lw, node.value)
     lw.wanted, lw.wanted_each = None, ()
     if hasattr(node.value, "as_matrix"):
         value = array_of(lw, value, node)
@@ -70,6 +71,25 @@ def lower_assign(lw: Lowerer, node: Any) -> None:
         assign_target(lw, first, value, node)
     else:
         _assign_to_each(lw, node, value)
+
+
+def _hands_on_none(lw: Lowerer, target: Any, value: Any) -> bool:
+    """Say whether names get what others hold, among it one that may be None: `best, second = x, best`."""
+    pairs = [(target, value)]
+    if isinstance(target, gast.Tuple) and isinstance(value, gast.Tuple) and len(target.elts) == len(value.elts):
+        pairs = list(zip(target.elts, value.elts, strict=True))
+    named = all(isinstance(t, gast.Name) for t, _ in pairs)
+    return named and any(isinstance(v, gast.Name) and optional.is_optional(lw.env.get(v.id)) for _, v in pairs)
+
+
+def _handed_on(lw: Lowerer, node: Any) -> Value:
+    """Return what a name, or each of several, holds, also if it is None."""
+    if not isinstance(node, gast.Tuple):
+        return returned(lw, node)
+    order = Order(lw)
+    for part in node.elts:
+        order.add(lambda part=part: returned(lw, part), part)
+    return StructV("tuple", tuple(range(len(node.elts))), tuple(order.values))
 
 
 def _assign_to_each(lw: Lowerer, node: Any, value: Value) -> None:

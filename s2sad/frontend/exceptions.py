@@ -1,7 +1,8 @@
-"""`try`/`except` around an explicit `raise`: the handler is put where the raise stands.
+"""`try`/`except`: the handler is put where the raise stands that it catches.
 
-What is left is a tree of `if`: what follows a branch that raises moves into its other paths, a `raise`
-inside a loop becomes a flag and a `break`, and `finally` stands before every jump out and at the end.
+What a calculation raises by itself becomes a test and a raise before it (`raising.py`). What is left is a tree of
+`if`: what follows a branch that raises moves into its other paths, a `raise` inside a loop becomes a flag and a
+`break`, and `finally` stands before every jump out and at the end.
 """
 
 from __future__ import annotations
@@ -11,13 +12,15 @@ from typing import Any
 
 import gast
 
+from s2sad.frontend.guarded import Held
 from s2sad.frontend.jumps import after_loops, before_jumps, blocks, has_any, own
 from s2sad.frontend.lowerer import Lowerer
+from s2sad.frontend.raising import with_tests
 from s2sad.frontend.values import StaticV, StructV
 
 
 def lower_try(lw: Lowerer, node: Any) -> bool:
-    """Lower a `try` whose handlers catch only raises that are written in its own body."""
+    """Lower a `try` whose handlers catch raises in its own body, or what is tested for there."""
     from s2sad.frontend.statements import lower_block
 
     count = len(lw.made)
@@ -29,13 +32,8 @@ def lower_try(lw: Lowerer, node: Any) -> bool:
 def _written_out(lw: Lowerer, node: Any) -> list[Any]:
     """Return the statements that a `try` is, each handler where it is raised for."""
     handlers = [(_classes(lw, handler), handler) for handler in node.handlers]
-    body = _without_tries(lw, _asserted(node.body, handlers))
+    body = with_tests(lw, _without_tries(lw, _asserted(node.body, handlers)), handlers)
     caught = _caught(lw, body, handlers)
-    for _, handler in handlers:
-        if handler not in caught.values():
-            lw.fail(handler, "this handler catches an exception that is not raised in the `try` body itself",
-                    "An exception that a calculation raises by itself cannot be differentiated around.\n"
-                    "Test for the condition with `if` instead.")  # fmt: skip
     body = after_loops(lw, body, set(caught))
     whole = _handled(lw, _tail_form(lw, body, _without_tries(lw, node.orelse), set(caught)), caught)
     return before_jumps(lw, whole, node.finalbody) if node.finalbody else whole
@@ -57,6 +55,8 @@ def _classes(lw: Lowerer, handler: Any) -> tuple[type[BaseException], ...]:
 
     if handler.type is None:
         return (BaseException,)
+    if isinstance(handler.type, Held):
+        return handler.type.value
     value = lower_expr(lw, handler.type)
     items = value.items if isinstance(value, StructV) else (value,)
     found = tuple(i.value for i in items if isinstance(i, StaticV) and isinstance(i.value, type))
@@ -131,8 +131,9 @@ def _handled(lw: Lowerer, nodes: list[Any], caught: dict[Any, Any]) -> list[Any]
     for node in nodes:
         if node in caught:
             handler = caught[node]
-            _without_its_name(lw, handler)
-            result.extend(_raised_again(_without_tries(lw, handler.body), node))
+            body = _raised_again(_without_tries(lw, handler.body), node, _name_in(handler))
+            _without_its_name(lw, handler, body)
+            result.extend(body)
         elif isinstance(node, gast.If):
             result.append(blocks(node, lambda inner: _handled(lw, inner, caught)))
         else:
@@ -140,20 +141,30 @@ def _handled(lw: Lowerer, nodes: list[Any], caught: dict[Any, Any]) -> list[Any]
     return result
 
 
-def _without_its_name(lw: Lowerer, handler: Any) -> None:
+def _name_in(handler: Any) -> str | None:
+    """Return what a handler calls the exception that it has caught."""
+    return getattr(handler.name, "id", handler.name)
+
+
+def _without_its_name(lw: Lowerer, handler: Any, body: list[Any]) -> None:
     """Refuse a handler that reads the exception itself."""
-    name = getattr(handler.name, "id", handler.name)
-    for node in own(handler.body):
+    name = _name_in(handler)
+    for node in own(body):
         if name is not None and isinstance(node, gast.Name) and node.id == name and isinstance(node.ctx, gast.Load):
             lw.fail(node, f"the exception that was caught, `{name}`, is read here",
                     "Of an exception, only its class is known to a derivative.\n"
                     "Give what its message says a name before the `raise`, and read that.")  # fmt: skip
 
 
-def _raised_again(nodes: list[Any], raised: Any) -> list[Any]:
-    """A bare `raise` in a handler raises what was caught."""
-    return [
-        raised if isinstance(node, gast.Raise) and node.exc is None
-        else blocks(node, lambda inner: _raised_again(inner, raised))
-        for node in nodes
-    ]  # fmt: skip
+def _raised_again(nodes: list[Any], raised: Any, name: str | None) -> list[Any]:
+    """A bare `raise` in a handler, or one of the name of what was caught, raises that; `from` adds nothing to it."""
+    result: list[Any] = []
+    for node in nodes:
+        match node:
+            case gast.Raise(exc=None) | gast.Raise(exc=gast.Name()) if node.exc is None or node.exc.id == name:
+                result.append(raised)
+            case gast.Raise(cause=gast.Name(id=cause)) if cause == name:
+                result.append(gast.copy_location(gast.Raise(exc=node.exc, cause=None), node))
+            case _:
+                result.append(blocks(node, lambda inner: _raised_again(inner, raised, name)))
+    return result

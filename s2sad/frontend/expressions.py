@@ -13,6 +13,7 @@ import numpy as np
 from s2sad.frontend import choices, formatted, growing, optional, protocols, records, rows, texts
 from s2sad.frontend.containers import OUTSIDE, identified
 from s2sad.frontend.displays import operands
+from s2sad.frontend.guarded import lower_guarded, lower_held, lower_raises
 from s2sad.frontend.indexing import lower_index, lower_index_items, lower_slice, lower_subscript
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.operators import BINARY, BOOL, UNARY, apply
@@ -425,10 +426,7 @@ def _combined(lw: Lowerer, node: Any) -> Value:
             if more:
                 lw.block.extend(hoisted)
             if test != is_and:
-                if not parts:
-                    return StaticV(test)
-                parts.append(literal(test))
-                break
+                return StaticV(test)  # whatever the operands before it are, which do nothing else
             continue
         if hoisted and position:
             return _guarded(lw, node, is_and, position, parts)
@@ -623,6 +621,7 @@ _EXPRESSIONS: dict[str, Any] = {
     "Dict": _dict, "Set": _set, "NamedExpr": _named_expr, "Lambda": _lambda, "JoinedStr": formatted.f_string,
     "Attribute": _attribute, "Call": _call, "Subscript": lower_subscript, "Slice": lower_slice,
     "ListComp": _comprehension, "GeneratorExp": _comprehension, "DictComp": _comprehension,
+    "Held": lower_held, "Guarded": lower_guarded, "Raises": lower_raises,
 }  # fmt: skip
 
 __all__ = ["MethodV", "as_expr", "lower_expr", "lower_index", "lower_index_items", "lower_test"]

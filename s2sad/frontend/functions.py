@@ -398,7 +398,7 @@ def bind_parameters(
         if name not in bound:
             if name not in defaults:
                 lw.fail(node, f"`{source.name}` needs its argument `{name}`", "", ArgumentError)
-            bound[name] = _as_it_is_now(lw, evaluated[name]) if evaluated is not None else _default(
+            bound[name] = _as_it_is_now(lw, evaluated[name]) if evaluated is not None else default_of(
                 lw, source, name, positional, node
             )
     return bound
@@ -409,7 +409,7 @@ def _as_it_is_now(lw: Lowerer, default: Value) -> Value:
     return current(lw, default) if isinstance(default, StructV) else default
 
 
-def _default(lw: Lowerer, source: Source, name: str, positional: list[str], node: Any) -> Value:
+def default_of(lw: Lowerer, source: Source, name: str, positional: list[str], node: Any) -> Value:
     """Return a default of a function of a module: the object that its definition evaluated."""
     from s2sad.frontend.captures import capture_object
     from s2sad.frontend.expressions import outside_value

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import gast
+import numpy as np
 
 from s2sad.errors import MissingRuleError, UnsupportedSyntaxError
 from s2sad.frontend import growing, iterated, protocols, rows
@@ -20,7 +21,7 @@ from s2sad.frontend.infer import InferenceError, infer
 from s2sad.frontend.joins import joined_env
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.matrices import lowered_row
-from s2sad.frontend.operators import build
+from s2sad.frontend.operators import apply, build
 from s2sad.frontend.optional import KindFound
 from s2sad.frontend.order import Order
 from s2sad.frontend.turns import Turns
@@ -37,6 +38,7 @@ from s2sad.frontend.values import (
     keys_of,
     leaves_of,
     literal,
+    pack,
 )
 from s2sad.frontend.written_loops import as_loop, binds_names
 from s2sad.ir import ops
@@ -45,6 +47,7 @@ from s2sad.ir.types import Array, ListOf, Scalar, Static, Struct, is_inexact
 
 INT = Scalar("int64", weak=True)
 _MAX_UNROLL = 64
+_MAX_WRITTEN = 16
 _REFUSALS = (UnsupportedSyntaxError, MissingRuleError, InferenceError)
 
 
@@ -62,6 +65,12 @@ def loop_over(lw: Lowerer, node: Any, iterable: Value) -> bool:
     items = static_items(lw, iterable)
     if items is not None:
         check_reach(lw, iterable, len(items), node)
+        if _is_table(items) and not _writes_elements(node):
+            mark = lw.mark()
+            try:
+                return _over_a_table(lw, node, items)
+            except (UnrollNeeded, *_REFUSALS):
+                lw.back_to(mark)
         return _unrolled(lw, node, items, iterable)
     mark = lw.mark()
     try:
@@ -79,6 +88,35 @@ def loop_over(lw: Lowerer, node: Any, iterable: Value) -> bool:
         if isinstance(refusal, UnrollNeeded):
             return unrollable(lw, refusal)
         raise
+
+
+def _is_table(items: list[Value]) -> bool:
+    """Say whether items are numbers that the text gives, more than are written out one after the other."""
+    return len(items) > _MAX_WRITTEN and all(
+        isinstance(i, V) and isinstance(i.expr, Const) and isinstance(i.expr.value, float) for i in items
+    )
+
+
+def _writes_elements(node: Any) -> bool:
+    """Say whether a loop writes elements, perhaps of what it goes over."""
+    return any(isinstance(n, gast.Subscript) and isinstance(n.ctx, gast.Store) for n in gast.walk(node))
+
+
+def _over_a_table(lw: Lowerer, node: Any, items: list[Value]) -> bool:
+    """A loop over constants, which are an array."""
+    from s2sad.frontend.assignments import assign_target
+    from s2sad.frontend.calls import call_function
+    from s2sad.frontend.flow import run_counted
+
+    display = pack("list", [i.expr for i in items if isinstance(i, V)])
+    table = V(lw.atom(apply(lw, np.array, (display,), {}, node).expr, "table", lw.span(node)))
+    counter = Var(lw.fresh("i"), INT)
+
+    def enter() -> None:
+        item = call_function(lw, float, [lower_index(lw, table, [counter], node)], {}, node)
+        assign_target(lw, node.target, item, node)
+
+    return run_counted(lw, node, counter, (literal(0), literal(len(items)), literal(1)), enter)
 
 
 def unrollable(lw: Lowerer, refusal: UnrollNeeded) -> Any:

@@ -67,21 +67,22 @@ def _flagged(nodes: list[Any], flags: dict[Any, str]) -> list[Any]:
 
 
 def _flag(name: str, value: bool, node: Any) -> Any:
-    return _assigned(name, gast.Constant(value=value, kind=None), node)
+    return assigned(name, gast.copy_location(gast.Constant(value=value, kind=None), node), node)
 
 
-def _assigned(name: str, value: Any, node: Any) -> Any:
-    target = gast.copy_location(_name(name, gast.Store()), node)
-    gast.copy_location(value, node)
+def assigned(name: str, value: Any, node: Any) -> Any:
+    """Return the statement, standing at `node`, that gives a value a name; the value keeps its own place."""
+    target = gast.copy_location(name_of(name, gast.Store()), node)
     return gast.copy_location(gast.Assign(targets=[target], value=value, type_comment=None), node)
 
 
 def _raised_if(name: str, raised: Any) -> Any:
-    test = gast.copy_location(_name(name, gast.Load()), raised)
+    test = gast.copy_location(name_of(name, gast.Load()), raised)
     return gast.copy_location(gast.If(test=test, body=[raised], orelse=[]), raised)
 
 
-def _name(name: str, ctx: Any) -> Any:
+def name_of(name: str, ctx: Any) -> Any:
+    """Return a name in the text, which has no place yet."""
     return gast.Name(id=name, ctx=ctx, annotation=None, type_comment=None)
 
 
@@ -109,9 +110,9 @@ def _preceded(lw: Lowerer, nodes: list[Any], last: list[Any], in_loop: bool) -> 
                 return [*result, *last, node], False
             case gast.Return():
                 name = lw.local("result")
-                kept = gast.copy_location(_name(name, gast.Load()), node)
+                kept = gast.copy_location(name_of(name, gast.Load()), node)
                 leave = gast.copy_location(gast.Return(value=kept), node)
-                return [*result, _assigned_as_it_is(name, node), *last, leave], False
+                return [*result, assigned(name, node.value, node), *last, leave], False
             case gast.If():
                 node = copy.copy(node)
                 node.body, one = _preceded(lw, node.body, last, in_loop)
@@ -127,9 +128,3 @@ def _preceded(lw: Lowerer, nodes: list[Any], last: list[Any], in_loop: bool) -> 
             case _:
                 result.append(blocks(node, lambda inner: _preceded(lw, inner, last, in_loop)[0]))
     return result, True
-
-
-def _assigned_as_it_is(name: str, node: Any) -> Any:
-    """Name what a `return` computes; the value keeps its own place in the source."""
-    target = gast.copy_location(_name(name, gast.Store()), node)
-    return gast.copy_location(gast.Assign(targets=[target], value=node.value, type_comment=None), node)

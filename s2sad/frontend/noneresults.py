@@ -89,6 +89,8 @@ def called(lw: Lowerer, value: Value, node: Any, name: str, says_none: bool = Fa
 
 def _place(lw: Lowerer, node: Any) -> str:
     """Say what the text does with the result of a call."""
+    if getattr(node, "is_kept", False):
+        return "kept"
     parent = next((p for p in gast.walk(lw.source.node) if any(_same(c, node) for c in gast.iter_child_nodes(p))), None)
     match parent:
         case gast.Assign(targets=[gast.Name()]) | gast.AnnAssign(target=gast.Name()):

@@ -70,7 +70,9 @@ def _set_on_a_path(node: Any) -> set[str]:
     """Return the names that are bound inside a branch or a loop."""
     paths = [part for part in gast.walk(node) if isinstance(part, gast.If | gast.For | gast.While)]
     inner = [statement for path in paths for statement in gast.walk(path)]
-    return {n.id for s in inner if isinstance(s, gast.Assign) for n in s.targets if isinstance(n, gast.Name)}
+    targets = [t for s in inner if isinstance(s, gast.Assign) for t in s.targets]
+    targets += [e for t in targets if isinstance(t, gast.Tuple) for e in t.elts]
+    return {n.id for n in targets if isinstance(n, gast.Name)}
 
 
 def is_optional(value: Value | None) -> bool:

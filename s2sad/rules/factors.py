@@ -17,7 +17,7 @@ from s2sad.rules.registry import constant, rule
 from s2sad.rules.sample import case, complex_values, definite, values
 
 _SPD = definite(3, 3) @ definite(3, 3).T
-constant(runtime.rank_bound, runtime.precision)
+constant(runtime.rank_bound, runtime.precision, runtime.is_singular, runtime.not_positive_definite)
 
 _HPD = _SPD + 1j * (values(3, 3) - values(3, 3).T)
 

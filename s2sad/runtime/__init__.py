@@ -1,7 +1,14 @@
 """What the emitted code may call: small functions that run in CPython and under Numba alike."""
 
 from s2sad.runtime.broadcast import sum_to_shape, unbroadcast
-from s2sad.runtime.decompositions import precision, rank_bound, real_eig, real_eigvals
+from s2sad.runtime.decompositions import (
+    is_singular,
+    not_positive_definite,
+    precision,
+    rank_bound,
+    real_eig,
+    real_eigvals,
+)
 from s2sad.runtime.fourier import fit_axis, irfft_back, rfft_back
 from s2sad.runtime.indexing import add_at, add_at_any, insertion_order, places_besides
 from s2sad.runtime.linalg import (
@@ -84,6 +91,7 @@ __all__ = [
     "inverse_axes",
     "irfft_back",
     "is_close",
+    "is_singular",
     "join_last_axes",
     "logsumexp",
     "logsumexp_all",
@@ -97,6 +105,7 @@ __all__ = [
     "nanmean_axis",
     "nansum_axis",
     "norm_all",
+    "not_positive_definite",
     "pad_axis",
     "pad_before",
     "pad_like",

@@ -221,3 +221,21 @@ def expm(a: Any) -> Any:
     for _ in range(squarings):
         out = out @ out
     return out.astype(a.dtype)
+
+
+def is_singular(a: Any) -> bool:
+    """Say whether `np.linalg.inv(a)`, and so `np.linalg.solve(a, b)`, raises `LinAlgError`."""
+    try:
+        np.linalg.inv(a)
+    except Exception:  # the only class that Numba can catch
+        return True
+    return False
+
+
+def not_positive_definite(a: Any) -> bool:
+    """Say whether `np.linalg.cholesky(a)` raises `LinAlgError`."""
+    try:
+        np.linalg.cholesky(a)
+    except Exception:  # the only class that Numba can catch
+        return True
+    return False
