@@ -46,7 +46,7 @@ from s2sad.frontend.infer import InferenceError, infer, infer_several, infer_sev
 from s2sad.frontend.lowerer import BottomReached, Lowerer
 from s2sad.frontend.noneresults import called
 from s2sad.frontend.numba_objects import call_numba_object
-from s2sad.frontend.operators import apply, build
+from s2sad.frontend.operators import apply, build, refuse_none
 from s2sad.frontend.order import Order
 from s2sad.frontend.source import has_source, source_of, unwrap
 from s2sad.frontend.starred import starred_arguments
@@ -70,7 +70,7 @@ from s2sad.frontend.written_loops import stops_early
 from s2sad.ir import ops
 from s2sad.ir.draws import UNSUPPORTED, is_draw, rehearsed
 from s2sad.ir.nodes import Apply, Assign, CallStmt, Expr, Index, Pack, Slice, Store, Var
-from s2sad.ir.types import Array, ListOf, Scalar, Struct, is_complex, leaf_types
+from s2sad.ir.types import Array, ListOf, Scalar, Static, Struct, is_complex, leaf_types
 from s2sad.ir.views import is_advanced
 from s2sad.rules.rearranging import vectorized
 from s2sad.rules.writing import AT, OPERATORS
@@ -460,7 +460,7 @@ def library_call(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Valu
         kind = infer(fn, tuple(dynamic), static)
     except InferenceError as error:
         several = _several_without_rule(lw, fn, dynamic, static, node)
-        return _untypable(lw, fn, str(error), node) if several is None else several
+        return _untypable(lw, fn, dynamic, str(error), node) if several is None else several
     if getattr(kind, "dtype", "") == "object":
         return lw.fail(node, "an array of objects holds no numbers that could be followed", "Use a numeric dtype.")
     return V(Apply(fn, tuple(dynamic), kind, tuple(static.items())))
@@ -477,7 +477,7 @@ def _draw(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value], nod
     try:
         kind = infer(rehearsed(fn), tuple(dynamic), static)
     except InferenceError as error:
-        return _untypable(lw, fn, str(error), node)
+        return _untypable(lw, fn, dynamic, str(error), node)
     return V(lw.atom(Apply(fn, tuple(dynamic), kind, tuple(static.items())), fn.__name__, lw.span(node)))
 
 
@@ -496,7 +496,7 @@ def _several(
     try:
         kind = infer_several(fn, tuple(args), static)
     except InferenceError as error:
-        return _untypable(lw, fn, str(error), node)
+        return _untypable(lw, fn, args, str(error), node)
     return _named_results(lw, fn, nouns, args, static, kind, node)
 
 
@@ -534,10 +534,12 @@ _TAKES_LISTS: frozenset[Any] = frozenset({
 })  # fmt: skip
 
 
-def _untypable(lw: Lowerer, fn: Any, reason: str, node: Any) -> Value:
+def _untypable(lw: Lowerer, fn: Any, args: list[Expr], reason: str, node: Any) -> Value:
     from s2sad.rules import find
 
     name = getattr(fn, "__name__", str(fn))
+    if any(arg.type == Static(None) for arg in args):
+        return refuse_none(lw, fn, node)
     if fn in (np.random.default_rng, np.random.seed) or name in ("RandomState", "Random"):
         what = "seeded" if name == "seed" else "made"
         why = (

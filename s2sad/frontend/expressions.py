@@ -16,7 +16,7 @@ from s2sad.frontend.displays import operands
 from s2sad.frontend.guarded import lower_guarded, lower_held, lower_raises
 from s2sad.frontend.indexing import lower_index, lower_index_items, lower_slice, lower_subscript
 from s2sad.frontend.lowerer import Lowerer
-from s2sad.frontend.operators import BINARY, BOOL, UNARY, apply
+from s2sad.frontend.operators import BINARY, BOOL, UNARY, apply, refuse_none
 from s2sad.frontend.order import Order, does_more, in_order
 from s2sad.frontend.values import (
     FuncV,
@@ -216,7 +216,10 @@ def _bin_op(lw: Lowerer, node: Any) -> Value:
         case V(count), V() as a if fn is operator.mul and _is_list(a) and _is_count(count):
             return _repeated_list(lw, a, count, node)
         case StaticV(x), StaticV(y) if not isinstance(x, type):
-            return StaticV(fn(x, y))
+            try:
+                return StaticV(fn(x, y))
+            except TypeError:
+                return refuse_none(lw, fn, node)
         case StaticV(x), _ if isinstance(x, str) and fn is operator.mod:
             return formatted.percent(lw, x, right, node)
         case (StaticV() | StructV("fstring")), (StaticV() | StructV("fstring")) if fn is operator.add:

@@ -9,11 +9,12 @@ import gast
 from s2sad.frontend.expressions import lower_expr, lower_test
 from s2sad.frontend.joins import joined_env, same_env, widen_new
 from s2sad.frontend.lowerer import BottomReached, Lowerer
+from s2sad.frontend.operators import NoneOperand
 from s2sad.frontend.optional import proven_by, surely_given
 from s2sad.frontend.protocols import iterated
 from s2sad.frontend.values import Scope, Value, const, literal
-from s2sad.ir.nodes import Assign, Break, Const, Continue, Expr, For, If, Var, While
-from s2sad.ir.types import Scalar
+from s2sad.ir.nodes import Assign, Break, Const, Continue, Expr, For, If, Raise, Var, While
+from s2sad.ir.types import Scalar, Static
 
 
 def lower_if(lw: Lowerer, node: Any) -> bool:
@@ -41,11 +42,17 @@ def lower_if(lw: Lowerer, node: Any) -> bool:
 def _branch(lw: Lowerer, body: list[Any], env: dict[str, Value]) -> tuple[list[Any], bool, dict[str, Value]]:
     from s2sad.frontend.statements import lower_block
 
-    outer, lw.block, lw.env = lw.block, [], dict(env)
+    block: list[Any] = []
+    outer, lw.block, lw.env = lw.block, block, dict(env)
+    around = len(lw.loops)
     try:
         jumps = lower_block(lw, body)
     except BottomReached:
         jumps = lw.bottomed = True
+    except NoneOperand as error:  # Python raises it only where this branch is taken
+        jumps, lw.block = True, block
+        del lw.loops[around:]
+        lw.emit(Raise(TypeError, (Const(error.what, Static(error.what)),), error.span or lw.span(body[0])))
     block, lw.block = lw.block, outer
     return block, jumps, lw.env
 

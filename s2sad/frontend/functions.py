@@ -26,6 +26,7 @@ from s2sad.frontend.lists import settled
 from s2sad.frontend.lowerer import BottomReached, Captured, Context, Instance, Lowerer
 from s2sad.frontend.matrices import with_arrays
 from s2sad.frontend.noneresults import called, is_entered, settle_results
+from s2sad.frontend.operators import NoneOperand
 from s2sad.frontend.optional import KindFound, optional_names
 from s2sad.frontend.source import Source, source_of, unwrap
 from s2sad.frontend.statements import lower_block
@@ -280,17 +281,17 @@ def _lower_body(lw: Lowerer, node: Any) -> bool:
                 _fall_through(lw, node)
     except BottomReached:
         return True
+    except NoneOperand as error:
+        if is_entered(lw):
+            raise ArgumentError(error.what, error.span, error.why) from None
+        raise
     return False
 
 
 def _fall_through(lw: Lowerer, node: Any) -> None:
     """Some paths return a value and another falls off the end: Python would return None there."""
     if any(leaves_of(value) for value in lw.results):
-        if not is_entered(lw):
-            lower_block(lw, [gast.copy_location(gast.Return(value=None), node.body[-1])])
-            return
-        lw.fail(node.body[-1], "one path returns a value and another returns nothing",
-                "Add a `return` at the end.")  # fmt: skip
+        lower_block(lw, [gast.copy_location(gast.Return(value=None), node.body[-1])])
 
 
 def _parameter_leaves(lw: Lowerer, name: str, kind: Type) -> list[Var]:

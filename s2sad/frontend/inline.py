@@ -91,12 +91,29 @@ def _body(node: Any) -> list[Any]:
 
 def call_local(lw: Lowerer, fn: FuncV, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
     """Call a function defined in this very function: its body is written in place."""
-    if fn.apart:
+    if fn.apart or _calls_itself(fn):
         from s2sad.frontend.functions import bind_parameters
 
         bound = bind_parameters(lw, fn.node, fn.source, args, kwargs, node, fn.defaults)
         return _out_of_line(lw, fn.node, fn.source, fn.scope, bound, _body(fn.node), node)
     return _inline(lw, fn.node, fn.source, fn.scope, args, kwargs, node, fn)
+
+
+def _calls_itself(fn: FuncV) -> bool:
+    """Say whether an inner function calls itself, perhaps through others that are defined beside it."""
+    met: list[Any] = []
+    waiting = [fn]
+    while waiting:
+        one = waiting.pop()
+        for part in gast.walk(one.node):
+            by_name = isinstance(part, gast.Call) and isinstance(part.func, gast.Name)
+            called = one.scope.get(part.func.id) if by_name else None
+            if isinstance(called, FuncV) and called.node is fn.node:
+                return True
+            if isinstance(called, FuncV) and not any(called.node is node for node in met):
+                met.append(called.node)
+                waiting.append(called)
+    return False
 
 
 def _inline(

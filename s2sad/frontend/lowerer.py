@@ -107,6 +107,8 @@ class Context:
     """Functions of which a call keeps its arguments only, by the user's wish."""
     reversed_names: set[str] = field(default_factory=set[str])
     """Functions of the program that are derivatives in reverse mode."""
+    none_raises: bool = False
+    """The function that is differentiated returns None on some of its paths only."""
     holds_none: bool = False
     """A list begins with `None` where numbers or arrays go later."""
     list_origins: dict[tuple[int, str], str] = field(default_factory=dict[tuple[int, str], str])

@@ -14,17 +14,23 @@ import gast
 from s2sad.frontend import optional
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.optional import KIND, Form, KindFound, form_of, is_optional, joined_form, placeholder
-from s2sad.frontend.values import StaticV, StructV, V, Value, literal, type_of
-from s2sad.ir.types import Struct, Type
+from s2sad.frontend.values import StaticV, StructV, V, Value, leaves_of, literal, type_of
+from s2sad.ir.nodes import Const, Raise
+from s2sad.ir.types import Static, Struct, Type
 
 
 def settle_results(lw: Lowerer) -> None:
     """Lower a function of the program again if it turns out to return None on some paths only."""
     instance = lw.instance
-    if instance is None or instance.optional_result is not None or is_entered(lw):
+    if instance is None or instance.optional_result is not None:
+        return
+    none = [_is_none(value) for value in lw.results]
+    if is_entered(lw):
+        if any(none) and any(leaves_of(value) for value in lw.results):
+            lw.ctx.none_raises = True
+            raise KindFound
         return
     kinds = [type_of(value) for value in lw.results]
-    none = [_is_none(value) for value in lw.results]
     flagged = [isinstance(kind, Struct) and kind.kind == KIND for kind in kinds]
     if (any(none) or any(flagged)) and not all(none) and not all(flagged):
         form = _form(kinds, none)
@@ -59,6 +65,15 @@ def result_of(lw: Lowerer, value: Value) -> Value:
         return value
     given = not _is_none(value)
     return StructV(KIND, ("given", "value"), (V(literal(given)), value if given else placeholder(form)))
+
+
+def raised_for_none(lw: Lowerer, value: Value, node: Any) -> bool:
+    """Raise where the function that is differentiated returns None, and a value elsewhere: None has no derivative."""
+    if not (lw.ctx.none_raises and is_entered(lw) and _is_none(value)):
+        return False
+    text = "None is returned here"
+    lw.emit(Raise(TypeError, (Const(text, Static(text)),), lw.span(node)))
+    return True
 
 
 def returned(lw: Lowerer, node: Any) -> Value:
@@ -120,4 +135,4 @@ def _same(a: Any, b: Any) -> bool:
     return a is b or (type(a) is type(b) and places[0] == places[1] and places[0][0] is not None)
 
 
-__all__ = ["called", "is_entered", "result_of", "returned", "settle_results"]
+__all__ = ["called", "is_entered", "raised_for_none", "result_of", "returned", "settle_results"]

@@ -11,7 +11,7 @@ from s2sad.frontend.infer import InferenceError, infer
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.values import V
 from s2sad.ir.nodes import Apply, Expr
-from s2sad.ir.types import Scalar, Type
+from s2sad.ir.types import Scalar, Static, Type
 
 BINARY: dict[str, Any] = {
     "Add": operator.add, "Sub": operator.sub, "Mult": operator.mul, "Div": operator.truediv,
@@ -43,11 +43,23 @@ _NEGATED_ORDER: dict[Any, Any] = {
 BOOL = Scalar("bool", weak=True)
 
 
+class NoneOperand(ArgumentError):
+    """An operation takes None, as a parameter that was left out: in a branch, Python raises when it gets there."""
+
+
+def refuse_none(lw: Lowerer, fn: Any, node: Any) -> Any:
+    """Raise what tells that an operand is None; a branch catches it."""
+    name = getattr(fn, "__name__", str(fn))
+    return lw.fail(node, f"`{name}` is applied to None here", "Give the name in it a value before.", NoneOperand)
+
+
 def apply(lw: Lowerer, fn: Any, args: tuple[Expr, ...], static: dict[str, Any], node: Any) -> V:
     """Return the typed application of `fn`; a located error where NumPy refuses the types."""
     try:
         kind = infer(fn, args, static)
     except InferenceError as error:
+        if any(arg.type == Static(None) for arg in args):
+            return refuse_none(lw, fn, node)
         name = getattr(fn, "__name__", str(fn))
         return lw.fail(node, f"`{name}` cannot be applied here", _sentence(str(error)), ArgumentError)
     return V(Apply(fn, args, kind, tuple(static.items())))

@@ -22,7 +22,7 @@ from s2sad.frontend.knownlists import delete
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.matching import lower_match
 from s2sad.frontend.matrices import with_arrays
-from s2sad.frontend.noneresults import is_entered, result_of, returned
+from s2sad.frontend.noneresults import is_entered, raised_for_none, result_of, returned
 from s2sad.frontend.optional import KIND, checked, may_be_none
 from s2sad.frontend.source import unwrap
 from s2sad.frontend.values import (
@@ -92,7 +92,7 @@ def _return(lw: Lowerer, node: Any) -> bool:
         # two returns: only one side is run, and a side that recurses may wait for the other's type
         if _recurses(lw, node.value):
             return lower_stmt(lw, _as_two_returns(node))
-    if may_be_none(node.value) and not is_entered(lw):
+    if may_be_none(node.value):
         return lower_stmt(lw, _as_two_returns(node))
     value = StaticV(None) if node.value is None else _returned(lw, node)
     if isinstance(value, FuncV | Poison | RangeV | IterV):
@@ -103,6 +103,8 @@ def _return(lw: Lowerer, node: Any) -> bool:
                 "Return an array for each field, or `np.array(…)` of the list.")  # fmt: skip
     if isinstance(value, StructV) and value.kind == "list" and id(lw.source.node) in lw.ctx.lists_returned:
         value = dynamic_list(lw, lw.fresh("items"), value, node)
+    if raised_for_none(lw, value, node):
+        return True
     value = result_of(lw, _public(lw, value, node))
     lw.results.append(value)
     lw.emit(Return(tuple(leaves_of(value)), lw.span(node)))

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import s2sad
+from tests.differences import assert_derivatives
 
 X = np.array([0.3, 0.2, 0.1, 1.4])
 TARGETS = ("python", "cpu")
@@ -306,6 +307,55 @@ def the_entered(x):
     return x[0]
 
 
-def test_the_differentiated_function_itself_has_to_give_a_value():
-    with pytest.raises(s2sad.UnsupportedSyntaxError, match="returns of this function differ"):
-        s2sad.grad(the_entered)(X)
+def test_the_differentiated_function_itself_gives_a_value_or_an_error():
+    """Where it returns None there is no derivative; on its other paths there is."""
+    for x in (X, -X):
+        if the_entered(x) is None:
+            with pytest.raises(TypeError, match="None is returned here"):
+                s2sad.grad(the_entered)(x)
+        else:
+            assert_derivatives(the_entered, x)
+
+
+def one_of_two(x, kind):
+    if kind > 1.0:
+        return x * x
+    elif kind > 0.0:
+        return x**3
+
+
+def rooted(x, kind):
+    return None if kind < 0 else math.sqrt(x)
+
+
+def laminar(x, kind, length=None):
+    if kind > 0:
+        factor = x * x
+    else:
+        factor = math.sqrt(x / length)
+    return 2.0 * factor
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_none_is_an_error_where_it_is_returned(target):
+    """The other paths have their derivative: a function that ends without `return`, `None if … else …`."""
+    for fun in (one_of_two, rooted):
+        derivative = s2sad.value_and_grad(fun, target=target)
+        for kind in (2.0, 0.5, -1.0):
+            if fun(1.7, kind) is None:
+                with pytest.raises(TypeError, match="None is returned here"):
+                    derivative(1.7, kind)
+            else:
+                assert_derivatives(lambda x, kind=kind, fun=fun: fun(x, kind), 1.7, target=target)
+                assert derivative(1.7, kind)[0] == fun(1.7, kind)
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_none_is_an_error_where_it_is_calculated_with(target):
+    """A parameter that was left out, in a branch that is not taken, is nobody's mistake."""
+    derivative = s2sad.value_and_grad(laminar, target=target)
+    assert derivative(1.5, 1.0) == (4.5, 6.0)
+    with pytest.raises(TypeError, match="`truediv` is applied to None here"):
+        derivative(1.5, -1.0)
+    with pytest.raises(s2sad.ArgumentError, match="`mul` is applied to None here"):
+        s2sad.grad(lambda x, by=None: x * by, target=target)(1.5)
