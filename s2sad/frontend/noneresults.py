@@ -1,8 +1,8 @@
 """Functions that return None on one path and a value on another: a flag beside the value says which.
 
 `return None` becomes `return (False, 0.0)` and `return t` becomes `return (True, t)`. A caller keeps the two where it
-can ask about them, which is under a name (`t = hit(ray)`) or in a test (`if hit(ray) is None`). Where it calculates
-with what comes back, that there is a value is checked, as Python does.
+can ask about them, which is under a name (`t = hit(ray)`) or in a test (`if hit(ray) is None`). Anywhere else,
+that there is a value is checked when it runs; a container of such results is refused, as it may be asked about later.
 """
 
 from __future__ import annotations
@@ -93,39 +93,38 @@ def called(lw: Lowerer, value: Value, node: Any, name: str, says_none: bool = Fa
     """
     if not (isinstance(value, StructV) and value.kind == KIND):
         return value
-    place = _place(lw, node)
-    if place == "kept":
-        return value
-    if place == "checked" or not says_none:
-        return optional.checked(lw, value, f"`{name}` returned None here", node)
-    return lw.fail(node, f"`{name}` may return None here",
-                   "Name what it returns, and ask about that: `t = f(…)`, then `if t is not None:`.")  # fmt: skip
-
-
-def _place(lw: Lowerer, node: Any) -> str:
-    """Say what the text does with the result of a call."""
-    if getattr(node, "is_kept", False):
-        return "kept"
     parent = next((p for p in gast.walk(lw.source.node) if any(_same(c, node) for c in gast.iter_child_nodes(p))), None)
+    if _is_kept(lw, parent, node):
+        return value
+    if says_none and isinstance(parent, _CONTAINERS):
+        return lw.fail(node, f"`{name}` may return None here",
+                       "Name what it returns, and ask about that: `t = f(…)`, then `if t is not None:`.")  # fmt: skip
+    return optional.checked(lw, value, f"`{name}` returned None here", node)
+
+
+_CONTAINERS = (gast.List, gast.Tuple, gast.Dict, gast.ListComp, gast.DictComp, gast.GeneratorExp)
+
+
+def _is_kept(lw: Lowerer, parent: Any, node: Any) -> bool:
+    """Say whether the text keeps the result of a call under a name, or asks whether it is None."""
+    if getattr(node, "is_kept", False):
+        return True
     match parent:
         case gast.Assign(targets=[gast.Name()]) | gast.AnnAssign(target=gast.Name()):
-            return "kept"
-        case gast.NamedExpr() | gast.Return() | gast.Expr():
-            return "kept"
+            return True
+        case gast.NamedExpr() | gast.Return() | gast.Expr() | gast.Lambda():
+            return True
         case gast.IfExp(body=body, orelse=orelse) if optional.may_be_none(parent) and (
             _same(body, node) or _same(orelse, node)
         ):
-            return _place(lw, parent)
+            beyond = (p for p in gast.walk(lw.source.node) if any(_same(c, parent) for c in gast.iter_child_nodes(p)))
+            return _is_kept(lw, next(beyond, None), parent)
         case gast.If() | gast.While() | gast.IfExp() | gast.UnaryOp(op=gast.Not()):
-            return "kept" if _same(getattr(parent, "test", node), node) else "refused"
+            return _same(getattr(parent, "test", node), node)
         case gast.Compare(left=left, ops=[gast.Is() | gast.IsNot()], comparators=[gast.Constant(value=None)]):
-            return "kept" if _same(left, node) else "refused"
-        case gast.BinOp() | gast.UnaryOp() | gast.Subscript() | gast.Attribute() | gast.Assign(targets=[gast.Tuple()]):
-            return "checked"
-        case gast.Compare(ops=ops) if all(isinstance(op, gast.Lt | gast.LtE | gast.Gt | gast.GtE) for op in ops):
-            return "checked"
+            return _same(left, node)
         case _:
-            return "refused"
+            return False
 
 
 def _same(a: Any, b: Any) -> bool:

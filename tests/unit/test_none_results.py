@@ -309,12 +309,9 @@ def the_entered(x):
 
 def test_the_differentiated_function_itself_gives_a_value_or_an_error():
     """Where it returns None there is no derivative; on its other paths there is."""
-    for x in (X, -X):
-        if the_entered(x) is None:
-            with pytest.raises(TypeError, match="None is returned here"):
-                s2sad.grad(the_entered)(x)
-        else:
-            assert_derivatives(the_entered, x)
+    with pytest.raises(TypeError, match="None is returned here"):
+        s2sad.grad(the_entered)(X + 100.0)
+    assert_derivatives(the_entered, X, "cpu")
 
 
 def one_of_two(x, kind):
@@ -346,7 +343,7 @@ def test_none_is_an_error_where_it_is_returned(target):
                 with pytest.raises(TypeError, match="None is returned here"):
                     derivative(1.7, kind)
             else:
-                assert_derivatives(lambda x, kind=kind, fun=fun: fun(x, kind), 1.7, target=target)
+                assert_derivatives(lambda x, kind=kind, fun=fun: fun(x[0], kind), np.array([1.7]), target=target)
                 assert derivative(1.7, kind)[0] == fun(1.7, kind)
 
 
