@@ -57,7 +57,7 @@ def _compare_two(lw: Lowerer, op: str, left: Value, right: Value, node: Any) -> 
     if op in ("In", "NotIn"):
         return _membership(lw, op, left, right, node)
     fn = COMPARE[op]
-    if op in ("Is", "IsNot"):
+    if op in ("Is", "IsNot") and not (texts.is_choice(left) or texts.is_choice(right)):
         same = isinstance(left, StaticV) and isinstance(right, StaticV) and left.value is right.value
         if not (isinstance(left, StaticV) and isinstance(right, StaticV)):
             _refuse_none(lw, right, node)
@@ -65,9 +65,11 @@ def _compare_two(lw: Lowerer, op: str, left: Value, right: Value, node: Any) -> 
             _refuse_member(lw, left, right, node)
             return same if op == "Is" else not same
         lw.fail(node, "`is` between numbers or arrays is not supported", "Compare values with `==`.")
-    if op in ("Eq", "NotEq") and (texts.is_choice(left) or texts.is_choice(right)):
+    if op in ("Eq", "NotEq", "Is", "IsNot") and (texts.is_choice(left) or texts.is_choice(right)):
         same = texts.equal(left, right)
-        return same if op == "Eq" else not same if isinstance(same, bool) else Apply(operator.not_, (same,), BOOL)
+        if same is None:
+            lw.fail(node, "which member this is, is not known here", "Compare it with a member of its enumeration.")
+        return same if op in ("Eq", "Is") else not same if isinstance(same, bool) else Apply(operator.not_, (same,), BOOL)
     if isinstance(left, StaticV) and isinstance(right, StaticV):
         return bool(fn(left.value, right.value))
     if isinstance(left, StaticV) ^ isinstance(right, StaticV) and op in ("Eq", "NotEq"):

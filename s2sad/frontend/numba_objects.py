@@ -26,6 +26,8 @@ def call_numba_object(
     from s2sad.frontend.calls import call_function
 
     kind = _kind(fn)
+    if kind and getattr(fn, "__name__", "") == "__call__":  # it is the object that is differentiated itself
+        fn = fn.__self__
     if kind in _REFUSED:
         what, way_out = _REFUSED[kind]
         return lw.fail(node, f"{what} is not supported in a differentiated function", way_out)

@@ -1,10 +1,11 @@
-"""Texts that differ from path to path: `mode = "add" if c else "mul"`. A number says which text it is.
+"""Texts and members of enumerations that differ from path to path: `mode = "add" if c else "mul"`.
 
-A text that is known where it is read stays a constant.
+A number says which it is. One that is known where it is read stays a constant.
 """
 
 from __future__ import annotations
 
+import enum
 import operator
 from dataclasses import dataclass
 from typing import Any
@@ -20,13 +21,13 @@ from s2sad.ir.nodes import Apply, Expr
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One of several texts, as the kind of a structure of one number."""
+    """One of several texts or members, as the kind of a structure of one number."""
 
-    options: tuple[str, ...]
+    options: tuple[str | enum.Enum, ...]
 
 
 def changing_texts(node: Any) -> frozenset[str]:
-    """Return the names that a function sets to more than one text."""
+    """Return the names that a function sets to more than one text, or attribute, which may be a member."""
     given: dict[str, set[str]] = {}
     for part in gast.walk(node):
         if isinstance(part, gast.Assign):
@@ -43,26 +44,44 @@ def _texts(value: Any) -> list[str]:
             return [text]
         case gast.IfExp(body=body, orelse=orelse):
             return [*_texts(body), *_texts(orelse)]
+        case gast.Attribute(value=gast.Name(id=owner), attr=attr):
+            return [f"{owner}.{attr}"]
         case _:
             return []
 
 
-def _options(lw: Lowerer) -> tuple[str, ...]:
-    found = [n.value for n in gast.walk(lw.source.node) if isinstance(n, gast.Constant) and isinstance(n.value, str)]
-    return tuple(dict.fromkeys(found))
+def _options(lw: Lowerer) -> tuple[str | enum.Enum, ...]:
+    found: list[str | enum.Enum] = []
+    for part in gast.walk(lw.source.node):
+        match part:
+            case gast.Constant(value=str() as text):
+                found.append(text)
+            case gast.Attribute(value=gast.Name(id=owner), attr=attr) if lw.source.knows(owner):
+                member = getattr(lw.source.resolve(owner), attr, None)
+                found += [member] if isinstance(member, enum.Enum) else []
+            case _:
+                pass
+    return tuple({(type(one), one): one for one in found}.values())
+
+
+def _place(options: tuple[str | enum.Enum, ...], one: Any) -> int | None:
+    """Return where a text or member stands among others; a member is not the text or number that it equals."""
+    return next((at for at, option in enumerate(options) if type(option) is type(one) and option == one), None)
 
 
 def coded(lw: Lowerer, text: Value) -> Value:
     """Return a text as the number that it is among the texts of the function."""
     options = _options(lw)
-    if isinstance(text, StaticV) and text.value in options:
-        return StructV(Choice(options), ("text",), (V(literal(options.index(text.value))),))
-    return text
+    place = _place(options, text.value) if isinstance(text, StaticV) else None
+    return text if place is None else StructV(Choice(options), ("text",), (V(literal(place)),))
 
 
 def chosen(lw: Lowerer, test: Expr, a: Value, b: Value, node: Any) -> Value | None:
     """Return the text that a conditional expression gives, or None if it gives something else."""
-    sides = [coded(lw, side) if isinstance(side, StaticV) and isinstance(side.value, str) else side for side in (a, b)]
+    sides = [
+        coded(lw, side) if isinstance(side, StaticV) and isinstance(side.value, str | enum.Enum) else side
+        for side in (a, b)
+    ]
     numbers = [side.items[0] for side in sides if is_choice(side) and isinstance(side, StructV)]
     if len(numbers) < 2 or sides[0].kind != sides[1].kind:  # type: ignore[union-attr]
         return None
@@ -85,8 +104,8 @@ def known(value: StructV) -> Value:
     return StaticV(value.kind.options[at]) if isinstance(at, int) else value
 
 
-def equal(left: Value, right: Value) -> Expr | bool:
-    """Compare two texts, one of which is not known."""
+def equal(left: Value, right: Value) -> Expr | bool | None:
+    """Compare two texts, one of which is not known; None where a member may equal a number or a text."""
     if not isinstance(left, StructV) or not isinstance(left.kind, Choice):
         left, right = right, left
     assert isinstance(left, StructV)
@@ -94,6 +113,9 @@ def equal(left: Value, right: Value) -> Expr | bool:
     assert isinstance(number, V)
     if isinstance(right, StructV) and right.kind == left.kind and isinstance(other := right.items[0], V):
         return Apply(operator.eq, (number.expr, other.expr), BOOL)
-    if isinstance(right, StaticV) and right.value in left.kind.options:
-        return Apply(operator.eq, (number.expr, literal(left.kind.options.index(right.value))), BOOL)
-    return False
+    place = _place(left.kind.options, right.value) if isinstance(right, StaticV) else None
+    if place is not None:
+        return Apply(operator.eq, (number.expr, literal(place)), BOOL)
+    is_mixed = any(isinstance(option, int) or (isinstance(option, enum.Enum) and isinstance(option, str))
+                   for option in left.kind.options)  # fmt: skip
+    return None if is_mixed else False
