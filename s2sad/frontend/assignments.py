@@ -184,6 +184,9 @@ def _store_attribute(lw: Lowerer, target: Any, value: Value, node: Any) -> None:
     if isinstance(base, StructV) and is_record and target.attr not in base.keys:
         lw.fail(target, f"`{getattr(base.kind, '__name__', base.kind)}` has no field `{target.attr}`",
                 f"Make it one in the class: `{target.attr}: float = field(init=False)`.")  # fmt: skip
+    if isinstance(base, V) and target.attr == "shape":
+        lw.fail(target, "the shape of an array cannot be set",
+                "Give the array in its new shape a name: `a = a.reshape(…)`.")  # fmt: skip
     if not (isinstance(base, StructV) and is_mutable(base) and (target.attr in base.keys or is_open(base))):
         lw.fail(target, "this cannot be assigned to in a differentiated function",
                 "Attributes belong to an object outside; return the new value instead.")  # fmt: skip

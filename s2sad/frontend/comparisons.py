@@ -68,8 +68,11 @@ def _compare_two(lw: Lowerer, op: str, left: Value, right: Value, node: Any) -> 
     if op in ("Eq", "NotEq", "Is", "IsNot") and (texts.is_choice(left) or texts.is_choice(right)):
         same = texts.equal(left, right)
         if same is None:
-            lw.fail(node, "which member this is, is not known here", "Compare it with a member of its enumeration.")
-        return same if op in ("Eq", "Is") else not same if isinstance(same, bool) else Apply(operator.not_, (same,), BOOL)
+            return lw.fail(node, "which member this is, is not known here",
+                           "Compare it with a member of its enumeration.")  # fmt: skip
+        if op in ("Eq", "Is"):
+            return same
+        return not same if isinstance(same, bool) else Apply(operator.not_, (same,), BOOL)
     if isinstance(left, StaticV) and isinstance(right, StaticV):
         return bool(fn(left.value, right.value))
     if isinstance(left, StaticV) ^ isinstance(right, StaticV) and op in ("Eq", "NotEq"):

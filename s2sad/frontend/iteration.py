@@ -47,7 +47,8 @@ from s2sad.ir.types import Array, ListOf, Scalar, Static, Struct, is_inexact
 
 INT = Scalar("int64", weak=True)
 _MAX_UNROLL = 64
-_MAX_WRITTEN = 16
+_MAX_TURNS = 16
+_MAX_WRITTEN = 40  # statements, of all turns of a loop over constants
 _REFUSALS = (UnsupportedSyntaxError, MissingRuleError, InferenceError)
 
 
@@ -65,7 +66,7 @@ def loop_over(lw: Lowerer, node: Any, iterable: Value) -> bool:
     items = static_items(lw, iterable)
     if items is not None:
         check_reach(lw, iterable, len(items), node)
-        if _is_table(items) and not _writes_elements(node):
+        if _is_table(items, node) and not _writes_elements(node):
             mark = lw.mark()
             try:
                 return _over_a_table(lw, node, items)
@@ -90,11 +91,19 @@ def loop_over(lw: Lowerer, node: Any, iterable: Value) -> bool:
         raise
 
 
-def _is_table(items: list[Value]) -> bool:
-    """Say whether items are numbers that the text gives, more than are written out one after the other."""
-    return len(items) > _MAX_WRITTEN and all(
-        isinstance(i, V) and isinstance(i.expr, Const) and isinstance(i.expr.value, float) for i in items
-    )
+def _is_table(items: list[Value], node: Any) -> bool:
+    """Say whether items are numbers of a list for which too much would be written out turn by turn."""
+    count = sum(isinstance(part, gast.stmt) for inner in node.body for part in gast.walk(inner))
+    is_long = len(items) > _MAX_TURNS or (len(items) > 2 and len(items) * (count + 1) > _MAX_WRITTEN)
+    return is_long and all(_is_of_a_table(item, node) for item in items)
+
+
+def _is_of_a_table(item: Value, node: Any) -> bool:
+    """Say whether an item is a number that stays what it is: of the text, or of a list that the body leaves alone."""
+    if not isinstance(item, V) or item.expr.type != Scalar("float64", weak=True):
+        return isinstance(item, V) and isinstance(item.expr, Const) and isinstance(item.expr.value, float)
+    mentioned = {n.id for inner in node.body for n in gast.walk(inner) if isinstance(n, gast.Name)}
+    return isinstance(item.expr, Var) and isinstance(node.iter, gast.Name) and node.iter.id not in mentioned
 
 
 def _writes_elements(node: Any) -> bool:

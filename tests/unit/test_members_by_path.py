@@ -1,4 +1,4 @@
-"""Members of enumerations that differ from path to path, and Numba's element-wise functions differentiated themselves."""
+"""Members of enumerations that differ from path to path; Numba's element-wise functions, differentiated themselves."""
 
 from __future__ import annotations
 
