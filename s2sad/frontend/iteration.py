@@ -100,10 +100,15 @@ def _is_table(items: list[Value], node: Any) -> bool:
 
 def _is_of_a_table(item: Value, node: Any) -> bool:
     """Say whether an item is a number that stays what it is: of the text, or of a list that the body leaves alone."""
-    if not isinstance(item, V) or item.expr.type != Scalar("float64", weak=True):
-        return isinstance(item, V) and isinstance(item.expr, Const) and isinstance(item.expr.value, float)
-    mentioned = {n.id for inner in node.body for n in gast.walk(inner) if isinstance(n, gast.Name)}
-    return isinstance(item.expr, Var) and isinstance(node.iter, gast.Name) and node.iter.id not in mentioned
+    match item:
+        case V(Const(value=float())):
+            return True
+        case V(Var(_, kind)) if kind == Scalar("float64", weak=True) and isinstance(node.iter, gast.Name):
+            return not any(
+                isinstance(n, gast.Name) and n.id == node.iter.id for inner in node.body for n in gast.walk(inner)
+            )
+        case _:
+            return False
 
 
 def _writes_elements(node: Any) -> bool:
