@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.integrate
+import scipy.interpolate
 import scipy.linalg
+import scipy.optimize
 import scipy.special as special
 
 from s2sad.rules.registry import EXPANSIONS, REGISTRY, Constant, find
@@ -36,16 +39,25 @@ EXPANDED.update({
     scipy.linalg.block_diag: (case(S, B),),
     scipy.linalg.toeplitz: (case(values(4)), case(values(3), values(3, seed=1))),
     scipy.linalg.circulant: (case(values(4)),),
+    scipy.integrate.trapezoid: (case(M), case(M, dx=0.5, axis=0)),
+    scipy.integrate.cumulative_trapezoid: (case(M), case(M, dx=0.5, axis=0), case(values(4), initial=0)),
+    scipy.integrate.simpson: (case(M), case(values(5, 3), axis=0), case(values(5), dx=0.5)),
 })  # fmt: skip
 
 
-ELSEWHERE = (scipy.linalg.cho_factor, scipy.linalg.cho_solve)
-"""A matrix of which SciPy fills one half, and what takes it with a flag: `tests/unit/test_linalg.py` has them."""
+ELSEWHERE = frozenset({
+    scipy.linalg.cho_factor, scipy.linalg.cho_solve,
+    scipy.integrate.quad, scipy.integrate.fixed_quad, scipy.interpolate.splev, special.lambertw,
+    scipy.optimize.brentq, scipy.optimize.brenth, scipy.optimize.bisect, scipy.optimize.ridder, scipy.optimize.newton,
+    scipy.optimize.root_scalar, scipy.optimize.fsolve, scipy.optimize.root,
+})  # fmt: skip
+"""A matrix of which SciPy fills one half, and what takes it with a flag: `tests/unit/test_linalg.py` has them.
+What takes functions, or is defined by an equation: those are in `tests/unit/test_scipy_solvers.py`."""
 
 
 def registered() -> list[Any]:
     """List every function of SciPy that has a derivative rule."""
-    for fn in (special.erf, scipy.linalg.expm):
+    for fn in (special.erf, scipy.linalg.expm, scipy.integrate.trapezoid):
         find(fn)
     known = [fn for fn, rule in REGISTRY.items() if not isinstance(rule, Constant)]
     return [fn for fn in dict.fromkeys([*known, *EXPANSIONS]) if is_scipys(fn) and fn not in ELSEWHERE]

@@ -43,11 +43,13 @@ from s2sad.frontend.expressions import as_expr, lower_expr, lower_test
 from s2sad.frontend.functional import Partial, call_partial
 from s2sad.frontend.indexing import lower_index
 from s2sad.frontend.infer import InferenceError, infer, infer_several, infer_several_of_any_length
+from s2sad.frontend.interpolants import call_interpolant
 from s2sad.frontend.lowerer import BottomReached, Lowerer
 from s2sad.frontend.noneresults import called
 from s2sad.frontend.numba_objects import call_numba_object
 from s2sad.frontend.operators import apply, build, refuse_none
 from s2sad.frontend.order import Order
+from s2sad.frontend.solvers import refuse_solver
 from s2sad.frontend.source import has_source, source_of, unwrap
 from s2sad.frontend.starred import starred_arguments
 from s2sad.frontend.transforms import Derivation, Linear, as_derivation, call_transformed, needs_writing_out
@@ -192,6 +194,8 @@ def call_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
         if fn.__module__ == "s2sad.rules.subscripts":
             return StaticV(None)
     if (result := call_numba_object(lw, fn, args, kwargs, node)) is not None:
+        return result
+    if (result := call_interpolant(lw, fn, args, kwargs, node)) is not None:
         return result
     own = getattr(type(fn), "__call__", None)
     if isinstance(own, types.FunctionType) and not has_source(fn) and python_callee(own):
@@ -431,6 +435,7 @@ def library_call(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Valu
                 "Call it outside, with what the function returns.")  # fmt: skip
     if (result := computed(lw, fn, args, kwargs, node)) is not None:
         return result
+    refuse_solver(lw, fn, [*args, *kwargs.values()], node)
     if fn is np.where and len(args) == 3 and not kwargs and all(_is_scalar(a) for a in args):
         return apply(lw, ops.ifexp, tuple(as_expr(lw, a, node) for a in args), {}, node)
     args = [array_of(lw, arg, node) if isinstance(arg, RangeV) else arg for arg in args]

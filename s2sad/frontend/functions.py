@@ -253,7 +253,7 @@ def _invented(lw: Lowerer, source: Source, body: tuple[Stmt, ...]) -> frozenset[
 
 def _is_ours(source: Source) -> bool:
     """Say whether a function is part of what stands for a library's."""
-    return str(source.globals.get("__name__", "")).startswith("s2sad.rules.")
+    return str(source.globals.get("__name__", "")).startswith(("s2sad.rules.", "s2sad.implicit.scipy"))
 
 
 def _as_length(name: str, kind: Type) -> Type:

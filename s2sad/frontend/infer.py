@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from s2sad import runtime
+from s2sad.errors import S2SADError
 from s2sad.frontend.reduced import reduced_dims, small_sample
 from s2sad.ir import ops
 from s2sad.ir.nodes import Const, Expr, Pack
@@ -609,5 +610,7 @@ def _call(fn: Any, samples: list[Any], static: dict[str, Any]) -> Any:
         if getattr(fn, "__module__", None) == "math":
             return math.nan
         raise InferenceError(str(error)) from error
-    except (TypeError, IndexError, ArithmeticError, np.linalg.LinAlgError, AttributeError) as error:
+    except S2SADError:
+        raise
+    except Exception as error:  # a library raises what it likes
         raise InferenceError(str(error)) from error

@@ -100,20 +100,10 @@ def call_local(lw: Lowerer, fn: FuncV, args: list[Value], kwargs: dict[str, Valu
 
 
 def _calls_itself(fn: FuncV) -> bool:
-    """Say whether an inner function calls itself, perhaps through others that are defined beside it."""
-    met: list[Any] = []
-    waiting = [fn]
-    while waiting:
-        one = waiting.pop()
-        for part in gast.walk(one.node):
-            by_name = isinstance(part, gast.Call) and isinstance(part.func, gast.Name)
-            called = one.scope.get(part.func.id) if by_name else None
-            if isinstance(called, FuncV) and called.node is fn.node:
-                return True
-            if isinstance(called, FuncV) and not any(called.node is node for node in met):
-                met.append(called.node)
-                waiting.append(called)
-    return False
+    """Say whether an inner function calls itself."""
+    calls = [n.func.id for n in gast.walk(fn.node) if isinstance(n, gast.Call) and isinstance(n.func, gast.Name)]
+    named = [fn.scope.get(name) for name in calls]
+    return any(isinstance(called, FuncV) and called.node is fn.node for called in named)
 
 
 def _inline(

@@ -298,10 +298,21 @@ def resolve(name: str, primal: Fn) -> Any:
     return getattr(np, name)
 
 
+_EXTRAS = {
+    "scipy.linalg": "s2sad.rules.scipy_linalg",
+    "scipy.interpolate": "s2sad.rules.scipy_interpolate",
+    "scipy.integrate": "s2sad.implicit.scipy_integrate",
+    "scipy.optimize": "s2sad.implicit.scipy_optimize",
+    "scipy.special": "s2sad.implicit.scipy_special",
+}
+"""The modules to load when a function of an optional library is met; those that solve equations call transforms."""
+
+
 def _load_extra(fn: Any) -> None:
     """Load the rules of an optional library when a function of it is met."""
-    if (getattr(fn, "__module__", None) or "").startswith("scipy.linalg"):
-        importlib.import_module("s2sad.rules.scipy_linalg")
+    home = ".".join((getattr(fn, "__module__", None) or "").split(".")[:2])
+    if home in _EXTRAS:
+        importlib.import_module(_EXTRAS[home])
 
 
 def _load() -> None:
