@@ -235,6 +235,7 @@ def _is_seen_again(lw: Lowerer, cell: Cell) -> bool:
 
 def dynamic_list(lw: Lowerer, name: str, value: StructV, node: Any) -> V | RowsV:
     """A list that grows or is written later: a real list, not a known structure."""
+    value = replace(value, items=tuple(texts.coded(lw, item) for item in value.items))
     records = rows.records_of(lw, name, value)
     if records is not None:
         return rows.made(lw, lw.ir_name(name), records, value, node)

@@ -210,6 +210,8 @@ def _joined(kind: Type, value: Type) -> Type | None:
             return _any_item(value)
         case (Array() | Scalar()), Static(None):
             return kind
+        case Static(a), Static(b):
+            return kind if type(a) is type(b) and a == b else None
         case _:
             return kind if type(kind) is type(value) and not isinstance(kind, Scalar | Array) else None
 

@@ -12,7 +12,7 @@ from typing import Any
 import gast
 import numpy as np
 
-from s2sad.frontend import anew, growing, inherited, objects, rows
+from s2sad.frontend import anew, growing, inherited, objects, rows, texts
 from s2sad.frontend.arguments import UNKNOWN, known_value
 from s2sad.frontend.containers import current, rewrite, write_item
 from s2sad.frontend.expressions import append_all, as_expr, list_of, outside_value
@@ -282,6 +282,7 @@ def list_method(
     if name in FROM_THE_LEFT:
         name, args = FROM_THE_LEFT[name], [V(literal(0)), *args]
     if name == "append" and isinstance(owner.expr, Var):
+        args = [texts.coded(lw, args[0])]
         rows.look_for_records(lw, owner.expr, args[0])
         value = as_expr(lw, args[0], node)
         kind = owner.expr.type

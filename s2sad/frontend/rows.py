@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from s2sad.frontend import growing
+from s2sad.frontend import growing, texts
 from s2sad.frontend.containers import is_mutable, scopes
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.optional import KindFound
@@ -112,6 +112,7 @@ def append_parts(lw: Lowerer, name: str, record: StructV, node: Any) -> Struct:
 
 def _matching(lw: Lowerer, rows: RowsV, value: Value, node: Any) -> StructV:
     """Return a record that goes into a list; a located error if it is of another form, or has another name."""
+    value = texts.coded(lw, value)
     if not (isinstance(value, StructV) and value.kind == rows.kind and value.keys == rows.keys):
         lw.fail(node, "the items of this list differ in kind",
                 "A list that is appended to holds items of one type.")  # fmt: skip
