@@ -47,11 +47,12 @@ from s2sad.frontend.interpolants import call_interpolant
 from s2sad.frontend.lowerer import BottomReached, Lowerer
 from s2sad.frontend.noneresults import called
 from s2sad.frontend.numba_objects import call_numba_object
-from s2sad.frontend.operators import apply, build, refuse_none
+from s2sad.frontend.operators import apply, build
 from s2sad.frontend.order import Order
 from s2sad.frontend.solvers import refuse_solver
 from s2sad.frontend.source import has_source, source_of, unwrap
 from s2sad.frontend.starred import starred_arguments
+from s2sad.frontend.surely import refuse_none
 from s2sad.frontend.transforms import Derivation, Linear, as_derivation, call_transformed, needs_writing_out
 from s2sad.frontend.values import (
     FuncV,

@@ -16,8 +16,9 @@ from s2sad.frontend.displays import operands
 from s2sad.frontend.guarded import lower_guarded, lower_held, lower_raises
 from s2sad.frontend.indexing import lower_index, lower_index_items, lower_slice, lower_subscript
 from s2sad.frontend.lowerer import Lowerer
-from s2sad.frontend.operators import BINARY, BOOL, UNARY, apply, refuse_none
+from s2sad.frontend.operators import BINARY, BOOL, UNARY, apply
 from s2sad.frontend.order import Order, does_more, in_order
+from s2sad.frontend.surely import refuse_none
 from s2sad.frontend.values import (
     FuncV,
     MethodV,

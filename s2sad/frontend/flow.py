@@ -9,12 +9,12 @@ import gast
 from s2sad.frontend.expressions import lower_expr, lower_test
 from s2sad.frontend.joins import joined_env, same_env, widen_new
 from s2sad.frontend.lowerer import BottomReached, Lowerer
-from s2sad.frontend.operators import NoneOperand
 from s2sad.frontend.optional import proven_by, surely_given
 from s2sad.frontend.protocols import iterated
+from s2sad.frontend.surely import SurelyRaises, raise_there
 from s2sad.frontend.values import Scope, Value, const, literal
-from s2sad.ir.nodes import Assign, Break, Const, Continue, Expr, For, If, Raise, Var, While
-from s2sad.ir.types import Scalar, Static
+from s2sad.ir.nodes import Assign, Break, Const, Continue, Expr, For, If, Var, While
+from s2sad.ir.types import Scalar
 
 
 def lower_if(lw: Lowerer, node: Any) -> bool:
@@ -49,10 +49,8 @@ def _branch(lw: Lowerer, body: list[Any], env: dict[str, Value]) -> tuple[list[A
         jumps = lower_block(lw, body)
     except BottomReached:
         jumps = lw.bottomed = True
-    except NoneOperand as error:  # Python raises it only where this branch is taken
-        jumps, lw.block = True, block
-        del lw.loops[around:]
-        lw.emit(Raise(TypeError, (Const(error.what, Static(error.what)),), error.span or lw.span(body[0])))
+    except SurelyRaises as error:  # only where this branch is taken
+        jumps = raise_there(lw, error, block, around, body[0])
     block, lw.block = lw.block, outer
     return block, jumps, lw.env
 

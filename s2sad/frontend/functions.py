@@ -26,10 +26,10 @@ from s2sad.frontend.lists import settled
 from s2sad.frontend.lowerer import BottomReached, Captured, Context, Instance, Lowerer
 from s2sad.frontend.matrices import with_arrays
 from s2sad.frontend.noneresults import called, is_entered, settle_results
-from s2sad.frontend.operators import NoneOperand
 from s2sad.frontend.optional import KindFound, optional_names
 from s2sad.frontend.source import Source, source_of, unwrap
 from s2sad.frontend.statements import lower_block
+from s2sad.frontend.surely import NoneOperand, SurelyRaises
 from s2sad.frontend.texts import changing_texts
 from s2sad.frontend.values import StaticV, StructV, V, Value, const, join_types, leaves_of, literal, rebuild, type_of
 from s2sad.ir.nodes import Assign, CallStmt, Const, Expr, Function, Param, Return, Stmt, Var
@@ -281,9 +281,10 @@ def _lower_body(lw: Lowerer, node: Any) -> bool:
                 _fall_through(lw, node)
     except BottomReached:
         return True
-    except NoneOperand as error:
+    except SurelyRaises as error:
         if is_entered(lw):
-            raise ArgumentError(error.what, error.span, error.why) from None
+            kind = ArgumentError if isinstance(error, NoneOperand) else UnsupportedSyntaxError
+            raise kind(error.what, error.span, error.why) from None
         raise
     return False
 

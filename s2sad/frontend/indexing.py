@@ -14,6 +14,7 @@ from s2sad.frontend.cuts import cut_dim
 from s2sad.frontend.infer import broadcast_dims, fresh_dim
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.operators import BOOL, apply, build
+from s2sad.frontend.surely import NoItem
 from s2sad.frontend.values import RangeV, RowsV, SliceV, StaticV, StructV, V, Value, ZeroV, literal, pack
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Const, Expr, If, Index, Raise, Slice, Stmt
@@ -153,7 +154,7 @@ def _struct_item(lw: Lowerer, base: StructV, node: Any) -> Value:
             known = getattr(expr.type, "value", None)
             if isinstance(known, int) and base.kind != "dict":
                 if not -len(base.items) <= known < len(base.items):
-                    lw.fail(node, f"index {known} is outside this {base.kind} of {len(base.items)}")
+                    lw.fail(node, f"index {known} is outside this {base.kind} of {len(base.items)}", "", NoItem)
                 return base.items[known]
             if isinstance(known, int) and known in base.keys:
                 return base.items[base.keys.index(known)]

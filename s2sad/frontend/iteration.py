@@ -24,6 +24,7 @@ from s2sad.frontend.matrices import lowered_row
 from s2sad.frontend.operators import apply, build
 from s2sad.frontend.optional import KindFound
 from s2sad.frontend.order import Order
+from s2sad.frontend.surely import SurelyRaises, raise_there
 from s2sad.frontend.turns import Turns
 from s2sad.frontend.values import (
     IterV,
@@ -275,6 +276,7 @@ def _items_in_turn(lw: Lowerer, node: Any, items: list[Value], iterable: Value |
 
     assigned, body = _assigns(node), without_continue(node.body)
     items = _kept_apart(lw, items, node)
+    may_leave = any(isinstance(n, gast.Break | gast.Return | gast.Raise) for inner in body for n in gast.walk(inner))
     watched = [(c, c.cell.writes) for c in _containers(iterable) if c.cell is not None] if iterable is not None else []
     around = lw.turns
     turns = Turns(lw, items, iterable, node.iter)
@@ -289,8 +291,14 @@ def _items_in_turn(lw: Lowerer, node: Any, items: list[Value], iterable: Value |
             _bind_item(lw, node.target, item, node, assign_target)
         else:
             assign_target(lw, node.target, item, node)
-        jumps = lower_block(lw, body)
-        lw.loops.pop()
+        block, depth = lw.block, len(lw.loops) - 1
+        try:
+            jumps = lower_block(lw, body)
+            lw.loops.pop()
+        except SurelyRaises as error:
+            if not (place and may_leave):
+                raise
+            jumps = raise_there(lw, error, block, depth, node)
         lw.turns = around
         if jumps:
             return True

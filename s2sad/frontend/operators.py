@@ -9,6 +9,7 @@ from typing import Any
 from s2sad.errors import ArgumentError
 from s2sad.frontend.infer import InferenceError, infer
 from s2sad.frontend.lowerer import Lowerer
+from s2sad.frontend.surely import refuse_none
 from s2sad.frontend.values import V
 from s2sad.ir.nodes import Apply, Expr
 from s2sad.ir.types import Scalar, Static, Type
@@ -41,16 +42,6 @@ _NEGATED_ORDER: dict[Any, Any] = {
 """Only integers have no NaN."""
 
 BOOL = Scalar("bool", weak=True)
-
-
-class NoneOperand(ArgumentError):
-    """An operation takes None, as a parameter that was left out: in a branch, Python raises when it gets there."""
-
-
-def refuse_none(lw: Lowerer, fn: Any, node: Any) -> Any:
-    """Raise what tells that an operand is None; a branch catches it."""
-    name = getattr(fn, "__name__", str(fn))
-    return lw.fail(node, f"`{name}` is applied to None here", "Give the name in it a value before.", NoneOperand)
 
 
 def apply(lw: Lowerer, fn: Any, args: tuple[Expr, ...], static: dict[str, Any], node: Any) -> V:

@@ -1,0 +1,44 @@
+"""What Python would raise on one path only is raised there: the other paths have their derivatives."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import s2sad
+from tests.differences import assert_derivatives
+
+PAIR = (1.5, 2.5)
+STEPS = ((0.1, 1.0), (0.4, 2.0), (0.9, 3.0))
+
+
+def third_of_two(x):
+    if x[0] > 5.0:
+        return PAIR[2] * x[0]
+    return PAIR[1] * x[0] * x[1]
+
+
+def between(x):
+    for i in range(len(STEPS)):
+        low, high = STEPS[i], STEPS[i + 1]
+        if low[0] <= x[0] <= high[0]:
+            return low[1] * x[0] + high[1] * x[1] ** 2
+    raise ValueError("beyond the last")
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_an_index_behind_the_end(target):
+    """In a branch that is not taken, and in a turn of a loop that is not reached."""
+    for fun in (third_of_two, between):
+        assert_derivatives(fun, np.array([0.3, 1.7]), target)
+    with pytest.raises(IndexError, match="index 2 is outside this tuple of 2"):
+        s2sad.grad(third_of_two, target=target)(np.array([6.0, 1.0]))
+    with pytest.raises((IndexError, ValueError)):
+        s2sad.grad(between, target=target)(np.array([2.0, 1.0]))
+
+
+def test_where_it_is_sure_it_is_an_error_of_the_function():
+    """Before anything runs, with the line."""
+    with pytest.raises(s2sad.UnsupportedSyntaxError, match="index 2 is outside this tuple of 2") as caught:
+        s2sad.grad(lambda x: PAIR[2] * x)(1.0)
+    assert caught.value.span.file == __file__
