@@ -10,6 +10,7 @@ from typing import Any
 import gast
 import numpy as np
 
+from s2sad.errors import UnsupportedSyntaxError
 from s2sad.frontend import choices, formatted, growing, optional, protocols, records, rows, texts
 from s2sad.frontend.containers import OUTSIDE, identified
 from s2sad.frontend.displays import operands
@@ -18,7 +19,7 @@ from s2sad.frontend.indexing import lower_index, lower_index_items, lower_slice,
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.operators import BINARY, BOOL, UNARY, apply
 from s2sad.frontend.order import Order, does_more, in_order
-from s2sad.frontend.surely import refuse_none
+from s2sad.frontend.surely import NoName, SurelyRaises, raise_there, refuse_none
 from s2sad.frontend.values import (
     FuncV,
     MethodV,
@@ -143,9 +144,10 @@ def _name(lw: Lowerer, node: Any) -> Value:
             return texts.known(value)
         return value
     if node.id in lw.source.local_names:
+        is_function = any(isinstance(n, gast.FunctionDef) and n.name == node.id for n in gast.walk(lw.source.node))
         lw.fail(node, f"the local name `{node.id}` has no value here",
                 "It is bound only later, or on another path, or by an inner function that calls back this one.",
-                )  # fmt: skip
+                UnsupportedSyntaxError if is_function else NoName)  # fmt: skip
     if not lw.source.knows(node.id):
         return lw.fail(node, f"the name `{node.id}` is not defined here",
                        "It is neither a local assigned on this path, nor a global, nor a builtin.")  # fmt: skip
@@ -420,7 +422,13 @@ def _combined(lw: Lowerer, node: Any) -> Value:
     parts: list[Expr] = []
     for position, part in enumerate(node.values):
         outer, lw.block = lw.block, []
-        test = lower_test(lw, part)
+        try:
+            test = lower_test(lw, part)
+        except SurelyRaises as error:
+            if not parts:
+                raise
+            lw.block = outer
+            return _raised_if_reached(lw, error, parts, is_and, part)
         hoisted, lw.block = lw.block, outer
         lw.proven |= optional.proven_by(part, is_and)
         more = does_more(lw.ctx, hoisted)
@@ -441,6 +449,18 @@ def _combined(lw: Lowerer, node: Any) -> Value:
     if len(parts) == 1:
         return V(parts[0])
     return V(Apply(ops.both if is_and else ops.either, tuple(parts), BOOL))
+
+
+def _raised_if_reached(lw: Lowerer, error: SurelyRaises, parts: list[Expr], is_and: bool, node: Any) -> Value:
+    """An operand that raises if the ones before it do not decide; else they do."""
+    from s2sad.frontend.operators import negate
+
+    so_far = parts[0] if len(parts) == 1 else Apply(ops.both if is_and else ops.either, tuple(parts), BOOL)
+    outer, lw.block = lw.block, []
+    raise_there(lw, error, lw.block, len(lw.loops), node)
+    inner, lw.block = lw.block, outer
+    lw.emit(If(so_far if is_and else negate(so_far), tuple(inner), (), lw.span(node)))
+    return StaticV(not is_and)
 
 
 def _guarded(lw: Lowerer, node: Any, is_and: bool, position: int, parts: list[Expr]) -> Value:

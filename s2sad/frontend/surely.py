@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from s2sad.errors import S2SADError, UnsupportedSyntaxError
+from s2sad.errors import UnsupportedSyntaxError
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.ir.nodes import Const, Raise, Stmt
 from s2sad.ir.types import Static
@@ -22,6 +22,12 @@ class SurelyRaises(UnsupportedSyntaxError):
 
 class NoneOperand(SurelyRaises):
     """An operation takes None, as a parameter that was left out."""
+
+
+class NoName(SurelyRaises):
+    """A name has no value on this path."""
+
+    raised = UnboundLocalError
 
 
 class NoItem(SurelyRaises):
@@ -44,4 +50,4 @@ def raise_there(lw: Lowerer, error: SurelyRaises, block: list[Stmt], loops: int,
     return True
 
 
-__all__ = ["NoItem", "NoneOperand", "S2SADError", "SurelyRaises", "raise_there", "refuse_none"]
+__all__ = ["NoItem", "NoName", "NoneOperand", "SurelyRaises", "raise_there", "refuse_none"]

@@ -42,3 +42,31 @@ def test_where_it_is_sure_it_is_an_error_of_the_function():
     with pytest.raises(s2sad.UnsupportedSyntaxError, match="index 2 is outside this tuple of 2") as caught:
         s2sad.grad(lambda x: PAIR[2] * x)(1.0)
     assert caught.value.span.file == __file__
+
+
+def bound_above_one(x):
+    if x[0] > 1.0:
+        w = x[0] * x[1]
+    else:
+        return w * x[0]  # noqa: F821 - that is what is tested
+    return w * 2.0
+
+
+def asked_where_it_is_bound(x):
+    warm = x[0] > 1.0
+    if warm:
+        pressure = np.exp(x[1])
+    for limit in (0.5, 2.0):
+        if limit > 1.0 and warm and pressure > limit:
+            return x[0] * pressure
+    return x[0] + x[1]
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_a_name_that_only_another_path_binds(target):
+    """It is asked for where it has a value, as far as anyone can tell before it runs."""
+    assert_derivatives(bound_above_one, np.array([1.7, 0.6]), target)
+    with pytest.raises(UnboundLocalError, match="`w` has no value here"):
+        s2sad.grad(bound_above_one, target=target)(np.array([0.7, 0.6]))
+    for x in (np.array([1.7, 0.9]), np.array([0.3, 0.9])):
+        assert_derivatives(asked_where_it_is_bound, x, target)
