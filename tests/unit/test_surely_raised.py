@@ -48,7 +48,7 @@ def bound_above_one(x):
     if x[0] > 1.0:
         w = x[0] * x[1]
     else:
-        return w * x[0]  # noqa: F821 - that is what is tested
+        return w * x[0]
     return w * 2.0
 
 
