@@ -11,6 +11,7 @@ from numpy.linalg import LinAlgError
 from s2sad.frontend.callees import Classes, is_of_the_user, may_raise, text_of
 from s2sad.frontend.jumps import blocks, own
 from s2sad.frontend.lowerer import Lowerer
+from s2sad.frontend.optional import may_be_none, optional_names
 from s2sad.frontend.raisers import OF_FUNCTIONS, OF_INDEXING, Raiser
 from s2sad.frontend.source import Source, unwrap
 from s2sad.frontend.values import FuncV, StaticV, StructV, V, Value
@@ -66,6 +67,10 @@ def lower_guarded(lw: Lowerer, node: Guarded) -> Value:
     if fn is not None and not may_raise(lw, fn, node.classes, ()):
         return value
     if isinstance(fn, FuncV) or (is_of_the_user(fn) and not hasattr(fn, "s2sad_kind")):
+        source, text = text_of(fn)
+        if _returns_none(text):
+            lw.fail(node.func, f"`{source.name}` returns None on some paths, and may raise what is caught here",
+                    "Return something else there: here, None says that it has raised.")  # fmt: skip
         return _returning_none(lw, fn, node.classes)
     named = getattr(fn, "__name__", None)
     return lw.fail(node.handler, "what this handler catches cannot be told from the text of its `try`",
@@ -140,6 +145,36 @@ def _in_try(node: Any, classes: Classes) -> Any:
     made = gast.FunctionDef(name=name, args=node.args, body=[whole], decorator_list=[], returns=None,
                             type_comment=None, type_params=[])  # fmt: skip
     return gast.copy_location(made, node)
+
+
+def _returns_none(node: Any) -> bool:
+    """Say whether a function may return None on some paths and something else on others."""
+    if isinstance(node, gast.Lambda):
+        return may_be_none(node.body)
+    given = [n.value for n in own(node.body) if isinstance(n, gast.Return)]
+    is_none = [v is None or (isinstance(v, gast.Constant) and v.value is None) for v in given]
+    if all(is_none):
+        return False  # it returns nothing
+    unset = optional_names(node)
+    asked = any(may_be_none(v) or (isinstance(v, gast.Name) and v.id in unset) for v in given if v is not None)
+    return any(is_none) or asked or not _leaves(node.body)
+
+
+def _leaves(nodes: list[Any]) -> bool:
+    """Say whether statements surely end by a `return` or a `raise`."""
+    match nodes[-1] if nodes else None:
+        case gast.Return() | gast.Raise():
+            return True
+        case gast.If(body=body, orelse=orelse):
+            return _leaves(body) and _leaves(orelse)
+        case gast.With(body=body):
+            return _leaves(body)
+        case gast.While(test=gast.Constant(value=True), body=body):
+            return not any(isinstance(n, gast.Break) for n in own(body))
+        case gast.Try(body=body, handlers=handlers, orelse=orelse, finalbody=last):
+            return _leaves(last) or (_leaves(orelse or body) and all(_leaves(h.body) for h in handlers))
+        case _:
+            return False
 
 
 def _with_a_result(body: list[Any]) -> list[Any]:

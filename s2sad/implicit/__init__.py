@@ -2,6 +2,8 @@
 
 Written with the public `custom_vjp` only, as a user could, with a rule for either mode: what is kept does not
 grow with the number of steps. They are differentiated in both modes, any number of times.
+
+The modules `scipy_…` say what SciPy's own solvers mean in a differentiated function; they are loaded where one is met.
 """
 
 from __future__ import annotations

@@ -110,6 +110,12 @@ def of_a_function_that_is_given(a, b):
         return b * b
 
 
+def perhaps(x):
+    if x < 0:
+        return None
+    return 1.0 / x
+
+
 def with_else_and_finally(a, b):
     try:
         y = 1.0 / a
@@ -294,6 +300,16 @@ def test_what_cannot_be_told_is_refused():
 
     with pytest.raises(s2sad.UnsupportedSyntaxError, match="which of the handlers"):
         s2sad.grad(two)(1.0)
+
+    def of_two_meanings(x):
+        try:
+            t = perhaps(x)
+        except ZeroDivisionError:
+            t = x * x
+        return 0.0 if t is None else t
+
+    with pytest.raises(s2sad.UnsupportedSyntaxError, match="`perhaps` returns None on some paths"):
+        s2sad.grad(of_two_meanings)(2.0)
 
     def listed(x):
         try:
