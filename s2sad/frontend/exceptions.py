@@ -13,7 +13,7 @@ from typing import Any
 import gast
 
 from s2sad.frontend.guarded import Held
-from s2sad.frontend.jumps import after_loops, before_jumps, blocks, has_any, own
+from s2sad.frontend.jumps import after_loops, before_jumps, blocks, flag_set, has_any, own, raised_if
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.raising import with_tests
 from s2sad.frontend.values import StaticV, StructV
@@ -35,7 +35,7 @@ def _written_out(lw: Lowerer, node: Any) -> list[Any]:
     body = with_tests(lw, _without_tries(lw, _asserted(node.body, handlers)), handlers)
     caught = _caught(lw, body, handlers)
     body = after_loops(lw, body, set(caught))
-    whole = _handled(lw, _tail_form(lw, body, _without_tries(lw, node.orelse), set(caught)), caught)
+    whole = _handled(lw, _tail_form(lw, body, _without_tries(lw, node.orelse), caught), caught)
     return before_jumps(lw, whole, node.finalbody) if node.finalbody else whole
 
 
@@ -107,22 +107,55 @@ def _jumps(nodes: list[Any]) -> bool:
     return isinstance(last, gast.If) and _jumps(last.body) and _jumps(last.orelse)
 
 
-def _tail_form(lw: Lowerer, nodes: list[Any], rest: list[Any], caught: set[Any]) -> list[Any]:
-    """Move what follows a branch that raises into its other paths, so that each raise comes last."""
+def _tail_form(lw: Lowerer, nodes: list[Any], rest: list[Any], caught: dict[Any, Any]) -> list[Any]:
+    """Move what follows a branch that raises into its other paths, so that each raise comes last.
+
+    Where it would go into two paths, and is long or raises itself, the branch leaves word whether it has raised.
+    """
     for position, node in enumerate(nodes):
         after = nodes[position + 1 :]
-        if isinstance(node, gast.If) and has_any([node], caught):
+        if isinstance(node, gast.If) and has_any([node], set(caught)):
+            twice = not (_jumps(node.body) or _jumps(node.orelse))
+            if twice and (len(after) + len(rest) > _MOST_TWICE or has_any(after, set(caught))):
+                return [*nodes[:position], *_with_word(lw, node, after, rest, caught)]
             branch = copy.copy(node)
             branch.body = _tail_form(lw, [*node.body, *([] if _jumps(node.body) else after)], rest, caught)
             branch.orelse = _tail_form(lw, [*node.orelse, *([] if _jumps(node.orelse) else after)], rest, caught)
             return [*nodes[:position], branch]
         if isinstance(node, gast.Return | gast.Raise | gast.Break | gast.Continue):
             return nodes[: position + 1]
-        if has_any([node], caught):
+        if has_any([node], set(caught)):
             kind = {"With": "`with`", "Match": "`match`"}.get(type(node).__name__, "`else` of a loop")
             lw.fail(node, f"a `raise` inside a {kind} inside a `try` is not supported",
                     f"Set a flag there, and raise after the {kind}.")  # fmt: skip
     return [*nodes, *rest]
+
+
+_MOST_TWICE = 3
+
+
+def _with_word(lw: Lowerer, node: Any, after: list[Any], rest: list[Any], caught: dict[Any, Any]) -> list[Any]:
+    """Return a branch in which flags are set instead of raising, and what follows it behind a look at them."""
+    branch = copy.copy(node)
+    branch.body = _tail_form(lw, node.body, [], caught)
+    branch.orelse = _tail_form(lw, node.orelse, [], caught)
+    flags: dict[Any, tuple[str, Any]] = {}
+    names: dict[Any, str] = {}
+    for raised in dict.fromkeys(inner for inner in own([branch]) if inner in caught):
+        kind = id(caught[raised]), getattr(raised.exc, "value", raised)  # what is raised of itself: by its class
+        if kind not in flags:
+            flags[kind] = lw.local("raised"), raised
+        names[raised] = flags[kind][0]
+    follows = _tail_form(lw, after, rest, caught)
+    for name, raised in flags.values():
+        follows = [raised_if(name, raised, follows)]
+    return [*(flag_set(name, False, node) for name, _ in flags.values()), _noted(branch, names), *follows]
+
+
+def _noted(node: Any, names: dict[Any, str]) -> Any:
+    if node in names:
+        return flag_set(names[node], True, node)
+    return blocks(node, lambda inner: [_noted(one, names) for one in inner])
 
 
 def _handled(lw: Lowerer, nodes: list[Any], caught: dict[Any, Any]) -> list[Any]:

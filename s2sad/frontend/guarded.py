@@ -36,8 +36,8 @@ class Guarded(gast.AST):
 
     def __init__(self, func: Any = None, handler: Any = None, classes: Classes = ()) -> None:
         """Say which function, and what is caught by which handler."""
-        super().__init__()
-        self.func, self.handler, self.classes = func, handler, classes
+        super().__init__(func=func)
+        self.handler, self.classes = handler, classes
 
 
 class Raises(gast.AST):
@@ -47,9 +47,8 @@ class Raises(gast.AST):
 
     def __init__(self, raiser: Raiser | None = None, operands: list[Any] | None = None) -> None:
         """Say of which, and what."""
-        super().__init__()
+        super().__init__(operands=operands or [])
         self.raiser = raiser
-        self.operands = operands or []
 
 
 def lower_held(lw: Lowerer, node: Held) -> Value:

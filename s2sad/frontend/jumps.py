@@ -48,9 +48,9 @@ def after_loops(lw: Lowerer, nodes: list[Any], raises: set[Any]) -> list[Any]:
             inside = [inner for inner in own(node.body) if inner in raises]
             flags = {raised: lw.local("raised") for raised in dict.fromkeys(inside)}
             node.body = _flagged(node.body, flags)
-            result.extend(_flag(name, False, raised) for raised, name in flags.items())
+            result.extend(flag_set(name, False, raised) for raised, name in flags.items())
             result.append(node)
-            result.extend(_raised_if(name, raised) for raised, name in flags.items())
+            result.extend(raised_if(name, raised, []) for raised, name in flags.items())
         else:
             result.append(blocks(node, lambda inner: after_loops(lw, inner, raises)))
     return result
@@ -61,12 +61,13 @@ def _flagged(nodes: list[Any], flags: dict[Any, str]) -> list[Any]:
     for node in nodes:
         if node in flags:
             stop = gast.copy_location(gast.Break(), node)
-            return [*result, _flag(flags[node], True, node), stop]
+            return [*result, flag_set(flags[node], True, node), stop]
         result.append(blocks(node, lambda inner: _flagged(inner, flags)) if isinstance(node, gast.If) else node)
     return result
 
 
-def _flag(name: str, value: bool, node: Any) -> Any:
+def flag_set(name: str, value: bool, node: Any) -> Any:
+    """Return the statement, standing at `node`, that gives a flag its value."""
     return assigned(name, gast.copy_location(gast.Constant(value=value, kind=None), node), node)
 
 
@@ -76,9 +77,10 @@ def assigned(name: str, value: Any, node: Any) -> Any:
     return gast.copy_location(gast.Assign(targets=[target], value=value, type_comment=None), node)
 
 
-def _raised_if(name: str, raised: Any) -> Any:
+def raised_if(name: str, raised: Any, others: list[Any]) -> Any:
+    """Return the branch that raises if a flag is set, and else goes on."""
     test = gast.copy_location(name_of(name, gast.Load()), raised)
-    return gast.copy_location(gast.If(test=test, body=[raised], orelse=[]), raised)
+    return gast.copy_location(gast.If(test=test, body=[raised], orelse=others), raised)
 
 
 def name_of(name: str, ctx: Any) -> Any:
