@@ -35,7 +35,8 @@ def _written_out(lw: Lowerer, node: Any) -> list[Any]:
     body = with_tests(lw, _without_tries(lw, _asserted(node.body, handlers)), handlers)
     caught = _caught(lw, body, handlers)
     body = after_loops(lw, body, set(caught))
-    whole = _handled(lw, _tail_form(lw, body, _without_tries(lw, node.orelse), caught), caught)
+    whole = _tail_form(lw, body, _without_tries(lw, node.orelse), caught)
+    whole = _handled(lw, _handled_once(lw, whole, caught), caught)
     return before_jumps(lw, whole, node.finalbody) if node.finalbody else whole
 
 
@@ -139,17 +140,39 @@ def _with_word(lw: Lowerer, node: Any, after: list[Any], rest: list[Any], caught
     branch = copy.copy(node)
     branch.body = _tail_form(lw, node.body, [], caught)
     branch.orelse = _tail_form(lw, node.orelse, [], caught)
-    flags: dict[Any, tuple[str, Any]] = {}
-    names: dict[Any, str] = {}
-    for raised in dict.fromkeys(inner for inner in own([branch]) if inner in caught):
+    groups = _grouped(lw, [branch], caught)
+    names = {raised: name for name, group in groups.items() for raised in group}
+    follows = _tail_form(lw, after, rest, caught)
+    for name, group in groups.items():
+        follows = [raised_if(name, group[0], follows)]
+    return [*(flag_set(name, False, node) for name in groups), _noted(branch, names), *follows]
+
+
+def _handled_once(lw: Lowerer, nodes: list[Any], caught: dict[Any, Any]) -> list[Any]:
+    """Leave word, instead of raising, where a long handler would be written several times: it stands once, behind."""
+    groups = {
+        name: group for name, group in _grouped(lw, nodes, caught).items()
+        if sum(raised in group for raised in own(nodes)) > 1 and _is_long(caught[group[0]])
+    }  # fmt: skip
+    names = {raised: name for name, group in groups.items() for raised in group}
+    unset = [flag_set(name, False, group[0]) for name, group in groups.items()]
+    return [*unset, *(_noted(one, names) for one in nodes), *(raised_if(n, g[0], []) for n, g in groups.items())]
+
+
+def _is_long(handler: Any) -> bool:
+    return sum(isinstance(part, gast.stmt) for inner in handler.body for part in gast.walk(inner)) > _MOST_TWICE
+
+
+def _grouped(lw: Lowerer, nodes: list[Any], caught: dict[Any, Any]) -> dict[str, list[Any]]:
+    """Return the raises in these statements that one handler catches as one, under the name of a flag for them."""
+    flags: dict[Any, str] = {}
+    groups: dict[str, list[Any]] = {}
+    for raised in dict.fromkeys(inner for inner in own(nodes) if inner in caught):
         kind = id(caught[raised]), getattr(raised.exc, "value", raised)  # what is raised of itself: by its class
         if kind not in flags:
-            flags[kind] = lw.local("raised"), raised
-        names[raised] = flags[kind][0]
-    follows = _tail_form(lw, after, rest, caught)
-    for name, raised in flags.values():
-        follows = [raised_if(name, raised, follows)]
-    return [*(flag_set(name, False, node) for name, _ in flags.values()), _noted(branch, names), *follows]
+            flags[kind] = lw.local("raised")
+        groups.setdefault(flags[kind], []).append(raised)
+    return groups
 
 
 def _noted(node: Any, names: dict[Any, str]) -> Any:
