@@ -278,6 +278,41 @@ def test_the_text_is_a_branch():
     assert "if a <= 0 or operand < 0:" in text
 
 
+def many_branches(a, b):
+    try:
+        t = a
+        if a > 1.0:
+            t = t / b
+        if a > 2.0:
+            t = t / (b - 1.0)
+        if a > 3.0:
+            t = t / (b - 2.0)
+        if a > 4.0:
+            t = t / (b - 3.0)
+        if a > 5.0:
+            t = t / (b - 4.0)
+        if a > 6.0:
+            t = t / (b - 5.0)
+    except ZeroDivisionError:
+        t = a * b
+        if t > 1.0:
+            t = t * t
+        for _ in range(2):
+            t = t + a
+    return t * a
+
+
+def test_what_follows_is_written_once():
+    """Each branch that may raise would double the text otherwise."""
+    text = str(s2sad.differentiate(many_branches).source("grad", types=(2.0, 3.0)))
+    assert len(text.splitlines()) < 150
+    for at in ((7.5, 3.5), (3.5, 2.0), (6.5, 5.0), (0.5, 0.0)):
+        value, slopes = s2sad.value_and_grad(many_branches, argnums=(0, 1), target="python")(*at)
+        assert value == many_branches(*at)
+        if at[1] == 3.5:
+            np.testing.assert_allclose(slopes, _slopes(many_branches, at), rtol=1e-6)
+
+
 def test_what_cannot_be_told_is_refused():
     """A library's function that may raise, and two handlers for one call."""
 
