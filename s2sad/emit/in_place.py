@@ -21,6 +21,7 @@ import operator
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -50,9 +51,20 @@ from s2sad.ir.nodes import (
     While,
 )
 from s2sad.ir.shapes import stands_for_one
-from s2sad.ir.types import Array, Scalar, surely_as_long
+from s2sad.ir.types import Array, Scalar, Struct, Sym, surely_as_long
 from s2sad.ir.views import view_base
-from s2sad.ir.walk import blocks_of, bound, each_once, exprs_of, map_blocks, reads, root_of, statements, targets
+from s2sad.ir.walk import (
+    blocks_of,
+    bound,
+    each_once,
+    exprs_of,
+    map_blocks,
+    reads,
+    root_of,
+    statements,
+    subexpressions,
+    targets,
+)
 from s2sad.transform.naming import Namer
 from s2sad.transform.rewriting import replaced
 from s2sad.transform.together import taken_in
@@ -152,6 +164,7 @@ class _InPlace:
         self.namer = Namer(taken_in(fn))
         self.live = Liveness(fn.body)
         self.params = {p.name for p in fn.params}
+        self.of_a_turn = _lengths_of_turns(fn)
 
     def changes(self, state: _State) -> Changes | None:
         """Return them, or None where it cannot stay."""
@@ -160,7 +173,7 @@ class _InPlace:
         assert isinstance(kind, Array)
         if kind.layout != "C" or kind.dtype != "float64" or may_be_kept(target, _inside(loop)):
             return None
-        if not _are_made(target, loop, state.made):
+        if self.of_a_turn.intersection(kind.dims) or not _are_made(target, loop, state.made):
             return None
         if isinstance(loop, If):
             owned = self._as_it_is(state)
@@ -369,6 +382,24 @@ class _InPlace:
                 item = number
             stores.append(Store(replace(place, base=target), "", item, made.span))
         return [*first, *stores]
+
+
+def _lengths_of_turns(fn: Function) -> frozenset[object]:
+    """Return the lengths that come to be in loops, as in `np.ones(k)`: each turn may have another."""
+    found: set[object] = set()
+    for loop in statements(fn.body):
+        if isinstance(loop, For | While):
+            for part in (p for s in statements((loop,)) for e in exprs_of(s) for p in subexpressions(e)):
+                if isinstance(part, Apply) and isinstance(part.type, Array):
+                    given = {dim for arg in part.args for dim in _lengths_in(arg.type)}
+                    found |= {dim for dim in part.type.dims if isinstance(dim, Sym)} - given
+    return frozenset(found)
+
+
+def _lengths_in(kind: Any) -> tuple[object, ...]:
+    if isinstance(kind, Struct):
+        return tuple(dim for item in kind.items for dim in _lengths_in(item))
+    return kind.dims if isinstance(kind, Array) else (getattr(kind, "value", None),)
 
 
 def _inside(stmt: For | While | If) -> tuple[Stmt, ...]:
