@@ -11,7 +11,7 @@ from numpy.linalg import LinAlgError
 
 from s2sad.frontend.jumps import own
 from s2sad.frontend.lowerer import Lowerer
-from s2sad.frontend.raisers import NEVER, OF_OPERATORS, never_of, of_call
+from s2sad.frontend.raisers import NEVER, OF_INDEXING, OF_OPERATORS, never_of, of_call
 from s2sad.frontend.source import Source, has_source, source_of, unwrap
 from s2sad.frontend.values import FuncV, Value
 
@@ -96,7 +96,7 @@ def may_raise(lw: Lowerer, fn: Any, wanted: Classes, callers: tuple[Any, ...]) -
         return True
     name, module = getattr(fn, "__name__", ""), getattr(fn, "__module__", None) or ""
     if getattr(math, name, None) is fn:
-        return fn not in NEVER and issubclass(ValueError, wanted)
+        return fn not in NEVER and (issubclass(ValueError, wanted) or issubclass(OverflowError, wanted))
     if module.endswith("linalg") and name in _LINEAR_ALGEBRA:
         return issubclass(LinAlgError, wanted)
     return False
@@ -114,6 +114,8 @@ def _is_calm(
                 found, operands = OF_OPERATORS.get(type(op), ()), [left, right]
             case gast.AugAssign(op=op, value=value):
                 found, operands = OF_OPERATORS.get(type(op), ()), [None, value]
+            case gast.Subscript(value=items, slice=place) if not isinstance(place, gast.Slice | gast.Tuple):
+                found, operands = OF_INDEXING, [items, None]
             case gast.Call(func=func):
                 fn = callee_of(lw, env, source, func)
                 raisers = of_call(fn, part)

@@ -15,6 +15,7 @@ import gast
 from s2sad.frontend.guarded import Held
 from s2sad.frontend.jumps import after_loops, before_jumps, blocks, flag_set, has_any, own, raised_if
 from s2sad.frontend.lowerer import Lowerer
+from s2sad.frontend.raisers import ANYTHING, TESTED
 from s2sad.frontend.raising import with_tests
 from s2sad.frontend.values import StaticV, StructV
 
@@ -34,6 +35,11 @@ def _written_out(lw: Lowerer, node: Any) -> list[Any]:
     handlers = [(_classes(lw, handler), handler) for handler in node.handlers]
     body = with_tests(lw, _without_tries(lw, _asserted(node.body, handlers)), handlers)
     caught = _caught(lw, body, handlers)
+    for classes, handler in handlers:
+        if handler not in caught.values() and not any(c in ANYTHING or issubclass(c, TESTED) for c in classes):
+            lw.fail(handler, "this handler catches what is neither raised in the `try` itself nor tested for there",
+                    "Of what Python raises by itself, arithmetic, `math`, indices, `cholesky`, `solve` and `inv` are "
+                    "tested for.\nTest for the condition with `if` instead.")  # fmt: skip
     body = after_loops(lw, body, set(caught))
     whole = _tail_form(lw, body, _without_tries(lw, node.orelse), caught)
     whole = _handled(lw, _handled_once(lw, whole, caught), caught)

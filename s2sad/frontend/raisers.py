@@ -179,6 +179,16 @@ if hasattr(math, "exp2"):  # from Python 3.11 on
 LOGARITHM_TO_BASE = (Raiser(ValueError, no_logarithm, (0, 1)), Raiser(ZeroDivisionError, is_one, (1,)))
 """`math.log(x, base)`."""
 
+TESTED = (ArithmeticError, ValueError, IndexError)
+"""The classes of what is tested for, `LinAlgError` among them as a `ValueError`."""
+ANYTHING = (BaseException, Exception)
+
+UNTOLD: dict[str, type[Exception]] = {
+    "pop": IndexError, "popleft": IndexError, "index": ValueError, "remove": ValueError, "max": ValueError,
+    "min": ValueError,
+}  # fmt: skip
+"""What methods and functions of these names raise of empty lists, and of what is not in them: not tested for."""
+
 NEVER = frozenset({
     math.fabs, math.copysign, math.atan, math.atan2, math.tanh, math.asinh, math.erf, math.erfc, math.hypot, math.dist,
     math.degrees, math.radians, math.isnan, math.isinf, math.isfinite, math.isclose, math.nextafter,

@@ -21,7 +21,7 @@ from s2sad.frontend.callees import Classes, callee_of, is_of_the_user, may_raise
 from s2sad.frontend.guarded import Guarded, Held, Raises
 from s2sad.frontend.jumps import assigned, blocks, name_of
 from s2sad.frontend.lowerer import Lowerer
-from s2sad.frontend.raisers import OF_INDEXING, OF_OPERATORS, Raiser, never_of, of_call
+from s2sad.frontend.raisers import ANYTHING, OF_INDEXING, OF_OPERATORS, UNTOLD, Raiser, never_of, of_call
 
 _LATER = (gast.ListComp, gast.SetComp, gast.DictComp, gast.GeneratorExp)
 _WHICH = (
@@ -141,7 +141,7 @@ class _Tests:
         match node:
             case gast.BinOp(left=left, op=op, right=right):
                 node.left, node.right = self._tested(OF_OPERATORS.get(type(op), ()), [left, right], node)
-            case gast.Subscript(value=items, slice=place) if self._catches(IndexError, exactly=True):
+            case gast.Subscript(value=items, slice=place) if self._catches(IndexError):
                 if not isinstance(place, gast.Slice | gast.Tuple) and _is_loaded(node):
                     node.value, node.slice = self._tested(OF_INDEXING, [items, place], node)
             case gast.Call():
@@ -159,6 +159,7 @@ class _Tests:
         if not may_raise(self.lw, fn, self._wanted(), ()):
             if not is_of_the_user(fn):
                 self._check_handed_on(node)
+                self._check_told(node)
             return self._put_before(node) if self.before and writes(self.lw, fn, ()) else node
         return self._asked(node, fn)
 
@@ -172,6 +173,14 @@ class _Tests:
                 if is_of_the_user(fn) and may_raise(self.lw, fn, self._wanted(), ()):
                     self.lw.fail(part, "what a `try` catches is raised in a function that is handed on here",
                                  "Write a loop.")  # fmt: skip
+
+    def _check_told(self, node: Any) -> None:
+        """Refuse what raises and is not tested for, `items.pop()`, `max(items)`, where that is caught by name."""
+        name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+        of_several = name in ("max", "min") and len(node.args) > 1
+        if name in UNTOLD and self._catches(UNTOLD[name], exactly=True) and not of_several:
+            self.lw.fail(node, f"what `{name}` raises is not tested for, and a `try` around it catches that",
+                         "Test for the condition with `if` instead: `if len(items) > 0:`.")  # fmt: skip
 
     def _asked(self, node: Any, fn: Any) -> Any:
         """Call a function of the user's in the form that returns None where it raises."""
@@ -254,7 +263,7 @@ class _Tests:
         """Say whether a handler catches a class; `exactly`: by more than that it catches anything."""
         named = tuple(c for classes, _ in self.handlers for c in classes)
         if exactly:
-            named = tuple(c for c in named if c not in (BaseException, Exception))
+            named = tuple(c for c in named if c not in ANYTHING)
         return issubclass(error, named)
 
     def _wanted(self) -> Classes:

@@ -236,6 +236,25 @@ def test_an_index_behind_the_end(target):
         np.testing.assert_array_equal(slope, expected)
 
 
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_an_index_where_anything_is_caught(target):
+    """A bare `except` catches an index too, also one in a function that is called."""
+
+    def taken(x, i):
+        return x[i] * 3.0
+
+    def item(x, i):
+        try:
+            return taken(x, i) + x[i + 1]
+        except Exception:
+            return x[0]
+
+    for i, expected in ((0, [3.0, 1.0, 0.0, 0.0]), (3, [1.0, 0.0, 0.0, 0.0]), (7, [1.0, 0.0, 0.0, 0.0])):
+        value, slope = s2sad.value_and_grad(item, target=target)(X, i)
+        assert value == item(X, i)
+        np.testing.assert_array_equal(slope, expected)
+
+
 INPUTS = np.linspace(0.0, 1.0, 4)
 
 
@@ -324,6 +343,46 @@ def test_what_cannot_be_told_is_refused():
 
     with pytest.raises(s2sad.UnsupportedSyntaxError, match="cannot be told from the text"):
         s2sad.grad(solved)(X)
+
+    def looked_up(x, key="a"):
+        try:
+            return {"b": 2.0}[key] * x
+        except KeyError:
+            return x
+
+    with pytest.raises(s2sad.UnsupportedSyntaxError, match="neither raised in the `try` itself nor tested"):
+        s2sad.grad(looked_up)(2.0)
+
+    def sized(x):
+        try:
+            return x.size * x
+        except AttributeError:
+            return x * x
+
+    with pytest.raises(s2sad.UnsupportedSyntaxError, match="neither raised in the `try` itself nor tested"):
+        s2sad.grad(sized)(2.0)
+
+    def scaled(x):
+        try:
+            return math.ldexp(x, 5000)
+        except OverflowError:
+            return x
+
+    with pytest.raises(s2sad.UnsupportedSyntaxError, match="cannot be told from the text"):
+        s2sad.grad(scaled)(2.0)
+
+    def popped(x):
+        items = []
+        for k in range(3):
+            if x > k + 5.0:
+                items.append(x)
+        try:
+            return items.pop()
+        except IndexError:
+            return x * x
+
+    with pytest.raises(s2sad.UnsupportedSyntaxError, match="what `pop` raises is not tested for"):
+        s2sad.grad(popped)(2.0)
 
     def two(x):
         try:
