@@ -228,17 +228,18 @@ class _Tests:
         """Put tests before the statement; return the operands, those that are tested under names."""
         wanted = [r for r in raisers if self._catches(r.error) and not never_of(r, operands)]
         used = {at for raiser in wanted for at in raiser.operands}
-        operands = [self._named(part) if at in used else part for at, part in enumerate(operands)]
+        hint = "argument" if isinstance(node, gast.Call) else "divisor" if raisers is OF_OPERATORS[gast.Div] else "operand"
+        operands = [self._named(part, hint) if at in used else part for at, part in enumerate(operands)]
         for raiser in wanted:
             test = gast.copy_location(Raises(raiser, [copy.deepcopy(o) for o in operands]), node)
             self._raise_if(test, raiser.error, node)
         return operands
 
-    def _named(self, operand: Any) -> Any:
+    def _named(self, operand: Any, hint: str) -> Any:
         """Give an operand a name, if it is not one that can be read twice."""
         if _is_plain(operand):
             return operand
-        name = self.lw.local("operand")
+        name = self.lw.local(hint)
         behind = self.before and _is_test(self.before[-1]) and not self._raises_inside([operand])
         self.before.insert(len(self.before) - bool(behind), assigned(name, operand, operand))  # two tests become one
         return _read(name, operand)

@@ -294,7 +294,7 @@ def test_the_text_is_a_branch():
     assert "if b == 0:" in text
     assert "try" not in text.split('"""')[-1]
     text = s2sad.differentiate(of_logarithms).source("grad", types=(2.0, 3.0))
-    assert "if a <= 0 or operand < 0:" in text
+    assert "if a <= 0 or argument < 0:" in text
 
 
 def many_branches(a, b):
