@@ -228,7 +228,8 @@ class _Tests:
         """Put tests before the statement; return the operands, those that are tested under names."""
         wanted = [r for r in raisers if self._catches(r.error) and not never_of(r, operands)]
         used = {at for raiser in wanted for at in raiser.operands}
-        hint = "argument" if isinstance(node, gast.Call) else "divisor" if raisers is OF_OPERATORS[gast.Div] else "operand"
+        divides = raisers is OF_OPERATORS[gast.Div]
+        hint = "argument" if isinstance(node, gast.Call) else "divisor" if divides else "operand"
         operands = [self._named(part, hint) if at in used else part for at, part in enumerate(operands)]
         for raiser in wanted:
             test = gast.copy_location(Raises(raiser, [copy.deepcopy(o) for o in operands]), node)
