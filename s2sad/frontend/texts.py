@@ -111,11 +111,26 @@ def equal(left: Value, right: Value) -> Expr | bool | None:
     assert isinstance(left, StructV)
     number = left.items[0]
     assert isinstance(number, V)
-    if isinstance(right, StructV) and right.kind == left.kind and isinstance(other := right.items[0], V):
-        return Apply(operator.eq, (number.expr, other.expr), BOOL)
+    if isinstance(right, StructV) and isinstance(right.kind, Choice) and isinstance(other := right.items[0], V):
+        if right.kind == left.kind:
+            return Apply(operator.eq, (number.expr, other.expr), BOOL)
+        return _equal_among_others(left.kind.options, number.expr, right.kind.options, other.expr)
     place = _place(left.kind.options, right.value) if isinstance(right, StaticV) else None
     if place is not None:
         return Apply(operator.eq, (number.expr, literal(place)), BOOL)
     is_mixed = any(isinstance(option, int) or (isinstance(option, enum.Enum) and isinstance(option, str))
                    for option in left.kind.options)  # fmt: skip
     return None if is_mixed else False
+
+
+def _equal_among_others(
+    options: tuple[str | enum.Enum, ...], number: Expr, others: tuple[str | enum.Enum, ...], other: Expr
+) -> Expr | bool:
+    """Compare texts of two functions, which count them otherwise: both are the same one of those that both have."""
+    places = [(at, there) for at, one in enumerate(options) if (there := _place(others, one)) is not None]
+    tests = [
+        Apply(ops.both, tuple(Apply(operator.eq, (which, literal(k)), BOOL) for which, k in zip((number, other), pair,
+                                                                                                strict=True)), BOOL)
+        for pair in places
+    ]  # fmt: skip
+    return False if not tests else tests[0] if len(tests) == 1 else Apply(ops.either, tuple(tests), BOOL)

@@ -360,6 +360,8 @@ def root(
     options: Any = None,
 ) -> Any:  # fmt: skip
     """Return the root near x0, as the `x` of an object."""
+    if jac is True:
+        ops.refuse("`root` of a function that returns its Jacobian too is not supported", "Return the values only.")
     given = args if isinstance(args, tuple) else (args,)
     start = np.atleast_1d(np.asarray(x0)) * 1.0
     return Found(implied_by_a_system(fun, stop_gradient(of_a_system(fun, start, given, 1e-12)), given), True)

@@ -73,6 +73,29 @@ def of_members(x):
     return total
 
 
+def range_of(v):
+    return "low" if v < 1.0 else "high"
+
+
+def ranges(v):
+    found = []
+    if v < 0.5:
+        found.append("tiny")
+    found.append("high" if v > 2.0 else "low")
+    return found
+
+
+def of_two_functions(x):
+    return x[0] * x[1] if ranges(x[0])[-1] == range_of(x[0]) else x[0] ** 3
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_texts_of_two_functions_are_compared(target):
+    """Each counts its texts otherwise."""
+    for v in (0.3, 0.8, 1.5, 2.5):
+        assert_derivatives(of_two_functions, np.array([v, 1.7]), target)
+
+
 @pytest.mark.parametrize("target", ["python", "cpu"])
 @pytest.mark.parametrize("fun", [by_the_first, by_the_last, named, of_members])
 def test_the_text_decides(fun, target):

@@ -202,6 +202,8 @@ def test_what_is_raised():
         s2sad.grad(lambda p: optimize.brentq(lambda x: x * x + p, 0.0, 5.0))(0.6)
     with pytest.raises(ValueError, match="above the interpolation range"):
         s2sad.grad(lambda p: LINES(p))(3.0)
+    with pytest.raises(ValueError, match="complex here"):
+        s2sad.grad(lambda p: special.lambertw(p).real)(-1.0)
     assert np.isnan(s2sad.value_and_grad(lambda p: INSIDE(p) * 1.0)(3.0)[0])
 
 
@@ -213,6 +215,7 @@ def test_what_is_refused_says_what_to_do():
         (lambda p: integrate.quad(lambda t: p * t, 0.0, 1.0, points=[0.5])[0], "Split the interval"),
         (lambda p: optimize.brentq(lambda x: x - p, 0.0, 5.0, full_output=True)[0], "Leave them"),
         (lambda p: CURVED(p), "np.interp"),
+        (lambda p: optimize.root(lambda x: (x - p, 1.0), [1.0], jac=True).x[0], "Return the values only"),
     ]
     for fun, way_out in refused:
         with pytest.raises(s2sad.S2SADError) as caught:
