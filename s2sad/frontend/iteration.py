@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import Any
 
 import gast
-import numpy as np
 
 from s2sad.errors import MissingRuleError, UnsupportedSyntaxError
 from s2sad.frontend import growing, iterated, protocols, rows
@@ -21,10 +20,11 @@ from s2sad.frontend.infer import InferenceError, infer
 from s2sad.frontend.joins import joined_env
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.matrices import lowered_row
-from s2sad.frontend.operators import apply, build
+from s2sad.frontend.operators import build
 from s2sad.frontend.optional import KindFound
 from s2sad.frontend.order import Order
 from s2sad.frontend.surely import SurelyRaises, raise_there
+from s2sad.frontend.tables import is_table, over_a_table
 from s2sad.frontend.turns import Turns
 from s2sad.frontend.values import (
     IterV,
@@ -39,7 +39,6 @@ from s2sad.frontend.values import (
     keys_of,
     leaves_of,
     literal,
-    pack,
 )
 from s2sad.frontend.written_loops import as_loop, binds_names
 from s2sad.ir import ops
@@ -48,8 +47,6 @@ from s2sad.ir.types import Array, ListOf, Scalar, Static, Struct, is_inexact
 
 INT = Scalar("int64", weak=True)
 _MAX_UNROLL = 64
-_MAX_TURNS = 16
-_MAX_WRITTEN = 40  # statements, of all turns of a loop over constants
 _REFUSALS = (UnsupportedSyntaxError, MissingRuleError, InferenceError)
 
 
@@ -67,10 +64,10 @@ def loop_over(lw: Lowerer, node: Any, iterable: Value) -> bool:
     items = static_items(lw, iterable)
     if items is not None:
         check_reach(lw, iterable, len(items), node)
-        if _is_table(items, node) and not _writes_elements(node):
+        if is_table(items, node):
             mark = lw.mark()
             try:
-                return _over_a_table(lw, node, items)
+                return over_a_table(lw, node, items)
             except (UnrollNeeded, *_REFUSALS):
                 lw.back_to(mark)
         return _unrolled(lw, node, items, iterable)
@@ -90,48 +87,6 @@ def loop_over(lw: Lowerer, node: Any, iterable: Value) -> bool:
         if isinstance(refusal, UnrollNeeded):
             return unrollable(lw, refusal)
         raise
-
-
-def _is_table(items: list[Value], node: Any) -> bool:
-    """Say whether items are numbers of a list for which too much would be written out turn by turn."""
-    count = sum(isinstance(part, gast.stmt) for inner in node.body for part in gast.walk(inner))
-    is_long = len(items) > _MAX_TURNS or (len(items) > 2 and len(items) * (count + 1) > _MAX_WRITTEN)
-    return is_long and all(_is_of_a_table(item, node) for item in items)
-
-
-def _is_of_a_table(item: Value, node: Any) -> bool:
-    """Say whether an item is a number that stays what it is: of the text, or of a list that the body leaves alone."""
-    match item:
-        case V(Const(value=float())):
-            return True
-        case V(Var(_, kind)) if kind == Scalar("float64", weak=True) and isinstance(node.iter, gast.Name):
-            return not any(
-                isinstance(n, gast.Name) and n.id == node.iter.id for inner in node.body for n in gast.walk(inner)
-            )
-        case _:
-            return False
-
-
-def _writes_elements(node: Any) -> bool:
-    """Say whether a loop writes elements, perhaps of what it goes over."""
-    return any(isinstance(n, gast.Subscript) and isinstance(n.ctx, gast.Store) for n in gast.walk(node))
-
-
-def _over_a_table(lw: Lowerer, node: Any, items: list[Value]) -> bool:
-    """A loop over constants, which are an array."""
-    from s2sad.frontend.assignments import assign_target
-    from s2sad.frontend.calls import call_function
-    from s2sad.frontend.flow import run_counted
-
-    display = pack("list", [i.expr for i in items if isinstance(i, V)])
-    table = V(lw.atom(apply(lw, np.array, (display,), {}, node).expr, "table", lw.span(node)))
-    counter = Var(lw.fresh("i"), INT)
-
-    def enter() -> None:
-        item = call_function(lw, float, [lower_index(lw, table, [counter], node)], {}, node)
-        assign_target(lw, node.target, item, node)
-
-    return run_counted(lw, node, counter, (literal(0), literal(len(items)), literal(1)), enter)
 
 
 def unrollable(lw: Lowerer, refusal: UnrollNeeded) -> Any:
