@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from s2sad.api.structure import NAMESPACE, Custom, Tree, class_data, hideable, rebuild, static_key
-from s2sad.ir.types import Array, ListOf, Static, Struct, Sym
+from s2sad.ir.types import Array, ListOf, Scalar, Static, Struct, Sym
 
 Match = Callable[[tuple[Any, ...]], tuple[Any, ...] | None]
 Finish = Callable[[Any, tuple[Any, ...]], Any]
@@ -112,6 +112,8 @@ def _match(writer: Writer, tree: Tree, local: str, leaves: list[str]) -> None:
         _match_array(writer, tree, local)
         leaves.append(_entry_form(writer, tree, local))
     else:
+        if isinstance(tree.type, Scalar) and isinstance(tree.type.value, Sym):
+            _match_tests(writer, [_is_other(writer, tree.type.value, local)])
         leaves.append(local)
 
 
@@ -140,13 +142,8 @@ def _match_array(writer: Writer, tree: Tree, local: str) -> None:
     tests = [f"len({shape}) != {len(dims)}"]
     tests += [f"{shape}[{axis}] != {dim}" if isinstance(dim, int) else f"{shape}[{axis}] == 1"
               for axis, dim in enumerate(dims)]  # fmt: skip
-    for axis, dim in enumerate(dims):
-        if isinstance(dim, Sym):
-            place, less = writer.lengths.setdefault(dim.name, (f"{shape}[{axis}]", dim.minus))
-            if place != f"{shape}[{axis}]":
-                offset = f" + {less - dim.minus}" if less != dim.minus else ""
-                tests.append(f"{shape}[{axis}] != {place}{offset}")
-    writer.line(f"if {' or '.join(tests)}: {writer.missed}")
+    tests += [_is_other(writer, dim, f"{shape}[{axis}]") for axis, dim in enumerate(dims) if isinstance(dim, Sym)]
+    _match_tests(writer, tests)
     writer.line(f"{flags} = {local}.flags")
     wrong = {
         "C": f"not {flags}.c_contiguous",
@@ -154,6 +151,18 @@ def _match_array(writer: Writer, tree: Tree, local: str) -> None:
         "A": f"{flags}.c_contiguous or {flags}.f_contiguous",
     }[tree.type.layout]
     writer.line(f"if {wrong}: {writer.missed}")
+
+
+def _is_other(writer: Writer, dim: Sym, here: str) -> str:
+    """Write the test that a length is not what another of its name says, which is met first; empty for the first."""
+    place, less = writer.lengths.setdefault(dim.name, (here, dim.minus))
+    offset = f" + {less - dim.minus}" if less != dim.minus else ""
+    return f"{here} != {place}{offset}" if place != here else ""
+
+
+def _match_tests(writer: Writer, tests: list[str]) -> None:
+    if any(tests):
+        writer.line(f"if {' or '.join(filter(None, tests))}: {writer.missed}")
 
 
 def _entry_form(writer: Writer, tree: Tree, local: str) -> str:

@@ -60,7 +60,7 @@ def jacobian_store(
             made = entry(request, "primal", known, ())
             return planned(made, known, unchanged, _outcome(made, chosen, isinstance(argnums, tuple), options))
 
-        return clearest(made_for, lambda plan: plan.entry.derivative.text, trees, values)
+        return clearest(made_for, lambda plan: plan.entry.derivative.text, trees, values, len(store.known()))
 
     store: Store[Plan] = Store(plain(fun, options), build)
     return store

@@ -7,8 +7,9 @@ added to `np.array([a, b])`. What is said here holds for one specialisation, whi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -16,7 +17,7 @@ import numpy as np
 from s2sad.api.flatten import matcher
 from s2sad.api.structure import Tree
 from s2sad.errors import UNEQUAL, S2SADError
-from s2sad.ir.types import Array, Dim, Struct, Sym, Type
+from s2sad.ir.types import Array, Dim, Scalar, Struct, Sym, Type
 from s2sad.runtime import sum_to_shape, unbroadcast
 
 Trees = tuple[Tree, ...]
@@ -25,22 +26,38 @@ Doubts = tuple[int, int, int, int]
 
 _REACHES = (0, 8)
 """How far apart lengths may lie that are taken to belong together: not at all, then as far as borders are wide."""
+_BORDERS = (0, 2)
+"""By how much a whole number may be less than the length that it is taken to say: without what lies on the borders."""
+_FIRST = 4
+"""For how many specialisations of a function every length may be known."""
 _HELPED = ("_tape = []", " @ ", f"{np.cross.__name__}(")
 """What is written otherwise where lengths are known to be small: arrays kept in lists, products by libraries."""
 _DIAGONAL = f"{np.eye.__name__}("
 _SPREADING = tuple(f"{fn.__name__}(" for fn in (sum_to_shape, unbroadcast))
 
 
-def clearest(build: Callable[[Trees], S], text_of: Callable[[S], str], trees: Trees, values: Sequence[Any]) -> S:
-    """Build a specialisation, and if its text is unsure of lengths another that knows how they are related."""
+def clearest(
+    build: Callable[[Trees], S], text_of: Callable[[S], str], trees: Trees, values: Sequence[Any], before: int = 0
+) -> S:
+    """Build a specialisation, and if its text is unsure of lengths another that knows how they are related.
+
+    `before`: how many there are. What knows every length is made for the first few only: others may follow with
+    other lengths, and what is made for all lengths is compiled once.
+    """
     made = build(trees)
     unsure = _doubts(text_of(made))
     for reach in _REACHES:
         asked = unsure[0] or (any(unsure[:-1]) and not reach)
         known = related(trees, values, reach) if asked else None
         made, unsure = _clearer(build, text_of, known, made, unsure)
+    for less in _BORDERS:
+        if unsure[0] or unsure[1]:
+            known = related(trees, values, _REACHES[-1], less)
+            made, unsure = _clearer(build, text_of, known, made, unsure)
     if unsure[0] or unsure[-1]:
         made, unsure = _clearer(build, text_of, counted(trees, values, lengths_in(made)), made, unsure)
+    if unsure[0] and before < _FIRST:
+        made, unsure = _clearer(build, text_of, counted(trees, values), made, unsure)
     return made
 
 
@@ -64,8 +81,11 @@ def _doubts(text: str) -> Doubts:
     return sum(map(text.count, _SPREADING)), text.count(UNEQUAL), text.count(_DIAGONAL), helped
 
 
-def related(trees: Trees, values: Sequence[Any], reach: int) -> Trees | None:
-    """Return structures in which lengths that differ by no more than `reach` have one name; None if there are none."""
+def related(trees: Trees, values: Sequence[Any], reach: int, less: int | None = None) -> Trees | None:
+    """Return structures in which lengths that differ by no more than `reach` have one name; None if there are none.
+
+    `less`: so have whole numbers that are as large as one of them, or less by no more than that; None if there are none.
+    """
     lengths = _measured(trees, values)
     names: dict[Sym, Dim] = {}
     base: Sym | None = None
@@ -73,9 +93,23 @@ def related(trees: Trees, values: Sequence[Any], reach: int) -> Trees | None:
         if base is None or lengths[base] - length > reach or length < 2:
             base = dim
         names[dim] = Sym(base.name, lengths[base] - length, nonone=True)
+    if less is not None:
+        counts = _counts(trees, values, {length: names[dim] for dim, length in lengths.items()}, less)
+        return tuple(_renamed(tree, names, counts) for tree in trees) if counts else None
     if all(dim == name for dim, name in names.items()):
         return None
     return tuple(_renamed(tree, names) for tree in trees)
+
+
+def _counts(trees: Trees, values: Sequence[Any], names: dict[int, Dim], less: int) -> dict[Tree, Dim]:
+    """Return the whole numbers among the arguments that say how long an array is, by the names of such lengths."""
+    found: dict[Tree, Dim] = {}
+    for leaf, item in _leaves(trees, values):
+        if isinstance(leaf.type, Scalar) and np.dtype(leaf.type.dtype).kind in "iu" and item > 1:
+            told = next(((names[item + k], k) for k in range(less + 1) if item + k in names), None)
+            if told is not None and isinstance(told[0], Sym):
+                found[leaf] = Sym(told[0].name, told[0].minus + told[1], told[0].nonone)
+    return found
 
 
 def lengths_in(made: Any) -> frozenset[int]:
@@ -84,26 +118,32 @@ def lengths_in(made: Any) -> frozenset[int]:
     return getattr(entry.derivative, "lengths", frozenset[int]())
 
 
-def counted(trees: Trees, values: Sequence[Any], lengths: frozenset[int]) -> Trees | None:
-    """Return structures in which arguments that have one of these lengths are known to have it; None if none has."""
-    names: dict[Sym, Dim] = {d: n for d, n in _measured(trees, values).items() if n in lengths}
+def counted(trees: Trees, values: Sequence[Any], lengths: frozenset[int] | None = None) -> Trees | None:
+    """Return structures in which arguments that have one of these lengths, or any, are known to have it; else None."""
+    names: dict[Sym, Dim] = {d: n for d, n in _measured(trees, values).items() if lengths is None or n in lengths}
     return tuple(_renamed(tree, names) for tree in trees) if names else None
 
 
 def _measured(trees: Trees, values: Sequence[Any]) -> dict[Sym, int]:
     """Return how long the arguments are, by the symbols of their lengths."""
     lengths: dict[Sym, int] = {}
-    leaves = [leaf for tree in trees for leaf in tree.leaves()]
-    found: tuple[Any, ...] = matcher(trees)(tuple(values)) or ()
-    for leaf, item in zip(leaves, found, strict=False):
+    for leaf, item in _leaves(trees, values):
         if isinstance(leaf.type, Array) and isinstance(item, np.ndarray):
             lengths.update({d: n for d, n in zip(leaf.type.dims, item.shape, strict=True) if isinstance(d, Sym)})
     return lengths
 
 
-def _renamed(tree: Tree, names: dict[Sym, Dim]) -> Tree:
+def _leaves(trees: Trees, values: Sequence[Any]) -> list[tuple[Tree, Any]]:
+    """Return the leaves with what stands there."""
+    leaves = [leaf for tree in trees for leaf in tree.leaves()]
+    return list(zip(leaves, matcher(trees)(tuple(values)) or (), strict=False))
+
+
+def _renamed(tree: Tree, names: dict[Sym, Dim], counts: Mapping[Tree, Dim] = MappingProxyType({})) -> Tree:
     kind: Type = tree.type
-    children = tuple(_renamed(child, names) for child in tree.children)
+    children = tuple(_renamed(child, names, counts) for child in tree.children)
+    if isinstance(kind, Scalar) and tree in counts:
+        kind = replace(kind, value=counts[tree])
     if isinstance(kind, Struct):
         kind = Struct(kind.kind, kind.keys, tuple(child.type for child in children))
     elif isinstance(kind, Array):

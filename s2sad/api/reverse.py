@@ -127,7 +127,7 @@ def reverse_store(request: Request) -> Store[Reverse]:
     """Return the specialisations of a function in reverse mode, for every inexact leaf."""
 
     def build(trees: tuple[Tree, ...], values: tuple[Any, ...]) -> Reverse:
-        return clearest(made_for, _text, trees, values)
+        return clearest(made_for, _text, trees, values, len(store.known()))
 
     def made_for(trees: tuple[Tree, ...]) -> Reverse:
         wrt = tuple(leaf for tree in trees for leaf in inexact_leaves(tree))
@@ -149,7 +149,8 @@ def reverse_store(request: Request) -> Store[Reverse]:
         reverse.direct = _direct(reverse, outcome)
         return reverse
 
-    return Store(request.fun, build)
+    store: Store[Reverse] = Store(request.fun, build)
+    return store
 
 
 def _direct(reverse: Reverse, outcome: Outcome) -> Direct:

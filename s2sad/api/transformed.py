@@ -214,7 +214,7 @@ def store_for(fun: Callable[..., Any], kind: str, argnums: Argnums, options: Opt
         def planned(known: tuple[Tree, ...]) -> Plan:
             return plan_of(request, kind, known, select(known, places), single)
 
-        return clearest(planned, lambda plan: plan.entry.derivative.text, trees, values)
+        return clearest(planned, lambda plan: plan.entry.derivative.text, trees, values, len(store.known()))
 
     store: Store[Plan] = Store(request.fun, build)
     return store

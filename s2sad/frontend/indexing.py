@@ -473,7 +473,7 @@ def index_dims(lw: Lowerer, kind: Array, index: list[Any], node: Any) -> tuple[t
             last = False
         elif isinstance(item.type, Array) or has_array:
             at, split = (len(dims) if at is None else at), split or (at is not None and not last)
-            arrays.append(_array_dims(item))
+            arrays.append(_array_dims(lw, item))
             axis, last = axis + _consumed(item), True
         elif isinstance(item.type, Scalar) and ("int" in item.type.dtype):
             axis, last = axis + 1, False
@@ -486,9 +486,9 @@ def index_dims(lw: Lowerer, kind: Array, index: list[Any], node: Any) -> tuple[t
     return (*dims[:where], *broadcast_dims(arrays), *dims[where:]), True
 
 
-def _array_dims(item: Any) -> tuple[Dim, ...]:
+def _array_dims(lw: Lowerer, item: Any) -> tuple[Dim, ...]:
     if isinstance(item.type, Array) and item.type.dtype == "bool":
-        return (fresh_dim("mask"),)
+        return (lw.mask_length(item),)
     return item.type.dims if isinstance(item.type, Array) else ()
 
 

@@ -14,7 +14,7 @@ import itertools
 import math
 import operator
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -57,6 +57,7 @@ _NO_RECKONING: frozenset[Any] = frozenset({
     np.tensordot, np.matmul, np.sum, np.mean, np.max, np.min, np.zeros, np.ones, np.empty, np.full, np.sort,
 })  # fmt: skip
 """Functions whose results are as long as their operands, or as they are told: no lengths are added or multiplied."""
+_FEW = 3  # symbols of lengths
 _WHOLE = Sym("whole number")  # stands in the sizes of a run for the value of a whole number
 
 OPERATORS: frozenset[Any] = frozenset({
@@ -385,34 +386,69 @@ def _fold(fn: Any, types: tuple[Any, ...]) -> Any:
 
 def _sampled(
     fn: Any, args: tuple[Expr, ...], types: tuple[Any, ...], static: dict[str, Any],
-    merge: Callable[..., Type] | None = None,
+    merge: Callable[[list[tuple[Any, dict[int, Dim]]], Sure], Type] | None = None,
 ) -> Type:  # fmt: skip
     """Run twice with different primes; fall back to equal lengths when the shapes must agree."""
     names = _symbols(types)
     merge = merge or _merge
-    for merged in (*_mergings(names), None):
+    known = _known_lengths(types)
+    for merged, told in _guesses(names, known):
         results: list[tuple[Any, dict[int, Dim]]] = []
         for whole, lengths in enumerate(_lengths_for(fn, names, types), 2):
-            sizes = _assign(names, lengths, merged) | {_WHOLE: whole}
+            sizes = _assign(names, lengths, merged) | told | {_WHOLE: whole}
             samples = [_sample_tree(arg, kind, sizes, lengths[-1]) for arg, kind in zip(args, types, strict=True)]
             try:
                 result = _call(fn, samples, static)
             except InferenceError:
                 results = []
                 break
-            back: dict[int, Dim] = {} if merged is None else {sizes[name]: name for name in reversed(names)}
+            others = (name for name in reversed(names) if name not in told)
+            back: dict[int, Dim] = {} if merged is None else {sizes[name]: name for name in others}
             results.append((result, back))
         if results:
-            return merge(results)
+            return merge(results, _constant(names, known, results))
     error: InferenceError | None = None
-    for length in (*_known_lengths(types), 3, 2, 1):
+    for length in (*known, 3, 2, 1):
         sizes = dict.fromkeys(names, length)
         samples = [_sample_tree(arg, kind, sizes, length) for arg, kind in zip(args, types, strict=True)]
         try:
-            return merge([(_call(fn, samples, static), {})] * 2, known=False)
+            return merge([(_call(fn, samples, static), {})] * 2, _nothing)
         except InferenceError as failed:
             error = error or failed
     raise error or InferenceError("NumPy refuses it")
+
+
+Sure = Callable[[int], bool]
+"""Says of a length that came out alike in two runs whether it is always that."""
+
+
+def _nothing(_length: int) -> bool:
+    return False
+
+
+def _constant(names: list[Sym], known: list[int], results: list[tuple[Any, dict[int, Dim]]]) -> Sure:
+    """Return what says which lengths do not depend on those that runs were given.
+
+    Sums of many given lengths may come out alike by chance, so that of others than the smallest only those are taken
+    that an operand is known to have.
+    """
+    if not names:
+        return lambda _length: True
+    met = set(known) - {length for _, back in results for length in back} if len(names) <= _FEW else set[int]()
+    return lambda length: length < _LENGTHS[0][0] or length in met
+
+
+def _guesses(
+    names: list[Sym], known: list[int]
+) -> Iterator[tuple[tuple[tuple[int, int], ...] | None, dict[Dim, int]]]:
+    """Yield ways in which lengths may have to agree, with one another or one of them with a length that is known."""
+    for merged in _mergings(names):
+        yield merged, {}
+    if len(names) <= _FEW:
+        for name in names:
+            for length in known:
+                yield (), {name: length}
+    yield None, {}
 
 
 def _lengths_for(fn: Any, names: list[Sym], types: tuple[Any, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -469,7 +505,7 @@ def infer_several_of_any_length(fn: Callable[..., Any], args: tuple[Expr, ...], 
     return Struct(found.kind, found.keys, tuple(_of_any_length(item) for item in found.items))
 
 
-def _merge_several(results: list[tuple[Any, dict[int, Dim]]], known: bool = True) -> Type:
+def _merge_several(results: list[tuple[Any, dict[int, Dim]]], known: Sure) -> Type:
     """Type each result; unknown lengths that come out alike both times are one length."""
     (first, back), (second, other) = results
     if not isinstance(first, tuple | list):
@@ -490,7 +526,7 @@ def _merge_several(results: list[tuple[Any, dict[int, Dim]]], known: bool = True
     return Struct(container, getattr(first, "_fields", tuple(range(len(items)))), tuple(items))
 
 
-def _merge(results: list[tuple[Any, dict[int, Dim]]], known: bool = True) -> Type:
+def _merge(results: list[tuple[Any, dict[int, Dim]]], known: Sure) -> Type:
     (first, back), (second, other) = results
     if isinstance(first, list | tuple):
         raise InferenceError("functions with several results are unpacked, not nested")
@@ -504,7 +540,7 @@ def _merge(results: list[tuple[Any, dict[int, Dim]]], known: bool = True) -> Typ
     for a, b in zip(first.shape, second.shape, strict=True):
         if a in back and back[a] == other.get(b):
             dims.append(back[a])
-        elif a == b and a < 11 and known:
+        elif a == b and known(a):
             dims.append(a)
         else:
             dims.append(fresh_dim())

@@ -9,10 +9,12 @@ from typing import Any
 import gast
 
 from s2sad.errors import NOWHERE, Span, UnsupportedSyntaxError
+from s2sad.frontend.infer import fresh_dim
 from s2sad.frontend.source import Source
 from s2sad.frontend.values import RangeV, RowsV, Scope, SliceV, StaticV, StructV, V, Value
 from s2sad.ir.nodes import Assign, Const, Expr, Function, Stmt, Var
-from s2sad.ir.types import ListOf, Scalar, Type
+from s2sad.ir.types import ListOf, Scalar, Sym, Type
+from s2sad.ir.walk import reads
 
 
 class BottomReached(Exception):
@@ -200,6 +202,8 @@ class Lowerer:
     """The ranges of the counters of loops."""
     numbers: dict[str, Expr] = field(default_factory=dict[str, Any])
     """What whole numbers were given last, by the name of the variable."""
+    masks: dict[tuple[int, Expr], Sym] = field(default_factory=dict[Any, Sym])
+    """How many elements masks select, by the statement: nothing has been written since they were met."""
     parts: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
     """Names of variables that hold the items of a container, by the container's name and the key."""
     statement: Any = None
@@ -218,6 +222,12 @@ class Lowerer:
     def emit(self, stmt: Stmt) -> None:
         """Append a statement to the current block."""
         self.block.append(stmt)
+        if not isinstance(stmt, Assign) or any(stmt.target.name in reads(mask) for _, mask in self.masks):
+            self.masks.clear()
+
+    def mask_length(self, mask: Expr) -> Sym:
+        """Return what stands for the number of elements that a mask selects: the same all over a statement."""
+        return self.masks.setdefault((id(self.statement), mask), fresh_dim("mask"))
 
     def mark(self) -> Mark:
         """Return the state of the lowering, to come back to if what follows is lowered in another way."""

@@ -12,6 +12,7 @@ from s2sad.analysis.liveness import Liveness
 from s2sad.frontend.lowerer import Instance
 from s2sad.frontend.operators import build
 from s2sad.frontend.values import literal
+from s2sad.ir.lengths import lengths_said
 from s2sad.ir.nodes import Assign, CallStmt, Comment, Const, Expr, For, Function, If, Param, Return, Stmt, Store, Var
 from s2sad.ir.types import Array
 from s2sad.ir.walk import bound, exprs_of, names_in, root_of, statements, subexpressions
@@ -159,7 +160,8 @@ def headline(instance: Instance, mode: str, wrt: tuple[int, ...]) -> str:
     names = ", ".join(f"`{instance.function.params[i].name}`" for i in wrt)
     span = instance.function.span
     place = f" ({os.path.basename(span.file)}:{span.line})" if span.line else ""
-    return f"{what} of `{instance.name}`{place} for {names}."
+    lengths = lengths_said(instance.function.params)
+    return f"{what} of `{instance.name}`{place} for {names}." + (f"\n\nHolds where {lengths}." if lengths else "")
 
 
 __all__ = [

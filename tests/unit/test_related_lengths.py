@@ -245,3 +245,130 @@ def test_rows_in_pullbacks_and_second_derivatives(fun):
     for a, b in zip(first, again, strict=True):
         np.testing.assert_array_equal(a, b)
     s2sad.check_grads(fun, (START, P), order=2, target="python")
+
+
+def swept(n, u):
+    """Thomas's way through the inner points, as many as a whole number says."""
+    u = u.copy()
+    p, q = np.zeros(u.shape), np.zeros(u.shape)
+    for j in range(1, n - 1):
+        p[1 : n - 1, j] = 0.3 / (0.2 * p[1 : n - 1, j - 1] + 1.5)
+        q[1 : n - 1, j] = (u[j, : n - 2] + 2.0 * u[j, 1 : n - 1] - u[j, 2:n] - q[1 : n - 1, j - 1]) * p[1 : n - 1, j]
+    for j in range(n - 2, 0, -1):
+        u[1 : n - 1, j] = p[1 : n - 1, j] * u[1 : n - 1, j + 1] + q[1 : n - 1, j]
+    return np.sum(u * u)
+
+
+def within_borders(u, inner, k):
+    u = u.copy()
+    for _ in range(2):
+        new = np.zeros(inner)
+        new[:] = u[1 : inner + 1] + k * (u[2 : inner + 2] - 2 * u[1 : inner + 1] + u[:inner])
+        u[1 : inner + 1] = new
+    return np.sum(u * u)
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+@pytest.mark.parametrize(("fun", "at", "border"), [(swept, 1, 0), (within_borders, 0, 2)])
+def test_a_whole_number_that_says_how_long_an_array_is(fun, at, border, target):
+    rng = np.random.default_rng(5)
+    made = s2sad.differentiate(fun, argnums=at, target=target)
+
+    def given(u, n):
+        return (n, u) if at else (u, n, 0.1)
+
+    for n, m in ((6, 6), (5, 5), (4, 6), (3, 7), (6, 6)):  # as long, and shorter than that
+        u = rng.random((m + border, m + border) if at else m + border)
+        bar = differences(lambda v, n=n: fun(*given(v, n)), u)
+        np.testing.assert_allclose(made.grad(*given(u, n)), bar, rtol=1e-6, atol=1e-7)
+        if n == m == 5:
+            assert len(made.grad.store.known()) == 1
+            text = made.source("grad")
+    assert len(made.grad.store.known()) > 1
+    assert f"Holds where `u.shape == ({'n, n' if at else 'inner + 2,'})`." in text
+    assert "unbroadcast" not in text
+    assert "sum_to_shape" not in text
+
+
+def constants_of_its_own(field):
+    out = np.zeros((5, 6))
+    rows, columns = out.shape
+    bent = 4.0 * field[1 : rows + 1, 1 : columns + 1] - field[2 : rows + 2, :columns] - field[:rows, 2 : columns + 2]
+    out[:, :] = np.where(bent > 0.3, bent, bent * field[:rows, :columns])
+    return np.sum(out * out)
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_lengths_that_are_constants_of_the_function(target):
+    rng = np.random.default_rng(6)
+    made = s2sad.differentiate(constants_of_its_own, target=target)
+    for shape in ((7, 8), (8, 8), (9, 12), (7, 9), (20, 20), (30, 8), (40, 40)):
+        checked(constants_of_its_own, rng.random(shape), target=target)
+        made.grad(rng.random(shape))
+        if shape == (7, 8):
+            text = made.source("grad")
+            assert "Holds where `field.shape == (7, 8)`." in text
+            assert "unbroadcast" not in text
+            assert "sum_to_shape" not in text
+    assert len(made.grad.store.known()) == 5  # the first four are made for their lengths, the others for all
+
+
+def test_what_a_text_says_of_lengths():
+    def stepped(u, k):
+        u = u.copy()
+        for _ in range(3):
+            before = u.copy()
+            u[1:-1, 1:-1] = before[2:, 1:-1] * k[1:-1, 1:-1] + before[:-2, 1:-1] + k[1:-1, 2:]
+        return np.sum(u * u)
+
+    made = s2sad.differentiate(stepped)
+    made.grad(np.ones((4, 4)), np.ones((4, 4)))
+    assert "Holds where `u.shape == (n, n)` and `k.shape == (n, n)`." in made.source("grad")
+    assert "Holds where" not in made.source("grad", "float64[:, :], float64[:, :]")
+    plain = s2sad.differentiate(lambda u, k: np.sum(np.sin(u)) * k)
+    plain.grad(np.ones((4, 4)), 2.0)
+    assert "Holds where" not in plain.source("grad")
+
+
+def roots_of_what_is_above_zero(x):
+    y = x.copy()
+    y[y > 0] = y[y > 0] ** -1.5
+    return np.sum(y * np.arange(1.0, x.shape[0] + 1.0))
+
+
+def masks_that_are_changed(x):
+    y, mask = x.copy(), x > 0.0
+    first = y[mask] * 2.0
+    mask[0], y[mask] = not mask[0], 3.0
+    total = np.sum(y[mask])
+    mask = x > 0.4
+    return total + np.sum(first) * np.sum(y[mask] * first)
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_what_one_mask_selects(target):
+    for x in ([1.0, 2.0, -1.0, 3.0], [-1.0, -2.0, 0.3, -2.0], [-1.0, -1.0, -2.0, -3.0]):
+        checked(roots_of_what_is_above_zero, np.array(x), target=target)
+    made = s2sad.differentiate(roots_of_what_is_above_zero, target=target)
+    made.grad(np.ones(4))
+    assert "unbroadcast" not in made.source("grad")
+    assert "sum_to_shape" not in made.source("grad")
+    checked(masks_that_are_changed, np.array([-1.0, 0.3, 0.6, 0.2]), target=target)  # one element, spread over three
+
+
+def layer(x, w, b):
+    return np.sum(np.tanh(np.reshape(x, (2, 256)) @ w + b))
+
+
+def test_a_product_by_which_a_length_must_be_what_is_known():
+    rng = np.random.default_rng(7)
+    x, w, b = rng.random(512), 0.1 * rng.standard_normal((256, 12)), rng.random(12)
+    made = s2sad.differentiate(layer, argnums=(0, 1, 2), target="python")
+    bars = made.grad(x, w, b)
+    for at in (1, 2):
+        rest = [x, w, b]
+        np.testing.assert_allclose(
+            bars[at], differences(lambda v, at=at, rest=rest: layer(*rest[:at], v, *rest[at + 1 :]), rest[at]),
+            rtol=1e-6, atol=1e-7,
+        )  # fmt: skip
+    assert "unbroadcast" not in made.source("grad")
