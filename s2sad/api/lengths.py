@@ -84,7 +84,7 @@ def _doubts(text: str) -> Doubts:
 def related(trees: Trees, values: Sequence[Any], reach: int, less: int | None = None) -> Trees | None:
     """Return structures in which lengths that differ by no more than `reach` have one name; None if there are none.
 
-    `less`: so have whole numbers that are as large as one of them, or less by no more than that; None if there are none.
+    `less`: so have whole numbers that are as large as one of them, or less by no more than that; else None.
     """
     lengths = _measured(trees, values)
     names: dict[Sym, Dim] = {}
