@@ -37,6 +37,7 @@ from s2sad.frontend.displays import (
     of_lists,
     rows_as_arrays,
 )
+from s2sad.frontend.distributions import call_distribution, is_written_in_place
 from s2sad.frontend.effects import has_effects
 from s2sad.frontend.expansion import write_expansion
 from s2sad.frontend.expressions import as_expr, lower_expr, lower_test
@@ -186,6 +187,8 @@ def call_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
         return _ufunc_method(lw, fn, args, kwargs, node)
     if needs_writing_out(fn):
         return call_transformed(lw, as_derivation(fn), args, kwargs, node)
+    if is_written_in_place(fn) and (written := write_expansion(lw, fn, args, kwargs, node)) is not None:
+        return written
     if _is_user_function(fn):
         return call_user(lw, fn, args, kwargs, node)
     if (getattr(fn, "__module__", "") or "").startswith("s2sad."):
@@ -197,6 +200,8 @@ def call_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
     if (result := call_numba_object(lw, fn, args, kwargs, node)) is not None:
         return result
     if (result := call_interpolant(lw, fn, args, kwargs, node)) is not None:
+        return result
+    if (result := call_distribution(lw, fn, args, kwargs, node)) is not None:
         return result
     own = getattr(type(fn), "__call__", None)
     if isinstance(own, types.FunctionType) and not has_source(fn) and python_callee(own):
@@ -346,7 +351,7 @@ def python_callee(fn: Any) -> bool:
 def call_user(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
     """Call a Python function: one more function of the program, specialised on the arguments."""
     from s2sad.frontend.captures import pass_captured
-    from s2sad.frontend.functions import bind_arguments, instantiate, parameter_names
+    from s2sad.frontend.functions import bind_arguments, instantiate, is_ours, parameter_names
     from s2sad.frontend.generic import canonical, known_results, learn, restored, shares_memory
     from s2sad.frontend.inline import inline_call, inline_expression, returns_a_function
 
@@ -356,6 +361,8 @@ def call_user(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value],
     bound = bind_arguments(lw, fn, args, kwargs, node)
     if not hasattr(fn, "s2sad_kind"):
         source = source_of(fn)
+        if is_ours(source):
+            lw.ctx.called_from.setdefault((source.span(source.node).file, source.name), lw.span(node))
         given = dict(zip(parameter_names(source.node)[-len(bound) :], bound, strict=False)) if bound else {}
         if writes_given(source.node, given) or returns_a_function(source.node):
             inlined = inline_call(lw, fn, args, kwargs, node)

@@ -244,14 +244,14 @@ def _lower_into(
 
 def _invented(lw: Lowerer, source: Source, body: tuple[Stmt, ...]) -> frozenset[str]:
     """Return the names that no text has: also those of parts of containers that only stand for others, `p_x = x`."""
-    if _is_ours(source):
+    if is_ours(source):
         return frozenset(lw.names)
     assigned = [s for s in statements(body) if isinstance(s, Assign)]
     computed = {s.target.name for s in assigned if not isinstance(s.value, Var)}
     return frozenset(lw.invented | ({s.target.name for s in assigned} & set(lw.parts.values()) - computed))
 
 
-def _is_ours(source: Source) -> bool:
+def is_ours(source: Source) -> bool:
     """Say whether a function is part of what stands for a library's."""
     return str(source.globals.get("__name__", "")).startswith(("s2sad.rules.", "s2sad.implicit.scipy"))
 

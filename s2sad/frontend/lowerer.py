@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import gast
 
-from s2sad.errors import NOWHERE, Span, UnsupportedSyntaxError
+from s2sad.errors import NOWHERE, S2SADError, Span, UnsupportedSyntaxError
 from s2sad.frontend.infer import fresh_dim
 from s2sad.frontend.source import Source
 from s2sad.frontend.values import RangeV, RowsV, Scope, SliceV, StaticV, StructV, V, Value
@@ -121,8 +122,23 @@ class Context:
     """The results of library calls that were done while lowering."""
     keep: list[Any] = field(default_factory=list[Any])
     """Objects whose identity is part of a key, kept alive."""
+    called_from: dict[tuple[str, str], Span] = field(default_factory=dict[tuple[str, str], Span])
+    """Where code of ours that stands for a library's is called, by its file and name."""
     device: bool = False
     """Lowering for a GPU: `cuda.threadIdx` and its kind have a meaning."""
+
+    @contextmanager
+    def blamed(self) -> Generator[None]:
+        """Let what is raised within, in code of ours, name the user's call of what the code stands for."""
+        try:
+            yield
+        except S2SADError as error:
+            span = error.span
+            while span is not None and (caller := self.called_from.get((span.file, span.function))) is not None:
+                span = caller
+            if span is error.span:
+                raise
+            raise type(error)(error.what, span, error.why) from error
 
     def unique(self, name: str) -> str:
         """Return a function name not yet used in the program."""

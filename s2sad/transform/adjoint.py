@@ -48,7 +48,7 @@ from s2sad.ir.nodes import (
     Var,
     While,
 )
-from s2sad.ir.types import Array, ListOf, Scalar, Type
+from s2sad.ir.types import Array, ListOf, Scalar, Type, surely_as_long
 from s2sad.ir.walk import exchanged, exchanged_in, exprs_of, map_blocks, names_in, reads, root_of, statements, targets
 from s2sad.transform.adjoint_statements import CalleeAdjoint, Statements
 from s2sad.transform.agreeing import Agreement
@@ -522,7 +522,18 @@ class _Adjoint(Statements):
             alike = all(isinstance(one, Array) and one.dims == kind.dims for one in given)
             if len(lengths) == len(kind.dims) and alike and given:
                 return build(np.zeros, lengths[0] if len(lengths) == 1 else pack("tuple", lengths))
+            if alike and given and (steady := self._steady_like(kind)) is not None:
+                return build(np.zeros_like, steady)
         return build(np.zeros_like, name)
+
+    def _steady_like(self, kind: Array) -> Var | None:
+        """Return an array that is there from before every loop to the end, and as long as those of a type."""
+        made = [t for stmts in self.layout.defs.values() for s in stmts for t in targets(s)]
+        for one in (*(Var(p.name, p.type) for p in self.fn.params), *made):
+            alike = surely_as_long(one.type, kind) and replace(kind, dims=()) == replace(one.type, dims=())
+            if alike and self.layout.is_steady(one.name):
+                return one
+        return None
 
     def _name_newer(self) -> dict[int, list[tuple[Var, Var]]]:
         """Let what reads the newer value of a number that is put back first have it by a name; return those names.

@@ -40,14 +40,15 @@ def lighter(fn: Function, keep: frozenset[str]) -> Function:
 def _stmt(stmt: Stmt, keep: frozenset[str]) -> Stmt:
     own = isinstance(stmt, Assign) and stmt.target.name in keep
     if not own and not isinstance(stmt, If | For | While):
-        stmt = map_exprs(stmt, _expr)
+        stmt = map_exprs(stmt, lightened)
     if isinstance(stmt, Store) and stmt.op in ("+", "-") and not keep & reads(stmt.place):
         stmt = replace(stmt, value=_without_one(stmt.value, added=True))
     return map_blocks(stmt, lambda body: tuple(_stmt(s, keep) for s in body))
 
 
-def _expr(expr: Any) -> Any:
-    made = map_children(expr, _expr)
+def lightened(expr: Any) -> Any:
+    """Return an expression without what does nothing."""
+    made = map_children(expr, lightened)
     if isinstance(made, Index) and isinstance(made.base, Apply) and isinstance(made.type, Scalar):
         return _one_of(made.base, made.index) or made
     if not isinstance(made, Apply):

@@ -513,7 +513,8 @@ def derive_program(
     """
     ctx = ctx or Context()
     try:
-        instance = instantiate(ctx, fun, types, Span("<call>", 0, 0, 0, 0, getattr(fun, "__name__", "")))
+        with ctx.blamed():
+            instance = instantiate(ctx, fun, types, Span("<call>", 0, 0, 0, 0, getattr(fun, "__name__", "")))
     except BottomReached as error:
         source = source_of(fun)
         raise UnsupportedSyntaxError(
@@ -521,7 +522,8 @@ def derive_program(
             source.span(source.node),
             "Let one path return without a recursive call, and stand before the others.",
         ) from error
-    return derive_instance(ctx, instance, mode, wrt, aux, last)
+    with ctx.blamed():
+        return derive_instance(ctx, instance, mode, wrt, aux, last)
 
 
 def derive_instance(

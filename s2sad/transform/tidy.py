@@ -26,6 +26,7 @@ from s2sad.transform.shared import shared
 from s2sad.transform.signs import signed
 from s2sad.transform.sizes import sized
 from s2sad.transform.sunk import sunk
+from s2sad.transform.uniform import uniform
 from s2sad.transform.zeros import first_accumulations
 
 _ROUNDS = 8
@@ -52,6 +53,7 @@ def tidy(
         ("nest", lambda f: nested(f, facts, keep)),
         ("handed", lambda f: handed(f, facts, keep)),
         ("sizes", lambda f: sized(f, keep)),
+        ("uniform", lambda f: uniform(f, facts, keep)),
         ("lighter", lambda f: lighter(f, keep)),
         ("signs", lambda f: signed(f, keep)),
         ("merge", lambda f: merged(f, facts, keep)),
