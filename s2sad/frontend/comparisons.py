@@ -6,6 +6,7 @@ import enum
 import operator
 from typing import Any, TypeGuard
 
+import gast
 import numpy as np
 
 from s2sad.frontend import formatted, optional, protocols, texts
@@ -35,7 +36,8 @@ def lower_compare(lw: Lowerer, node: Any) -> Value:
     asked = optional.is_none(lw, node)
     if asked is not None:
         return StaticV(asked) if isinstance(asked, bool) else V(asked)
-    left, *others = in_order(lw, [node.left, *node.comparators])
+    compared = [_in_a_row(op, part) for op, part in zip(node.ops, node.comparators, strict=True)]
+    left, *others = in_order(lw, [node.left, *compared])
     if optional.is_optional(left) and isinstance(left, StructV):  # `f(x) is None`
         test = optional.asked(left, type(node.ops[0]).__name__ == "Is")
         return StaticV(test) if isinstance(test, bool) else V(test)
@@ -51,6 +53,13 @@ def lower_compare(lw: Lowerer, node: Any) -> Value:
     if not parts:
         return StaticV(True)
     return V(parts[0] if len(parts) == 1 else Apply(ops.both, tuple(parts), BOOL))
+
+
+def _in_a_row(op: Any, node: Any) -> Any:
+    """Return a set that is asked what is in it as a tuple: the answer does not depend on an order."""
+    if isinstance(node, gast.Set) and isinstance(op, gast.In | gast.NotIn):
+        return gast.copy_location(gast.Tuple(elts=node.elts, ctx=gast.Load()), node)
+    return node
 
 
 def _compare_two(lw: Lowerer, op: str, left: Value, right: Value, node: Any) -> Expr | bool:

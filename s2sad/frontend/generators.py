@@ -36,6 +36,13 @@ WRITING = ("append", "extend", "insert", "pop", "clear", "reverse", "sort", "upd
 _PLAIN = (int, float, complex, bool, str, types.NoneType, types.ModuleType, types.FunctionType, type)
 
 
+def _is_plain(meant: Any) -> bool:
+    """Say whether an object is known when the derivative is made; values of arrays are read at each call."""
+    if isinstance(meant, tuple | list):
+        return all(_is_plain(item) for item in meant)
+    return isinstance(meant, _PLAIN)
+
+
 @dataclass(frozen=True, slots=True)
 class _Generator:
     """A generator function: of this very function, or of a module."""
@@ -326,7 +333,7 @@ class _Writer:
             meant = generator.source.resolve(name)
             if name not in bound and self.source.knows(name) and self.source.resolve(name) is meant:
                 continue
-            if not isinstance(meant, _PLAIN) and not callable(meant):
+            if not _is_plain(meant) and not callable(meant):
                 raise Stays
             renamed[name] = self.name(name)
             self.outer[renamed[name]] = meant

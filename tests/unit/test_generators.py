@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import s2sad
-from tests.differences import assert_derivatives
+from tests.differences import assert_derivatives, differences
 
 X = np.array([0.7, 1.3, 0.45, 1.9, 0.9])
 
@@ -308,3 +308,33 @@ def test_a_generator_that_gives_nothing_is_over() -> None:
 
     with pytest.raises(StopIteration):
         s2sad.grad(nothing, target="python")(0.7)
+
+
+def layered():
+    """Layers of a network, by a generator that reads a list of the function around it."""
+    shapes = [(2, 3), (3, 1)]
+
+    def layers(weights):
+        for m, n in shapes:
+            yield weights[: m * n].reshape((m, n)), weights[m * n : (m + 1) * n]
+            weights = weights[(m + 1) * n :]
+
+    def output(weights, x):
+        for w, b in layers(weights):
+            x = np.tanh(x @ w + b)
+        return np.sum(x)
+
+    return output, shapes
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_a_generator_of_the_function_around_that_reads_a_list_there(target):
+    output, shapes = layered()
+    x = np.linspace(-1.0, 1.0, 8).reshape(4, 2)
+    gradient = s2sad.grad(output, target=target)
+    for count, held in ((13, [(2, 3), (3, 1)]), (9, [(2, 2), (2, 1)])):
+        shapes[:] = held  # noticed at the next call
+        weights = np.linspace(-0.7, 0.9, count)
+        np.testing.assert_allclose(
+            gradient(weights, x), differences(lambda w: output(w, x), weights), rtol=1e-6, atol=1e-8
+        )

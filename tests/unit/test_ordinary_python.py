@@ -581,3 +581,23 @@ def test_arguments_that_do_not_fit_are_told_at_the_call():
         s2sad.grad(lambda x: x[:1] * 2, target="python")(X)
     with pytest.raises(s2sad.S2SADError, match="`y` is a memoryview"):
         s2sad.grad(lambda x, y: x * y[0], target="python")(1.0, memoryview(X))
+
+
+def one_of_two(x, k):
+    least, most = k, k + 2
+    if k in {least, most + 1}:
+        return x * x
+    return x
+
+
+def in_none(x, k):
+    if k not in {1, 2} and x in {x, 2.0 * x}:
+        return x**3
+    return 2.0 * x
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_what_is_in_a_set_of_computed_values(target):
+    assert s2sad.grad(one_of_two, target=target)(3.0, 5) == 6.0
+    assert s2sad.grad(in_none, target=target)(3.0, 5) == 27.0
+    assert s2sad.grad(in_none, target=target)(3.0, 1) == 2.0
