@@ -36,11 +36,11 @@ WRITING = ("append", "extend", "insert", "pop", "clear", "reverse", "sort", "upd
 _PLAIN = (int, float, complex, bool, str, types.NoneType, types.ModuleType, types.FunctionType, type)
 
 
-def _is_plain(meant: Any) -> bool:
+def _is_known(meant: Any) -> bool:
     """Say whether an object is known when the derivative is made; values of arrays are read at each call."""
     if isinstance(meant, tuple | list):
-        return all(_is_plain(item) for item in meant)
-    return isinstance(meant, _PLAIN)
+        return all(_is_known(item) for item in meant)
+    return isinstance(meant, _PLAIN) or callable(meant)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,18 +60,43 @@ def written_out(source: Source) -> Source:
     if not found:
         return source
     key = (id(source.node), *((name, id(g.node)) for name, g in found.items()))
-    if key not in _WRITTEN:
+    if key not in _WRITTEN or not _WRITTEN[key].holds(source, found):
         writer = _Writer(source, found)
         tree = copy.deepcopy(source.node)
         tree.body = writer.block(_in_place(tree.body, writer))
         node, lines = renumbered(tree, source)
-        _WRITTEN[key] = (source.node, found, node, lines, writer.outer)
-    _, _, node, lines, outer = _WRITTEN[key]
-    return source.rewritten(node, lines, outer)
+        nodes = (source.node, *(g.node for g in found.values()))
+        _WRITTEN[key] = _Written(nodes, node, lines, writer.origins, frozenset(writer.same))
+    made = _WRITTEN[key]
+    outer = {name: found[called].source.resolve(own) for name, (called, own) in made.origins.items()}
+    return source.rewritten(made.node, made.lines, outer)
 
 
-_WRITTEN: dict[Any, Any] = {}
-"""What was written out, with what it was written from: a text read twice has the same nodes."""
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """What was written out of one text: other closures of the same text mean other objects by their names."""
+
+    nodes: tuple[Any, ...]
+    """What it was written from, whose identity is the key."""
+    node: Any
+    lines: dict[int, tuple[Source, int]]
+    origins: dict[str, tuple[str, str]]
+    """By new name, the generator that knows the object, and the name that it has there."""
+    same: frozenset[tuple[str, str]]
+    """Names that mean one object in a generator and in the function that calls it."""
+
+    def holds(self, source: Source, found: dict[str, _Generator]) -> bool:
+        """Say whether the text stands for these closures too."""
+        read = {(called, name): found[called].source for called, name in (*self.origins.values(), *self.same)}
+        if not all(scope.knows(name) for (_, name), scope in read.items()):
+            return False
+        known = all(_is_known(read[place].resolve(place[1])) for place in self.origins.values())
+        alike = (source.knows(n) and source.resolve(n) is read[called, n].resolve(n) for called, n in self.same)
+        return known and all(alike)
+
+
+_WRITTEN: dict[Any, _Written] = {}
+"""A text read twice has the same nodes."""
 
 
 def taken_names(node: Any) -> set[str]:
@@ -168,8 +193,10 @@ class _Writer:
     def __init__(self, source: Source, found: dict[str, _Generator]) -> None:
         self.source, self.found = source, found
         self.taken = taken_names(source.node)
-        self.outer: dict[str, Any] = {}
-        """Objects that generators of other modules name, under the names that they have here."""
+        self.origins: dict[str, tuple[str, str]] = {}
+        """By the name that an object of a generator's outer scope has here: which generator's, and its name there."""
+        self.same: set[tuple[str, str]] = set()
+        """The names of such objects that mean the same here."""
         self.active: list[str] = []
         """The generators that are being written out, one in the other."""
 
@@ -188,11 +215,11 @@ class _Writer:
 
     def _statement(self, stmt: Any) -> list[Any]:
         if isinstance(stmt, gast.For):
-            taken, outer = set(self.taken), dict(self.outer)
+            taken, origins = set(self.taken), dict(self.origins)
             try:
                 made = self._loop(stmt)
             except Stays:
-                self.taken, self.outer, made = taken, outer, None
+                self.taken, self.origins, made = taken, origins, None
             if made is not None:
                 return made
         before = self._hoisted(stmt)
@@ -284,7 +311,7 @@ class _Writer:
         loop.body, loop.orelse = self.block(loop.body), self.block(loop.orelse)
         names = {name: self.name(name) for name in _own_names(generator.node)}
         before = self._arguments(generator, call, names, loop)
-        names.update(self._free_names(generator, names))
+        names.update(self._free_names(call.func.id, names))
         body = [Renamed(names).visit(_from(copy.deepcopy(s), generator.source)) for s in _without_text(generator.node)]
         made = Exits(self.name, loop, bind).fused(body)
         self.active.append(call.func.id)
@@ -320,8 +347,9 @@ class _Writer:
                 before.append(placed(_assign(named(names[name], gast.Store()), value), loop))
         return before
 
-    def _free_names(self, generator: _Generator, names: dict[str, Any]) -> dict[str, str]:
+    def _free_names(self, called: str, names: dict[str, Any]) -> dict[str, str]:
         """Return what the generator's outer names are called here."""
+        generator = self.found[called]
         if generator.inner:
             return {}
         loads = {n.id for n in gast.walk(generator.node) if isinstance(n, gast.Name)} - set(names)
@@ -332,11 +360,12 @@ class _Writer:
                 raise Stays
             meant = generator.source.resolve(name)
             if name not in bound and self.source.knows(name) and self.source.resolve(name) is meant:
+                self.same.add((called, name))
                 continue
-            if not _is_plain(meant) and not callable(meant):
+            if not _is_known(meant):
                 raise Stays
             renamed[name] = self.name(name)
-            self.outer[renamed[name]] = meant
+            self.origins[renamed[name]] = called, name
         return renamed
 
     # ---- what uses a generator up at once
@@ -351,11 +380,11 @@ class _Writer:
             case _:
                 pass
         for holder, field in computed_once(stmt):
-            taken, outer, size = set(self.taken), dict(self.outer), len(before)
+            taken, origins, size = set(self.taken), dict(self.origins), len(before)
             try:
                 setattr(holder, field, self._replaced(getattr(holder, field), stmt, before))
             except Stays:
-                self.taken, self.outer = taken, outer
+                self.taken, self.origins = taken, origins
                 del before[size:]
         return before
 

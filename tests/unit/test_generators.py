@@ -338,3 +338,27 @@ def test_a_generator_of_the_function_around_that_reads_a_list_there(target):
         np.testing.assert_allclose(
             gradient(weights, x), differences(lambda w: output(w, x), weights), rtol=1e-6, atol=1e-8
         )
+
+
+def counting(n, scale):
+    """Two closures of one text, whose generators read different numbers."""
+
+    def first(w):
+        for i in range(n):
+            yield w[i] * w[i]
+
+    def total(w):
+        s = 0.0
+        for v in first(w):
+            s += v * scale
+        return s
+
+    return total
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_closures_of_one_text_have_numbers_of_their_own(target):
+    w = np.array([1.0, 2.0, 3.0])
+    np.testing.assert_array_equal(s2sad.grad(counting(1, 1.0), target=target)(w), [2.0, 0.0, 0.0])
+    np.testing.assert_array_equal(s2sad.grad(counting(3, 2.0), target=target)(w), [4.0, 8.0, 12.0])
+    np.testing.assert_array_equal(s2sad.grad(counting(1, 1.0), target=target)(w), [2.0, 0.0, 0.0])
