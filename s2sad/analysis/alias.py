@@ -50,9 +50,9 @@ if TYPE_CHECKING:
 _UNSURE = (np.reshape, np.ravel, np.ascontiguousarray)
 _NO_SHADOW = (
     np.asarray, np.asanyarray, np.broadcast_to, np.diagonal, np.diag, np.einsum, ops.unbroadcast, runtime.unbroadcast,
-    np.lib.stride_tricks.sliding_window_view,
+    np.lib.stride_tricks.sliding_window_view, np.imag,
 )  # fmt: skip
-"""Views that may be copies, or cannot be written: their adjoint is an array of its own."""
+"""Views whose adjoint is an array of its own: they may be copies, cannot be written, or are parts up to a sign."""
 
 
 def is_sure_view(expr: Expr) -> bool:

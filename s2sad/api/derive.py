@@ -24,6 +24,7 @@ from s2sad.emit.abreast import abreast
 from s2sad.emit.accumulated import accumulated
 from s2sad.emit.crossed import crossed
 from s2sad.emit.ends import apart_at_ends
+from s2sad.emit.flips import flips_as_slices
 from s2sad.emit.gathered import gathered
 from s2sad.emit.in_place import kept_in_place
 from s2sad.emit.leaving import left_early
@@ -66,6 +67,8 @@ def derive(
     functions, before = put_together(derived, ctx.parts)
     derived = replace(derived, functions=with_named_counters(functions, derived.sources.values()))
     names = Names(_aliases(fun))
+    if target == "cpu":
+        derived = replace(derived, functions={name: flips_as_slices(fn) for name, fn in derived.functions.items()})
     looped = _looped(derived, target, options)
     facts = Facts(looped)
     consumed = facts.writes(derived.entry)

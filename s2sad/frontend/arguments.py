@@ -66,7 +66,9 @@ def _owner(fn: Any, home: str) -> str | None:
 
 def missing_rule_help(fn: Any) -> str:
     """Show the three lines that add a rule for `fn`."""
-    return (
+    from s2sad.frontend.distributions import written_beside
+
+    return written_beside(fn) + (
         "Neither a rule nor Python source to differentiate was found. Give it a rule:\n"
         f"    s2sad.defvjp({dotted(fn)}, fwd, bwd)\n"
         f"    # fwd(*args) -> (result, residuals)\n"

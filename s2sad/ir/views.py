@@ -39,10 +39,8 @@ def view_base(expr: Expr) -> Var | None:
             return view_base(first) if isinstance(first.type, Array) and len(first.type.dims) == 2 else None
         case Apply(fn, (Const(str(text)), only)) if fn is np.einsum:
             return view_base(only) if _sums_nothing(text) else None
-        case Apply(fn, args) if fn in VIEWS:
-            if fn is np.real and is_complex(args[0].type):
-                return view_base(args[0])
-            return view_base(args[0])
+        case Apply(fn, (first, *_)) if fn in VIEWS or (fn is np.imag and is_complex(first.type)):
+            return view_base(first)
         case _:
             return None
 

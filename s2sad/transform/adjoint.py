@@ -527,12 +527,11 @@ class _Adjoint(Statements):
         return build(np.zeros_like, name)
 
     def _steady_like(self, kind: Array) -> Var | None:
-        """Return an array that is there from before every loop to the end, and as long as those of a type."""
-        made = [t for stmts in self.layout.defs.values() for s in stmts for t in targets(s)]
-        for one in (*(Var(p.name, p.type) for p in self.fn.params), *made):
+        """Return a parameter that keeps its length, and is as long as arrays of a type."""
+        for one in self.fn.params:
             alike = surely_as_long(one.type, kind) and replace(kind, dims=()) == replace(one.type, dims=())
             if alike and self.layout.is_steady(one.name):
-                return one
+                return Var(one.name, one.type)
         return None
 
     def _name_newer(self) -> dict[int, list[tuple[Var, Var]]]:

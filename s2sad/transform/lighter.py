@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -26,6 +27,7 @@ from s2sad.frontend.values import literal
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Assign, Const, Expr, For, Function, If, Index, Stmt, Store, Var, While
 from s2sad.ir.types import Array, Scalar
+from s2sad.ir.views import view_base
 from s2sad.ir.walk import is_const, map_blocks, map_children, map_exprs, reads, root_of
 from s2sad.transform.algebra import transposed
 
@@ -40,15 +42,28 @@ def lighter(fn: Function, keep: frozenset[str]) -> Function:
 def _stmt(stmt: Stmt, keep: frozenset[str]) -> Stmt:
     own = isinstance(stmt, Assign) and stmt.target.name in keep
     if not own and not isinstance(stmt, If | For | While):
-        stmt = map_exprs(stmt, lightened)
+        stmt = lightened(stmt)
     if isinstance(stmt, Store) and stmt.op in ("+", "-") and not keep & reads(stmt.place):
         stmt = replace(stmt, value=_without_one(stmt.value, added=True))
     return map_blocks(stmt, lambda body: tuple(_stmt(s, keep) for s in body))
 
 
-def lightened(expr: Any) -> Any:
-    """Return an expression without what does nothing."""
-    made = map_children(expr, lightened)
+def lightened(stmt: Stmt, first: Callable[[Expr], Expr] = lambda expr: expr) -> Stmt:
+    """Return a statement whose expressions are without what does nothing; `first` is done to them before.
+
+    What was a new array stays one: `y_bar = x * np.full_like(x, 1.0)` copies `x`.
+    """
+
+    def light(expr: Expr) -> Expr:
+        made = _lightened(first(expr))
+        named = not isinstance(stmt, Store) and view_base(expr) is None and view_base(made) is not None
+        return build(np.copy, made) if named else made
+
+    return map_exprs(stmt, light)
+
+
+def _lightened(expr: Any) -> Any:
+    made = map_children(expr, _lightened)
     if isinstance(made, Index) and isinstance(made.base, Apply) and isinstance(made.type, Scalar):
         return _one_of(made.base, made.index) or made
     if not isinstance(made, Apply):
@@ -156,6 +171,8 @@ def _without_sign(matrix: Expr) -> Expr | None:
 def _with_number(whole: Apply, other: Expr, number: Expr, first: bool) -> Expr:
     if is_const(number, 1) and (whole.fn is operator.mul or (whole.fn is operator.truediv and first)):
         return other
+    if is_const(number, -1) and whole.fn is operator.mul:
+        return build(operator.neg, other)
     args = (other, number) if first and whole.fn is not operator.mul else (number, other)
     try:
         made = build(whole.fn, *args)

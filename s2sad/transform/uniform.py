@@ -32,7 +32,6 @@ from s2sad.ir.walk import (
     exprs_of,
     map_blocks,
     map_children,
-    map_exprs,
     reads,
     statements,
     subexpressions,
@@ -100,7 +99,7 @@ def _with_number(stmt: Stmt, name: str, full: Apply) -> Stmt:
         return replace(stmt, value=whole)
     if isinstance(stmt, Store) and isinstance(stmt.value, Var) and stmt.value.name == name:
         return replace(stmt, value=full.args[1]) if stmt.place.type == stmt.value.type else stmt
-    made = map_exprs(stmt, lambda expr: lightened(_summed(exchanged(expr, Var(name, full.type), full))))
+    made = lightened(stmt, lambda expr: _summed(exchanged(expr, Var(name, full.type), full)))
     left = any(part == full for expr in exprs_of(made) for part in subexpressions(expr))
     return stmt if left else made
 

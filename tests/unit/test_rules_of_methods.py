@@ -39,30 +39,47 @@ def test_a_method_of_scipy_that_passes_its_arguments_on():
     stats = pytest.importorskip("scipy.stats")
 
     def total(x, mean, width):
-        return np.sum(stats.norm.logpdf(x, mean, width))
+        return np.sum(stats.moyal.logpdf(x, mean, width))
 
     def fwd(x, mean, width):
-        return stats.norm.logpdf(x, mean, width), (x, mean, width)
+        return stats.moyal.logpdf(x, mean, width), (x, mean, width)
 
     def bwd(saved, bar):
         x, mean, width = saved
         z = (x - mean) / width
-        return -z / width * bar, np.sum(z / width * bar), np.sum((z * z - 1) / width * bar)
+        along = 0.5 * (np.exp(-z) - 1.0) / width
+        return along * bar, np.sum(-along * bar), np.sum((-z * along - 1.0 / width) * bar)
 
-    with pytest.raises(s2sad.MissingRuleError, match=r"defvjp\(scipy\.stats\.norm\.logpdf, fwd, bwd\)"):
+    with pytest.raises(s2sad.MissingRuleError, match=r"defvjp\(scipy\.stats\.moyal\.logpdf, fwd, bwd\)"):
         s2sad.grad(total, target="python")(X, 0.2, 1.3)
     with s2sad.rules():
-        s2sad.defvjp(stats.norm.logpdf, fwd, bwd)
+        s2sad.defvjp(stats.moyal.logpdf, fwd, bwd)
         found = s2sad.grad(total, argnums=(1, 2), target="python")(X, 0.2, 1.3)
     z = (X - 0.2) / 1.3
-    np.testing.assert_allclose(found, (np.sum(z / 1.3), np.sum((z * z - 1) / 1.3)))
+    along = 0.5 * (np.exp(-z) - 1.0) / 1.3
+    np.testing.assert_allclose(found, (np.sum(-along), np.sum(-z * along - 1.0 / 1.3)))
+
+
+def test_the_users_rule_of_a_distribution_comes_first():
+    stats = pytest.importorskip("scipy.stats")
+
+    def total(x):
+        return np.sum(stats.norm.logpdf(x, 0.2, 1.3))
+
+    known = s2sad.grad(total, target="python")(X)
+    np.testing.assert_allclose(known, -(X - 0.2) / 1.3**2)
+    with s2sad.rules():
+        s2sad.defvjp(stats.norm.logpdf, lambda *given: (stats.norm.logpdf(*given), given[0]),
+                     lambda x, bar: (7.0 * x * bar, None, None))  # fmt: skip
+        np.testing.assert_allclose(s2sad.grad(total, target="python")(X), 7.0 * X)
+    np.testing.assert_allclose(s2sad.grad(total, target="python")(X), known)
 
 
 def test_a_number_that_goes_to_a_call_without_a_rule_is_said_to():
     stats = pytest.importorskip("scipy.stats")
 
     def below(x, mean):
-        return stats.norm.cdf(x, loc=mean)
+        return stats.moyal.cdf(x, loc=mean)
 
     with pytest.raises(s2sad.ArgumentError, match=r"`mean` must be None: .* a call without a rule"):
         s2sad.jvp(below, (X, 0.2), (X, 1.0), target="python")

@@ -109,3 +109,22 @@ def test_a_copy_is_not_kept_for_its_length(target):
     text = made.source("grad")
     assert "old_tape" not in text
     assert "this iteration again" not in text
+
+
+def weighted(x):
+    return np.sum(np.sin(x) * x)
+
+
+def directional(x):
+    """The slopes of a sum: each product with an array of ones is a new array, no other name of its factor."""
+    return np.sum(s2sad.hvp(weighted, (x,), (x,)))
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_a_product_with_ones_is_a_copy(target):
+    x = np.array([0.4, -0.9, 1.6])
+    given = x.copy()
+    gradient = s2sad.grad(directional, target=target)(x)
+    wanted = differences(lambda v: float(v @ s2sad.hessian(weighted, target="python")(v).sum(axis=0)), given)
+    np.testing.assert_allclose(gradient, wanted, rtol=1e-6, atol=1e-7)
+    np.testing.assert_array_equal(x, given)
