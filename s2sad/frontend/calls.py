@@ -250,7 +250,10 @@ def _own_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
     known = [known_structure(a) for a in args]
     named = {key: known_structure(value) for key, value in kwargs.items()}
     if name not in IMMEDIATE | REFUSED and known and not any(k is UNKNOWN for k in [*known, *named.values()]):
-        return outside(lw, fn(*known, **named), node)
+        try:
+            return outside(lw, fn(*known, **named), node)
+        except ops.Refused as refused:
+            lw.fail(node, *refused.args)
     return call_transform(lw, fn, args, kwargs, node) if name else None
 
 

@@ -85,6 +85,10 @@ def astype(x: Any, *, dtype: Any) -> Any:
     return np.asarray(x).astype(dtype)
 
 
+class Refused(TypeError):
+    """What is refused, and the way out: of code that was run, not read, as all its arguments were known."""
+
+
 def refuse(what: str, way_out: str) -> NoReturn:
     """Raise at transform time, at the user's call: for the code that library functions are read as."""
-    raise TypeError(f"{what}. {way_out}")
+    raise Refused(what, way_out)

@@ -304,6 +304,9 @@ _EXTRAS = {
     "scipy.integrate": "s2sad.implicit.scipy_integrate",
     "scipy.optimize": "s2sad.implicit.scipy_optimize",
     "scipy.special": "s2sad.implicit.scipy_special",
+    "scipy.fft": "s2sad.rules.scipy_fft",
+    "scipy.signal": "s2sad.rules.scipy_signal",
+    "scipy.spatial": "s2sad.rules.scipy_spatial",
 }
 """The modules to load when a function of an optional library is met; those that solve equations call transforms."""
 
