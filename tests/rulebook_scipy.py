@@ -53,7 +53,7 @@ ELSEWHERE = frozenset({
 })  # fmt: skip
 """A matrix of which SciPy fills one half, and what takes it with a flag: `tests/unit/test_linalg.py` has them.
 What takes functions, or is defined by an equation: those are in `tests/unit/test_scipy_solvers.py`."""
-_OTHER_CODE = ("scipy.fft", "scipy.signal", "scipy.spatial")
+_OTHER_CODE = ("scipy.fft", "scipy.ndimage", "scipy.signal", "scipy.spatial")
 """Modules whose functions are all read as other code: `tests/unit/test_scipy_arrays.py` has them."""
 
 

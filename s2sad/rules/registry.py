@@ -305,6 +305,7 @@ _EXTRAS = {
     "scipy.optimize": "s2sad.implicit.scipy_optimize",
     "scipy.special": "s2sad.implicit.scipy_special",
     "scipy.fft": "s2sad.rules.scipy_fft",
+    "scipy.ndimage": "s2sad.rules.scipy_ndimage",
     "scipy.signal": "s2sad.rules.scipy_signal",
     "scipy.spatial": "s2sad.rules.scipy_spatial",
 }

@@ -54,7 +54,7 @@ from s2sad.transform.adjoint_statements import CalleeAdjoint, Statements
 from s2sad.transform.agreeing import Agreement
 from s2sad.transform.algebra import zero, zero_list
 from s2sad.transform.cotangents import Cotangents
-from s2sad.transform.dead import escaping
+from s2sad.transform.dead import AGAIN, escaping
 from s2sad.transform.dear import Result, dear_results
 from s2sad.transform.decisions import Decisions
 from s2sad.transform.expanded import expanded
@@ -628,7 +628,7 @@ class _Adjoint(Statements):
         flags = self.slots.get(("flags", id(loop)), ())
         back = [s for slot in (*flags, *state) for s in slot.restore]
         again = [*back, *self._forward(loop.body, (id(loop), 0))]
-        return [Comment("---- this iteration again ----"), *again] if again else []
+        return [Comment(AGAIN), *again] if again else []
 
     def _tapes_inside(self, loop: For | While) -> list[Stmt]:
         """The tapes of a turn that is run again, which all turns share, as far as they can be made beforehand."""

@@ -43,6 +43,8 @@ from s2sad.ir.shapes import reads_content
 from s2sad.ir.types import Array, ListOf
 from s2sad.ir.walk import blocks_of, bound, exprs_of, map_blocks, reads, root_of, statements, subexpressions, targets
 
+AGAIN = "---- this iteration again ----"
+
 
 def without_dead_code(fn: Function, facts: Facts, outputs: frozenset[str], silent: bool) -> Function:
     """Drop what neither the returned values nor `outputs` (arrays written for the caller) need.
@@ -50,7 +52,7 @@ def without_dead_code(fn: Function, facts: Facts, outputs: frozenset[str], silen
     `silent`: prints and checks belong to another run of the same statements and are dropped.
     """
     while True:
-        slim = _overwritten(_unneeded(fn, facts, outputs, silent), facts, outputs)
+        slim = _overwritten(_unneeded(fn, facts, outputs, silent), facts, outputs, silent)
         if slim == fn:
             return fn
         fn = slim
@@ -229,6 +231,8 @@ def _without_stray_comments(body: list[Stmt]) -> tuple[Stmt, ...]:
     """A comment names the statement below it; without one it goes."""
     result: list[Stmt] = []
     for position, stmt in enumerate(body):
+        if isinstance(stmt, Comment) and stmt.text == AGAIN and not _is_run_again(body[position + 1 :]):
+            continue
         if isinstance(stmt, Comment) and stmt.text and not stmt.text.startswith("----"):
             following = next((s for s in body[position + 1 :] if s.span.line or isinstance(s, Comment)), None)
             if following is None or isinstance(following, Comment) or following.span != stmt.span:
@@ -239,8 +243,22 @@ def _without_stray_comments(body: list[Stmt]) -> tuple[Stmt, ...]:
     return tuple(result)
 
 
-def _overwritten(fn: Function, facts: Facts, outputs: frozenset[str]) -> Function:
-    """Drop assignments whose value is not read before the name is bound again."""
+def _is_run_again(rest: list[Stmt]) -> bool:
+    """Say whether a statement of the primal follows, rather than those of the adjoint alone."""
+    match next((s for s in rest if not isinstance(s, Comment)), None):
+        case Assign(target, _):
+            return "_bar" not in target.name
+        case Store(place):
+            root = root_of(place)
+            return root is None or "_bar" not in root.name
+        case CallStmt((), callee, _):
+            return not callee.endswith("_bwd")
+        case _:
+            return True
+
+
+def _overwritten(fn: Function, facts: Facts, outputs: frozenset[str], silent: bool) -> Function:
+    """Drop assignments and calls whose value is not read before the name is bound again."""
     live = Liveness(fn.body, outputs)
     used = Liveness(fn.body, outputs, pops_read=False)
     groups = Groups(fn, facts)
@@ -252,6 +270,8 @@ def _overwritten(fn: Function, facts: Facts, outputs: frozenset[str]) -> Functio
         result: list[Stmt] = []
         for stmt in body:
             if isinstance(stmt, Assign) and _is_dead(stmt, live, shared):
+                continue
+            if isinstance(stmt, CallStmt) and _is_idle_call(stmt, live, facts, silent):
                 continue
             if popped_from(stmt) is not None and isinstance(stmt, Assign):
                 if stmt.target.name not in live.after.get(id(stmt), frozenset()):
@@ -270,6 +290,14 @@ def _is_idle_pop(stmt: Effect, used: Liveness, groups: Groups, lists: set[str]) 
     base = popped_from(stmt)
     later = used.after.get(id(stmt), frozenset()) & lists
     return base is not None and groups.find(base.name) not in groups.of(set(later))
+
+
+def _is_idle_call(stmt: CallStmt, live: Liveness, facts: Facts, silent: bool) -> bool:
+    """A call that only gives its results does nothing if none of them is read, as in a turn that is run again."""
+    after = live.after.get(id(stmt), frozenset())
+    if not stmt.callee or not stmt.targets or any(t.name in after for t in stmt.targets):
+        return False
+    return not facts.writes(stmt.callee) and (silent or not facts.has_effects(stmt.callee))
 
 
 def _is_dead(stmt: Assign, live: Liveness, shared: set[str]) -> bool:
