@@ -301,3 +301,30 @@ def test_statements_that_the_reverse_does_not_need_are_not_run_again():
     text = text_of(until_it_stays)
     again = text[text.index("adjoint sweep") :]
     assert "moved" not in again
+
+
+def neighbours(x, by):
+    at = np.arange(x.shape[0]) + by
+    found = x[np.minimum(np.maximum(at, 0), x.shape[0] - 1)]
+    return found
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_calls_whose_results_nobody_reads_are_not_made_again(target):
+    def smoothed(x, weights):
+        turned = np.moveaxis(x, 1, 0)
+        total = np.zeros_like(turned)
+        for k in range(len(weights)):
+            total += weights[k] * neighbours(turned, k - 1)
+        return np.sum(total**2)
+
+    x, weights = np.arange(12.0).reshape(3, 4) - 5.0, np.array([0.2, 0.5, 0.1])
+    made = s2sad.differentiate(smoothed, target=target)
+    np.testing.assert_allclose(made.grad(x, weights), differences(lambda v: smoothed(v, weights), x), rtol=1e-6)
+    reverse = made.source("grad").split("adjoint sweep")[1]
+    assert "= neighbours(" not in reverse
+    assert "this iteration again" not in reverse
+    whole = s2sad.differentiate(smoothed, argnums=(0, 1), target=target)
+    bars = whole.grad(x, weights)
+    np.testing.assert_allclose(bars[1], differences(lambda v: smoothed(x, v), weights), rtol=1e-6)
+    assert "= neighbours(" in whole.source("grad").split("adjoint sweep")[1]
