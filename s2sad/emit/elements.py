@@ -14,11 +14,11 @@ from s2sad.frontend.operators import build
 from s2sad.frontend.values import literal
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Const, Expr, Index, Pack, Slice, Var
-from s2sad.ir.types import Array, Dim, Scalar, Sym, Type, is_cut_to, is_given, not_one, rank, same_dim
+from s2sad.ir.types import Array, Dim, Scalar, Sym, Type, is_complex, is_cut_to, is_given, not_one, rank, same_dim
 from s2sad.ir.views import is_advanced
-from s2sad.ir.walk import map_children, reads
+from s2sad.ir.walk import is_const, map_children, reads
 
-DTYPES = frozenset({"float64", "int64", "bool"})
+DTYPES = frozenset({"float64", "int64", "bool", "complex128"})
 _ARITHMETIC: frozenset[Any] = frozenset({
     operator.add, operator.sub, operator.mul, operator.truediv, operator.pow, operator.neg, operator.pos,
     operator.abs, builtins.abs, np.add, np.subtract, np.multiply, np.divide, np.power, np.negative,
@@ -34,8 +34,15 @@ _FUNCTIONS: frozenset[Any] = frozenset({
     np.hypot, np.maximum, np.minimum, np.abs, np.absolute, np.fabs, np.sign, np.floor, np.ceil, np.trunc, np.where,
     np.copysign, np.deg2rad, np.rad2deg,
 })  # fmt: skip
-SCALABLE = _ARITHMETIC | _COMPARING | _FUNCTIONS
+_CONJUGATES: frozenset[Any] = frozenset({np.conj, np.conjugate})
+SCALABLE = _ARITHMETIC | _COMPARING | _FUNCTIONS | _CONJUGATES
 """Functions that compiled code computes for one element just as NumPy does for all."""
+_OF_COMPLEX: frozenset[Any] = _ARITHMETIC | _CONJUGATES | {
+    np.exp, np.log, np.sqrt, np.square, np.sin, np.cos, np.tan, np.sinh, np.cosh, np.tanh,
+    np.abs, np.absolute, np.where,
+}  # fmt: skip
+"""Those of them that are the same of a complex number; of powers squares alone."""
+_PARTS: frozenset[Any] = frozenset({np.real, np.imag})
 _FILLED: dict[Any, float | None] = {
     np.zeros_like: 0.0, np.ones_like: 1.0, np.zeros: 0.0, np.ones: 1.0, np.full_like: None,
 }  # fmt: skip
@@ -184,6 +191,8 @@ class Elements:
         """Return the element of an operand of an elementwise operation with result `dims`."""
         if not isinstance(expr.type, Array):
             return self._scalar(expr)
+        if isinstance(expr, Apply) and expr.fn in _PARTS and is_complex(expr.args[0].type):
+            return Apply(expr.fn, (self._aligned(expr.args[0], dims, index),), Scalar(expr.type.dtype))
         first = len(dims) - len(expr.type.dims)
         own: list[Expr] = []
         for axis, length in enumerate(expr.type.dims):
@@ -253,7 +262,7 @@ class Elements:
                 fill = _FILLED[fn]
                 if fn is np.full_like:
                     return self._scalar(args[1])
-                return literal(fill) if kind.dtype == "float64" else literal(int(fill or 0))
+                return literal(int(fill or 0)) if kind.dtype in ("int64", "bool") else literal(fill)
             case Apply(fn, (first, second), _, ()) if fn is np.outer and kind.dtype == "float64":
                 factors = tuple(self._factor(part, at) for part, at in zip((first, second), index, strict=True))
                 return Apply(operator.mul, factors, Scalar("float64"))
@@ -276,7 +285,7 @@ class Elements:
         assert isinstance(expr.type, Array)
         if (k := _diagonal(expr)) is not None:
             kept = build(operator.le if expr.fn is np.tril else operator.ge, index[1], plus(index[0], k))
-            nothing = literal(0.0 if expr.type.dtype == "float64" else 0)
+            nothing = literal(0 if expr.type.dtype == "int64" else 0.0)
             if expr.type.dtype == "bool":
                 raise Unfit
             element = self._aligned(expr.args[0], expr.type.dims, index)
@@ -290,6 +299,10 @@ class Elements:
             raise Unfit
         if expr.fn in (operator.and_, operator.or_) and any(_dtype(a) != "bool" for a in args):
             raise Unfit
+        if "complex128" in map(_dtype, args):
+            return _of_complex(expr.fn, args)
+        if expr.fn in _CONJUGATES:
+            return args[0]
         fn = ops.ifexp if expr.fn is np.where else expr.fn
         if fn is ops.ifexp and len(args) != 3:
             raise Unfit
@@ -349,6 +362,24 @@ class Elements:
                         return None
                     inner.append(item)
         return (*inner, *own)
+
+
+def _of_complex(fn: Any, args: tuple[Expr, ...]) -> Expr:
+    """Return a function of complex numbers: Numba divides them as NumPy does by its name only, else 0 raises."""
+    if fn not in _OF_COMPLEX or (fn is np.where and len(args) != 3):
+        raise Unfit
+    if fn in (operator.pow, np.power):
+        if not is_const(args[1], 2) or not isinstance(args[0], Var | Index):
+            raise Unfit
+        fn, args = operator.mul, (args[0], args[0])
+    fn = {operator.truediv: np.divide, np.where: ops.ifexp}.get(fn, fn)
+    try:
+        kind = infer(fn, args, {})
+    except InferenceError as error:
+        raise Unfit from error
+    if not isinstance(kind, Scalar) or kind.dtype not in DTYPES:
+        raise Unfit
+    return Apply(fn, args, Scalar(kind.dtype, kind.weak))
 
 
 def _is_computed_first(expr: Expr) -> bool:

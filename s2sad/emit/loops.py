@@ -6,7 +6,7 @@
                                                x_bar[i] -= t
 
 Compiling a whole-array statement takes Numba up to seconds, a loop milliseconds; temporaries that
-only one loop uses become scalars. What is not plain arithmetic of float64 arrays stays as it is.
+only one loop uses become scalars. What is not plain arithmetic of float64 or complex128 arrays stays as it is.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ from s2sad.ir.nodes import (
     Var,
 )
 from s2sad.ir.shapes import refused_if
-from s2sad.ir.types import Array, Dim, Scalar, Struct, Type
+from s2sad.ir.types import Array, Dim, Scalar, Struct, Type, is_complex
 from s2sad.ir.views import is_advanced, view_base
 from s2sad.ir.walk import bound, map_blocks, map_children, map_exprs, names_in, reads, root_of, statements
 from s2sad.transform.naming import Namer, noun
@@ -277,8 +277,10 @@ class _Loops:
         """`place op= value`, where no element that is read is one that was written before."""
         place = stmt.place
         assert isinstance(place.type, Array)
-        if place.type.dtype != "float64" or (isinstance(place, Index) and is_advanced(place.index)):
+        if place.type.dtype not in ("float64", "complex128") or (isinstance(place, Index) and is_advanced(place.index)):
             raise Unfit
+        if stmt.op == "/" and is_complex(place.type):
+            raise Unfit  # Numba raises where NumPy's quotient is not finite
         out: list[Stmt | Nest] = []
         elements = self._elements(place.type.dims, out)
         target = elements.of(place)
@@ -307,7 +309,9 @@ class _Loops:
 
     def _is_sum(self, expr: Apply) -> bool:
         kind = expr.args[0].type
-        if len(expr.args) != 1 or not isinstance(kind, Array) or kind.dtype != "float64" or not kind.dims:
+        if len(expr.args) != 1 or not isinstance(kind, Array) or not kind.dims:
+            return False
+        if kind.dtype != "float64" and not (kind.dtype == "complex128" and expr.fn is np.sum):
             return False
         static = dict(expr.static)
         return not (set(static) - {"axis"}) and (expr.fn is np.sum or not static)
@@ -325,12 +329,12 @@ class _Loops:
             kept = tuple(v for at, v in enumerate(elements.index) if at not in axes)
             bounds = [b for at, b in enumerate(nest.bounds) if at not in axes]
             nest.before.append(Assign(own, _zeros(target.type, bounds), self.span))
-            nest.body.append(Store(Index(own, kept, Scalar("float64")), "+", element, self.span, True))
+            nest.body.append(Store(Index(own, kept, Scalar(inner.type.dtype)), "+", element, self.span, True))
             nest.sums.add(own.name)
             self.made.add(own.name)
             return [*out, nest] if own is target else [*out, nest, Assign(target, own, self.span)]
-        total = Var(own.name, Scalar("float64"))
-        nest.before.append(Assign(total, literal(0.0), self.span))
+        total = Var(own.name, Scalar(inner.type.dtype))
+        nest.before.append(Assign(total, literal(0j if is_complex(total.type) else 0.0), self.span))
         nest.body.append(Assign(total, Apply(operator.add, (total, element), total.type), self.span))
         nest.sums.add(total.name)
         if value.fn is np.mean:

@@ -266,7 +266,7 @@ class _Row:
         assert isinstance(self.value, Apply) and isinstance(self.value.type, Array)
         if self.value.fn is np.full:
             return self.value.args[1]
-        return literal(0.0) if self.value.type.dtype == "float64" else literal(0)
+        return literal(0) if self.value.type.dtype in ("int64", "bool") else literal(0.0)
 
     def _stored(self, stmt: Store) -> Stmt:
         place, value = self._of(stmt.place), self._of(stmt.value)
