@@ -63,4 +63,4 @@ def registered() -> list[Any]:
         find(fn)
     known = [fn for fn, rule in REGISTRY.items() if not isinstance(rule, Constant)]
     found = [fn for fn in dict.fromkeys([*known, *EXPANSIONS]) if is_scipys(fn) and fn not in ELSEWHERE]
-    return [fn for fn in found if not fn.__module__.startswith(_OTHER_CODE)]
+    return [fn for fn in found if not getattr(fn, "__module__", "").startswith(_OTHER_CODE)]
