@@ -104,13 +104,33 @@ def _fits(guess: Type, kind: Type) -> bool:
 
 def guessed(fun: Any) -> tuple[Type, ...] | None:
     """Return the types that the text of a function suggests; None where it has no text."""
+    fun = getattr(fun, "py_func", fun)
+    node = _parsed(fun)
+    if node is None or node.args.kwarg is not None:
+        return None
+    functions = {node.name: node}
+    _add_helpers(fun, node, functions)
+    return tuple(guess.type for guess in guesses(Read(fun, node, functions), None))
+
+
+def _parsed(fun: Any) -> ast.FunctionDef | None:
     try:
         node = ast.parse(textwrap.dedent(inspect.getsource(fun))).body[0]
     except (OSError, TypeError, SyntaxError):
         return None
-    if not isinstance(node, ast.FunctionDef) or node.args.kwarg is not None:
-        return None
-    return tuple(guess.type for guess in guesses(Read(fun, node, {node.name: node}), None))
+    return node if isinstance(node, ast.FunctionDef) else None
+
+
+def _add_helpers(fun: Any, node: ast.FunctionDef, found: dict[str, ast.FunctionDef]) -> None:
+    """Add the functions that one calls by a name of its own module, with those that they call."""
+    for part in ast.walk(node):
+        name = part.func.id if isinstance(part, ast.Call) and isinstance(part.func, ast.Name) else None
+        helper: Any = fun.__globals__.get(name) if name is not None and name not in found else None
+        helper = getattr(helper, "py_func", helper)
+        read = _parsed(helper) if inspect.isfunction(helper) else None
+        if name is not None and read is not None:
+            found[name] = read
+            _add_helpers(helper, read, found)
 
 
 def _parameters(node: ast.FunctionDef) -> list[str]:

@@ -6,6 +6,7 @@ import functools
 import itertools
 import math
 
+import numba
 import numpy as np
 import pytest
 
@@ -415,6 +416,26 @@ def test_source_without_types_says_what_use_suggests():
         return np.sum(x) * k
 
     assert "def total_grad(x, k):" in total.source()
+
+
+@numba.njit
+def weigh(row, weights, out):
+    for i in range(row.size):
+        out[i] = row[i] * weights[i]
+
+
+@numba.njit
+def weighed_twice(x, weights):
+    out, again = np.empty(x.size), np.empty(x.size)
+    weigh(x, weights, out)
+    weigh(out, weights, again)
+    return np.sum(again)
+
+
+def test_source_without_types_looks_into_compiled_helpers():
+    text = str(s2sad.differentiate(weighed_twice, argnums=(0, 1)).source())
+    assert "def weighed_twice_grad(x, weights):" in text
+    assert "weights_bar" in text
 
 
 def test_second_derivatives_of_containers():
