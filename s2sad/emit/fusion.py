@@ -99,7 +99,7 @@ class _Rows:
     """
 
     def __init__(self, apart: Apart, positive: Callable[[Expr], bool]) -> None:
-        self.apart, self.positive = apart, positive
+        self.apart, self.positive = _Apart(apart), positive
         self.fusions: list[_Fusion] = []
         self.before: list[Stmt] = []
         self.after: list[Stmt] = []
@@ -182,6 +182,8 @@ class _Rows:
 
     def lets_past(self, stmt: Stmt) -> bool:
         """Say whether a statement may be done before the loops instead of after them."""
+        if not self.apart.lets_past(stmt):
+            return False
         for product in self.after:
             if isinstance(stmt, Assign) and isinstance(product, Assign):
                 if stmt.target.name in (product.target.name, *reads(product.value)):
@@ -208,10 +210,34 @@ class _Rows:
         return [*self.after, *self.headed]
 
 
+class _Apart:
+    """Which names are apart throughout loops that are written as one: a hand-over between them makes two names one."""
+
+    def __init__(self, apart: Apart) -> None:
+        self.apart = apart
+        self.relied = self.handed = False
+
+    def may_meet(self, a: str, b: str) -> bool:
+        """Say whether two names may share memory in any of the loops so far."""
+        if not self.apart.may_meet(a, b):
+            return False
+        if self.handed or self.apart.may_meet_now(a, b):
+            return True
+        self.relied = True
+        return False
+
+    def lets_past(self, stmt: Stmt) -> bool:
+        """Say whether a statement leaves apart what was found so, and note that it may not for what follows."""
+        if self.apart.hands_over(stmt):
+            self.handed = True
+            return not self.relied
+        return True
+
+
 class _Fusion:
     """Nests gathered so far, to be written as one."""
 
-    def __init__(self, apart: Apart, dims: tuple[Dim, ...], positive: Callable[[Expr], bool]) -> None:
+    def __init__(self, apart: _Apart, dims: tuple[Dim, ...], positive: Callable[[Expr], bool]) -> None:
         self.apart, self.dims, self.positive = apart, dims, positive
         self.nests: list[Nest] = []
         self.body: list[Stmt] = []

@@ -93,7 +93,7 @@ class _Places:
     """Which arrays may share memory when one of them is written into."""
 
     def __init__(self, apart: Apart, fn: Function) -> None:
-        self.may_meet = apart.may_meet
+        self.may_meet = apart.may_meet_now
         self.values: dict[str, list[Expr]] = {}
         self.params = {p.name for p in fn.params}
         self.others = set[str]()

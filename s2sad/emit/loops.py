@@ -304,7 +304,7 @@ class _Loops:
             assert other is not None
             if element == target or never_meet(element, target, counters, self._is_positive):
                 continue
-            if self.apart.may_meet(other.name, root.name):
+            if self.apart.may_meet_now(other.name, root.name):
                 raise Unfit
 
     def _is_sum(self, expr: Apply) -> bool:
@@ -410,7 +410,7 @@ class _Loops:
         """`T[:] = A @ B` of a few numbers, for which to ask BLAS takes longer than to compute them."""
         out: list[Stmt | Nest] = []
         first, second = (self._named(part, out) if _is_new(part) else part for part in value.args)
-        if any(self.apart.may_meet(base.name, name) for part in (first, second) for name in reads(part)):
+        if any(self.apart.may_meet_now(base.name, name) for part in (first, second) for name in reads(part)):
             raise Unfit
         rows, columns = _dims(first)[:-1], _dims(second)[1:]
         elements = self._elements((*rows, *columns, _dims(second)[0]), out)
