@@ -19,7 +19,7 @@ from tests.oracle import oracle_jvp
 from tests.trees import fresh
 
 FOLDER = Path(tempfile.mkdtemp(prefix="s2sad_programs_"))
-SETTINGS = settings(max_examples=20, deadline=None, derandomize=True, print_blob=False, database=None,
+SETTINGS = settings(max_examples=12, deadline=None, derandomize=True, print_blob=False, database=None,
                     phases=[Phase.explicit, Phase.generate],
                     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 HELPERS = '''"""A random program: a, b scalars; u, v of shape (4,); A of shape (3, 4)."""

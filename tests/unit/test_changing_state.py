@@ -336,6 +336,7 @@ def test_value_tangent_and_gradient(fun, target):
     np.testing.assert_allclose(out_dot, bar @ np.arange(4.0), rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("fun", PROGRAMS)
 def test_second_derivatives_and_split_sweeps(fun):
     bar = differences(fun, X)

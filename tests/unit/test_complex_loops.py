@@ -121,6 +121,7 @@ PROGRAMS = [
 ]  # fmt: skip
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("fun", PROGRAMS, ids=lambda fun: fun.__name__)
 def test_values_and_slopes(fun):
     x = np.random.default_rng(0).uniform(0.5, 1.5, size=(3, 4))

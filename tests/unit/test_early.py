@@ -271,6 +271,7 @@ def test_derivatives(fun, target):
     assert_derivatives(fun, X, target)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("fun", ALL)
 def test_a_pullback_used_twice_and_second_derivatives(fun):
     _, pullback = s2sad.vjp(fun, X, target="python")

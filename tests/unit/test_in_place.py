@@ -422,11 +422,13 @@ GIVEN = [given, given_kept, given_beside, given_if, given_used_before]
 EVERY = [*GIVEN, given_twice, given_nested, given_written, *IN_PLACE, *EXCHANGED, *OWN, *OTHERS]
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("fun", EVERY)
 def test_derivatives(fun: Callable[..., Any]) -> None:
     assert_derivatives(fun, X, "cpu")
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("fun", EVERY)
 def test_pullbacks_any_number_of_times(fun: Callable[..., Any]) -> None:
     value, pullback = s2sad.vjp(fun, X.copy())

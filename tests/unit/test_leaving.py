@@ -120,6 +120,7 @@ def zero_on_one_path(x):
     return total
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("fun", [*CHOSEN, more_beside, all_of_them, kept_for_the_turns, counted, zero_on_one_path])
 def test_gradient(fun):
     want = differences(fun, X)

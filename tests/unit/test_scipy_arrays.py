@@ -134,14 +134,19 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("program", "args", "compiled"), CASES)
-def test_values_and_slopes(program, args, compiled):
-    for target in ("python", "cpu") if compiled else ("python",):
-        value, bars = s2sad.value_and_grad(program, argnums=tuple(range(len(args))), target=target)(*args)
-        np.testing.assert_allclose(value, program(*args), rtol=1e-10, atol=1e-12)
-        for at, bar in enumerate(bars):
-            wanted = differences(lambda v, at=at: program(*args[:at], v, *args[at + 1 :]), np.asarray(args[at]))
-            np.testing.assert_allclose(bar, wanted, rtol=1e-6, atol=1e-7)
+def by_target(cases):
+    """Each case for Python, and those that are compiled for that too."""
+    targets = [(one, target) for one in cases for target in (("python", "cpu") if one.values[2] else ("python",))]
+    return [pytest.param(*one.values[:2], target, id=f"{one.id}-{target}") for one, target in targets]
+
+
+@pytest.mark.parametrize(("program", "args", "target"), by_target(CASES))
+def test_values_and_slopes(program, args, target):
+    value, bars = s2sad.value_and_grad(program, argnums=tuple(range(len(args))), target=target)(*args)
+    np.testing.assert_allclose(value, program(*args), rtol=1e-10, atol=1e-12)
+    for at, bar in enumerate(bars):
+        wanted = differences(lambda v, at=at: program(*args[:at], v, *args[at + 1 :]), np.asarray(args[at]))
+        np.testing.assert_allclose(bar, wanted, rtol=1e-6, atol=1e-7)
 
 
 def test_every_function_is_sampled():
