@@ -18,7 +18,7 @@ from s2sad.ir.types import Array, Dim, Scalar, Sym, Type, is_complex, is_cut_to,
 from s2sad.ir.views import is_advanced
 from s2sad.ir.walk import is_const, map_children, reads
 
-DTYPES = frozenset({"float64", "int64", "bool", "complex128"})
+DTYPES = frozenset({"float64", "float32", "int64", "bool", "complex128"})
 _ARITHMETIC: frozenset[Any] = frozenset({
     operator.add, operator.sub, operator.mul, operator.truediv, operator.pow, operator.neg, operator.pos,
     operator.abs, builtins.abs, np.add, np.subtract, np.multiply, np.divide, np.power, np.negative,

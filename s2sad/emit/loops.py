@@ -6,7 +6,7 @@
                                                x_bar[i] -= t
 
 Compiling a whole-array statement takes Numba up to seconds, a loop milliseconds; temporaries that
-only one loop uses become scalars. What is not plain arithmetic of float64 or complex128 arrays stays as it is.
+only one loop uses become scalars. What is not plain arithmetic of float64, float32 or complex128 arrays stays as it is.
 """
 
 from __future__ import annotations
@@ -277,7 +277,7 @@ class _Loops:
         """`place op= value`, where no element that is read is one that was written before."""
         place = stmt.place
         assert isinstance(place.type, Array)
-        if place.type.dtype not in ("float64", "complex128") or (isinstance(place, Index) and is_advanced(place.index)):
+        if place.type.dtype not in ("float64", "float32", "complex128") or (isinstance(place, Index) and is_advanced(place.index)):
             raise Unfit
         if stmt.op == "/" and is_complex(place.type):
             raise Unfit  # Numba raises where NumPy's quotient is not finite
@@ -311,7 +311,7 @@ class _Loops:
         kind = expr.args[0].type
         if len(expr.args) != 1 or not isinstance(kind, Array) or not kind.dims:
             return False
-        if kind.dtype != "float64" and not (kind.dtype == "complex128" and expr.fn is np.sum):
+        if kind.dtype not in ("float64", "float32") and not (kind.dtype == "complex128" and expr.fn is np.sum):
             return False
         static = dict(expr.static)
         return not (set(static) - {"axis"}) and (expr.fn is np.sum or not static)

@@ -516,11 +516,11 @@ class _Adjoint(Statements):
                 if all(self.layout.is_steady(part) for part in reads(value)):
                     return replace(value, fn=np.zeros)
         kind = name.type
-        if isinstance(kind, Array) and kind.dtype == "float64" and kind.dims:
+        if isinstance(kind, Array) and kind.dtype in ("float64", "float32") and kind.dims:
             given = [target.type for stmt in made for target in targets(stmt) if target.name == name.name]
             lengths: list[Expr] = [literal(dim) for dim in kind.dims if isinstance(dim, int)]
             alike = all(isinstance(one, Array) and one.dims == kind.dims for one in given)
-            if len(lengths) == len(kind.dims) and alike and given:
+            if len(lengths) == len(kind.dims) and alike and given and kind.dtype == "float64":
                 return build(np.zeros, lengths[0] if len(lengths) == 1 else pack("tuple", lengths))
             if alike and given and (steady := self._steady_like(kind)) is not None:
                 return build(np.zeros_like, steady)
