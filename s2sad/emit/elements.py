@@ -252,8 +252,8 @@ class Elements:
             case Index(base, items) if isinstance(base.type, Array) and not is_advanced(items):
                 inner = self._through(items, index)
                 return self.at(self.view(expr), index) if inner is None else self.at(base, inner)
-            case Apply(fn, (base,), _, ()) if fn in (ops.transpose, np.transpose):
-                return self.at(base, index[::-1])
+            case Apply(fn, (base,)) if fn in (ops.transpose, np.transpose):
+                return self.at(base, tuple(index[at] for at in _turned(expr)))
             case Apply(fn, (base,), _, static) if fn is np.expand_dims:
                 return self.at(base, _without(index, _axes(dict(static)["axis"], len(index))))
             case Apply(fn, (base,)) if fn is np.copy:
@@ -479,8 +479,8 @@ def length_of(expr: Expr, axis: int, positive: Callable[[Expr], bool] = lambda e
             return Apply(ops.dim, (expr, literal(axis)), Scalar("int64", weak=True))
         case Index(base, items) if isinstance(base.type, Array) and not is_advanced(items):
             return _length_through(expr, base, items, axis, positive)
-        case Apply(fn, (base,), _, ()) if fn in (ops.transpose, np.transpose):
-            return length_of(base, rank(base.type) - 1 - axis, positive)
+        case Apply(fn, (base,)) if fn in (ops.transpose, np.transpose):
+            return length_of(base, _turned(expr).index(axis), positive)
         case Apply(fn, (base,), _, static) if fn is np.expand_dims:
             axes = _axes(dict(static)["axis"], rank(expr.type))
             return length_of(base, axis - sum(a < axis for a in axes), positive)
@@ -514,6 +514,14 @@ def _shortened(item: Slice, whole: Expr) -> Expr:
         item.lower.value if isinstance(item.lower, Const) else 0
     )
     return plus(whole, ends[0] - ends[1])
+
+
+def _turned(expr: Apply) -> list[int]:
+    """Return for each axis of what is transposed which one of the result it is."""
+    count = rank(expr.type)
+    axes = dict(expr.static).get("axes")
+    order = range(count)[::-1] if axes is None else [int(a) % count for a in axes]
+    return sorted(range(count), key=lambda at: order[at])
 
 
 def _axes(given: Any, count: int) -> tuple[int, ...]:

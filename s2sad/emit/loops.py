@@ -277,7 +277,9 @@ class _Loops:
         """`place op= value`, where no element that is read is one that was written before."""
         place = stmt.place
         assert isinstance(place.type, Array)
-        if place.type.dtype not in ("float64", "float32", "complex128") or (isinstance(place, Index) and is_advanced(place.index)):
+        if place.type.dtype not in ("float64", "float32", "complex128"):
+            raise Unfit
+        if isinstance(place, Index) and is_advanced(place.index):
             raise Unfit
         if stmt.op == "/" and is_complex(place.type):
             raise Unfit  # Numba raises where NumPy's quotient is not finite

@@ -45,7 +45,8 @@ def written_as_plain(source: Source) -> Source:
         tree = copy.deepcopy(source.node)
         for name, call in _made(replace(source, node=tree), collections.deque).items():
             if _most(tree, call) is not None and _is_only_used(tree, name, _OF_DEQUES):
-                tree = _Bounded(name, _most(tree, call), call).visit(tree)
+                most = _most(tree, call)
+                tree = _Bounded(name, most, call, tree).visit(tree)
                 call.bounded = True
         for name, call in _made(replace(source, node=tree), collections.defaultdict).items():
             default = _default(source, call)
@@ -86,12 +87,17 @@ def meant(source: Source, func: Any) -> Any:
 
 
 def _most(tree: Any, call: Any) -> Any:
-    """Return the greatest length of a deque, if it is a number, or a name that is bound once at most."""
+    """Return the greatest length of a deque: a number, a name that is bound once at most, or what is to be named."""
     named: list[Any] = [keyword.value for keyword in call.keywords if keyword.arg == "maxlen"]
     given = call.args[1] if len(call.args) > 1 else (named or [None])[0]
-    if isinstance(given, gast.Name):
-        return None if _is_stored_twice(tree, given.id) else given
-    return given if isinstance(given, gast.Constant) and given.value else None
+    if isinstance(given, gast.Constant):
+        return given if given.value else None
+    return given
+
+
+def _is_settled(tree: Any, most: Any) -> bool:
+    """Say whether the greatest length may be written again wherever it is needed."""
+    return isinstance(most, gast.Constant) or (isinstance(most, gast.Name) and not _is_stored_twice(tree, most.id))
 
 
 def _is_stored_twice(tree: Any, name: str) -> bool:
@@ -154,11 +160,22 @@ def _is_read_perhaps(tree: Any, name: str) -> bool:
     return any(isinstance(part, gast.Subscript) and getattr(part.value, "id", "") == name for part in parts)
 
 
+def _new_name(tree: Any, name: str) -> str:
+    """Return the name, with a line behind it for each time that something has it already."""
+    taken = {part.id for part in gast.walk(tree) if isinstance(part, gast.Name)}
+    while name in taken:
+        name += "_"
+    return name
+
+
 class _Bounded(gast.NodeTransformer):
     """Takes out of a deque what is too much, behind each statement that puts something in."""
 
-    def __init__(self, name: str, most: Any, call: Any) -> None:
-        self.name, self.most, self.call = name, most, call
+    def __init__(self, name: str, most: Any, call: Any, tree: Any) -> None:
+        self.name, self.given, self.call, self.settled = name, most, call, _is_settled(tree, most)
+        self.whole = _new_name(tree, f"first_{name}")
+        own = gast.Name(id=_new_name(tree, f"most_{name}"), ctx=gast.Load(), annotation=None, type_comment=None)
+        self.most = most if self.settled else own
 
     def visit_Expr(self, node: Any) -> Any:
         """Follow `h.append(v)`."""
@@ -172,11 +189,36 @@ class _Bounded(gast.NodeTransformer):
 
     def visit_Assign(self, node: Any) -> Any:
         """Follow what the deque begins with."""
-        if node.value is not self.call or not self.call.args or _is_short(self.call.args[0], self.most):
+        if node.value is not self.call:
             return node
-        return [node, self._cut("while", "popleft", node)]
+        named = [] if self.settled else [self._named(node)]
+        if not self.call.args or _is_short(self.call.args[0], self.given):
+            return [*named, node]
+        return [*named, *self._last(node)]
 
     visit_AnnAssign = visit_Assign
+
+    def _named(self, place: Any) -> Any:
+        """Return the statement that keeps the greatest length, which may be another number later."""
+        made = gast.parse(f"{self.most.id} = 0").body[0]
+        made.value = copy.deepcopy(self.given)
+        for part in gast.walk(made):
+            gast.copy_location(part, place)
+        return made
+
+    def _last(self, node: Any) -> list[Any]:
+        """Return the statements that begin with the last items of what is given: `deque(x, maxlen=3)`."""
+        whole = self.whole
+        first, last = gast.parse(f"{whole} = list(0)\n{self.name} = list({whole}[max(len({whole}) - 0, 0):])").body
+        first.value.args = [self.call.args[0]]
+        last.value.args[0].slice.lower.args[0].right = copy.deepcopy(self.most)
+        for stmt in (first, last):
+            for part in gast.walk(stmt):
+                if not hasattr(part, "lineno"):
+                    gast.copy_location(part, node)
+                part.lineno, part.col_offset = node.lineno, node.col_offset
+                part.end_lineno, part.end_col_offset = node.end_lineno, node.end_col_offset
+        return [first, last]
 
     def _cut(self, word: str, method: str, place: Any) -> Any:
         """Return the statement that takes out what is too much."""

@@ -22,6 +22,8 @@ _OPERANDS: frozenset[str] = frozenset({
 })  # fmt: skip
 """Parameters that NumPy makes arrays of, whole numbers too."""
 _A_FEW = 8
+_MOST = 64
+"""Items of a display that is repeated."""
 _TAKES_DISPLAYS: frozenset[Any] = frozenset({np.linalg.multi_dot})
 
 
@@ -31,12 +33,33 @@ def makes_array(target: Value) -> bool:
 
 
 def rows_as_arrays(node: Any, maker: Any) -> Any:
-    """`np.array([[… for y in ys] for x in xs])`: each row is made an array first, as NumPy does in the end."""
+    """`np.array([[… for y in ys] for x in xs])`: each row is made an array first, as NumPy does in the end.
+
+    `np.array([4.0] + [1.0] * 3)` has as many items as the text says, which those of a tuple are counted to.
+    """
+    if isinstance(node, gast.BinOp):
+        return _as_tuple(node) or node
     if not (isinstance(node, gast.ListComp) and isinstance(node.elt, gast.ListComp | gast.List | gast.Tuple)):
         return node
     row = gast.Call(func=maker, args=[rows_as_arrays(node.elt, maker)], keywords=[])
     made = gast.ListComp(elt=gast.copy_location(row, node.elt), generators=node.generators)
     return gast.copy_location(made, node)
+
+
+def _as_tuple(node: Any) -> Any:
+    """Return the sum of displays, each repeated as often as a number in the text says, as one of tuples."""
+    match node:
+        case gast.List(elts=elts) | gast.Tuple(elts=elts) if not any(isinstance(e, gast.Starred) for e in elts):
+            return gast.copy_location(gast.Tuple(elts=elts, ctx=gast.Load()), node)
+        case gast.BinOp(left=left, op=gast.Add() as op, right=right):
+            parts = _as_tuple(left), _as_tuple(right)
+        case gast.BinOp(left=items, op=gast.Mult() as op, right=gast.Constant(value=int(count)) as times):
+            parts = _as_tuple(items) if count <= _MOST else None, times
+        case gast.BinOp(left=gast.Constant(value=int(count)) as times, op=gast.Mult() as op, right=items):
+            parts = times, _as_tuple(items) if count <= _MOST else None
+        case _:
+            return None
+    return None if None in parts else gast.copy_location(gast.BinOp(left=parts[0], op=op, right=parts[1]), node)
 
 
 def gathered(lw: Lowerer, value: Value, node: Any) -> Value:

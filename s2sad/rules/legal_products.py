@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,10 +11,10 @@ import numpy as np
 
 from s2sad import runtime
 from s2sad.ir import ops
-from s2sad.ir.nodes import Apply, Const, Expr
-from s2sad.ir.types import Array, Dim, Scalar, Static, Type, is_inexact, rank
+from s2sad.ir.nodes import Apply, Const, Expr, Pack, Var
+from s2sad.ir.types import Array, Dim, Scalar, Static, Struct, Sym, Type, is_inexact, rank
 from s2sad.rules import subscripts
-from s2sad.rules.legal_parts import applied, expanded, without_axes
+from s2sad.rules.legal_parts import applied, expanded, number, without_axes
 
 
 def _of_one_dtype(a: Expr, b: Expr) -> tuple[Expr, Expr]:
@@ -95,6 +95,7 @@ def _einsum(call: Apply) -> Expr | None:
     if not isinstance(spec, Const) or "." in spec.value:
         return None
     letters, result = subscripts.split(spec.value)
+    sizes = _Sizes(call.args[1:], letters)
     parts: list[_Part] = []
     for x, each in zip(call.args[1:], letters, strict=True):
         part = _distinct(_Part(x, each))
@@ -102,10 +103,12 @@ def _einsum(call: Apply) -> Expr | None:
             return None
         parts.append(part)
     while len(parts) > 1:
-        first, second, *others = parts
+        first, *others = parts
+        second = next((part for part in others if set(part.letters) & set(first.letters)), others[0])
+        others.remove(second)
         later = result + "".join(part.letters for part in others)
         wanted = "".join(c for c in dict.fromkeys(later) if c in first.letters + second.letters)
-        parts = [_contract(first, second, wanted), *others]
+        parts = [_contract(first, second, wanted, sizes), *others]
     return _as_letters(parts[0], result).expr
 
 
@@ -153,7 +156,48 @@ def _as_letters(part: _Part, result: str) -> _Part:
     return _Part(applied(np.transpose, (part.expr,), kind, axes=axes), result)
 
 
-def _contract(a: _Part, b: _Part, wanted: str) -> _Part:
+class _Sizes:
+    """How long the axis of each letter is, as far as numbers and names tell."""
+
+    def __init__(self, operands: Sequence[Expr], letters: Sequence[str]) -> None:
+        self.found: dict[str, list[tuple[Dim, Expr | None]]] = {}
+        for x, each in zip(operands, letters, strict=True):
+            dims = x.type.dims if isinstance(x.type, Array) else ()
+            for axis, (letter, dim) in enumerate(zip(each, dims, strict=True)):
+                self.found.setdefault(letter, []).append((dim, _length_of(x, axis, dim)))
+
+    def known(self, group: str, common: bool = False) -> list[Expr] | None:
+        """Return the lengths of a group of axes; if both operands have them, several are compared one by one."""
+        if any({1} < {dim for dim, _ in self.found[c]} for c in group):
+            return None  # one is spread over the other
+        lengths = [self._agreed(c) if common and len(group) > 1 else self._any(c) for c in group]
+        return None if None in lengths else lengths  # type: ignore[return-value]
+
+    def _any(self, letter: str) -> Expr | None:
+        lengths = [length for _, length in self.found[letter] if length is not None]
+        return next((one for one in lengths if isinstance(one, Const)), lengths[0] if lengths else None)
+
+    def _agreed(self, letter: str) -> Expr | None:
+        (dim, length), *others = self.found[letter]
+        for other, another in others:
+            if other == dim:
+                length = length or another
+            elif length is None or another is None:
+                return None
+            else:
+                length = applied(runtime.same_length, (length, another), Scalar("int64", weak=True))
+        return length
+
+
+def _length_of(x: Expr, axis: int, dim: Dim) -> Expr | None:
+    if isinstance(dim, int):
+        return number(dim)
+    while isinstance(x, Apply) and x.fn is ops.transpose:
+        x, axis = x.args[0], rank(x.type) - 1 - axis
+    return Apply(ops.dim, (x, number(axis)), Scalar("int64", weak=True)) if isinstance(x, Var) else None
+
+
+def _contract(a: _Part, b: _Part, wanted: str, sizes: _Sizes) -> _Part:
     """Multiply two operands and sum over the letters that are not wanted any more."""
     a = _as_letters(a, "".join(c for c in a.letters if c in b.letters + wanted))
     b = _as_letters(b, "".join(c for c in b.letters if c in a.letters + wanted))
@@ -174,19 +218,69 @@ def _contract(a: _Part, b: _Part, wanted: str) -> _Part:
                 runtime.matmul_batch, a, b, batch + rows + summed, batch + summed + columns,
                 batch + rows + columns,
             )  # fmt: skip
+    if summed and ((rows and columns) or (not batch and (rows or columns))) and is_inexact(_common(a, b)):
+        lengths = [sizes.known(batch, True), sizes.known(rows), sizes.known(summed, True), sizes.known(columns)]
+        known = {c: n for group, some in zip((batch, rows, summed, columns), lengths, strict=True)
+                 for c, n in zip(group, some or (), strict=False)}  # fmt: skip
+        if None not in lengths:
+            return _by_matrices(a, b, (batch, rows, summed, columns), known)
     order = wanted + summed
     left, right = _spread(a, order), _spread(b, order)
     dims = tuple((a if c in a.letters else b).dim(c) for c in order)
-    kind = Array(a.expr.type.dtype, dims, "C")  # type: ignore[union-attr]
+    kind = Array(_common(a, b).dtype, dims, "C")
     return _as_letters(_Part(applied(operator.mul, (left, right), kind), order), wanted)
 
 
 def _product(fn: Any, a: _Part, b: _Part, left: str, right: str, result: str) -> _Part:
-    first, second = _as_letters(a, left), _as_letters(b, right)
+    first, second = _of_one_dtype(_as_letters(a, left).expr, _as_letters(b, right).expr)
     dims = tuple((a if c in a.letters else b).dim(c) for c in result)
-    dtype = a.expr.type.dtype  # type: ignore[union-attr]
+    dtype = first.type.dtype  # type: ignore[union-attr]
     kind = Array(dtype, dims, "C") if dims else Scalar(dtype)
-    return _Part(applied(fn, (first.expr, second.expr), kind), result)
+    return _Part(applied(fn, (first, second), kind), result)
+
+
+def _common(a: _Part, b: _Part) -> Scalar:
+    return Scalar(np.result_type(a.expr.type.dtype, b.expr.type.dtype).name)  # type: ignore[union-attr]
+
+
+def _by_matrices(a: _Part, b: _Part, groups: tuple[str, str, str, str], sizes: dict[str, Expr]) -> _Part:
+    """Multiply as matrices, in batches if need be: axes that go together are laid out as one."""
+    batch, rows, summed, columns = groups
+    x, y = _of_one_dtype(a.expr, b.expr)
+    left = _joined(_Part(x, a.letters), [g for g in (batch, rows, summed) if g], sizes)
+    right = _joined(_Part(y, b.letters), [g for g in (batch, summed, columns) if g], sizes)
+    result = batch + rows + columns
+    dims = tuple((a if c in a.letters else b).dim(c) for c in result)
+    kind = Array(x.type.dtype, dims, "C")  # type: ignore[union-attr]
+    flat = [g for g in (batch, rows, columns) if g]
+    fn = runtime.matmul_batch if batch else operator.matmul
+    if len(flat) == len(result):
+        return _Part(applied(fn, (left, right), kind), result)
+    whole = Array(kind.dtype, tuple(dims[result.index(g)] if len(g) == 1 else Sym(f"axes_{g}") for g in flat), "C")
+    made = applied(np.reshape, (applied(fn, (left, right), whole), _tuple([sizes[c] for c in result])), kind)
+    return _Part(made, result)
+
+
+def _joined(part: _Part, groups: list[str], sizes: dict[str, Expr]) -> Expr:
+    """Return an operand with one axis for each group of letters, the elements side by side."""
+    turned = _as_letters(part, "".join(groups)).expr
+    if all(len(group) == 1 for group in groups):
+        return turned
+    if turned is not part.expr or part.expr.type.layout != "C":  # type: ignore[union-attr]
+        turned = applied(np.ascontiguousarray, (turned,), part.typed("".join(groups)))
+    lengths: list[Expr] = []
+    for first, *others in groups:
+        length = sizes[first]
+        for letter in others:
+            length = Apply(operator.mul, (length, sizes[letter]), Scalar("int64", weak=True))
+        lengths.append(length)
+    dims = tuple(part.dim(g) if len(g) == 1 else Sym(f"axes_{g}") for g in groups)
+    return applied(np.reshape, (turned, _tuple(lengths)), Array(part.expr.type.dtype, dims, "C"))  # type: ignore[union-attr]
+
+
+def _tuple(items: list[Expr]) -> Pack:
+    kinds = tuple(item.type for item in items)
+    return Pack("tuple", tuple(items), Struct("tuple", tuple(range(len(items))), kinds))
 
 
 def _spread(part: _Part, order: str) -> Expr:

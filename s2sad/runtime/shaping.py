@@ -10,6 +10,13 @@ from typing import Any
 import numpy as np
 
 
+def same_length(first: int, second: int) -> int:
+    """Return a length that two axes must have in common."""
+    if first != second:
+        raise ValueError("operands could not be broadcast together")
+    return first
+
+
 def scatter(g: Any, index: Any, x: Any, axis: int) -> Any:
     """Return zeros like `x` with `g` added at `index` along `axis`: the transpose of `np.take`."""
     n = x.shape[axis]

@@ -37,6 +37,28 @@ def that_begins_full(x):
     return s
 
 
+def as_long_as_a_length(x):
+    weights = [0.5, 0.2]
+    h = deque([0.0] * len(weights), maxlen=len(weights))
+    s, most_g = 0.0, 2
+    for n in range(1, 3):
+        g = deque(maxlen=n + 1)
+        n = 7
+        for v in x:
+            h.appendleft(v - sum(w * e for w, e in zip(weights, h)))
+            g.append(v * n)
+            s += sum(g) * h[0] / len(g) + most_g
+    return s
+
+
+def that_begins_too_long(x):
+    h = deque(x, maxlen=3)
+    g = deque([x[0], x[1], x[2]], maxlen=x.size - 3)
+    h.append(3.0 * x[0] * x[1])
+    g.append(x[4] * x[4])
+    return sum(v * v for v in h) + g[0] * g[1]
+
+
 def a_queue(x):
     q = deque([x[0], x[1]])
     t = 0.0
