@@ -280,11 +280,16 @@ class _Checker:
                 return self._assign(stmt, target, value, state)
             case Store(place) if isinstance(place.type, Array) or place is not root_of(place):
                 root = root_of(place)
-                if root is not None:
-                    self._write(root.name, stmt, state)
-                    if isinstance(root.type, ListOf) and isinstance(stmt.place.type, Array):
-                        self._replaced(root.name, stmt)
-                return state
+                if root is None:
+                    return state
+                replaces = isinstance(place, Index) and isinstance(place.base.type, ListOf) and not stmt.op
+                self._write(root.name, stmt, state, replaces)
+                if isinstance(root.type, ListOf) and isinstance(stmt.place.type, Array):
+                    self._replaced(root.name, stmt)
+                base = view_base(stmt.value) if replaces and isinstance(stmt.value.type, Array) else None
+                if base is None:
+                    return state
+                return {**state, root.name: state.get(root.name, frozenset()) | state.get(base.name, frozenset())}
             case Append(target, value):
                 base = view_base(value)
                 if base is None:
@@ -369,7 +374,8 @@ class _Checker:
             return not apart(a, b)
         return bool(state.get(first.name, frozenset()) & state.get(second.name, frozenset()))
 
-    def _write(self, name: str, stmt: Stmt, state: State) -> None:
+    def _write(self, name: str, stmt: Stmt, state: State, replaces: bool = False) -> None:
+        """Follow a write through a name; `replaces`: it gives a list another item, and no array other elements."""
         root = self._root(name)
         touched = state.get(name, frozenset())
         for o in touched:
@@ -379,6 +385,8 @@ class _Checker:
             if other != name and objects & touched:
                 self.shared.setdefault(id(stmt), set()).add(other)
             if other == name or (self._root(other) == root and other not in self.unsure and name not in self.unsure):
+                continue
+            if replaces and other not in self.lists:
                 continue
             if self.only_unsure and other not in self.unsure and name not in self.unsure:
                 continue

@@ -55,7 +55,7 @@ from s2sad.ir.nodes import (
     Var,
 )
 from s2sad.ir.shapes import refused_if
-from s2sad.ir.types import Array, Dim, Scalar, Struct, Type, is_complex
+from s2sad.ir.types import Array, Dim, ListOf, Scalar, Struct, Type, is_complex
 from s2sad.ir.views import is_advanced, view_base
 from s2sad.ir.walk import bound, map_blocks, map_children, map_exprs, names_in, reads, root_of, statements
 from s2sad.transform.naming import Namer, noun
@@ -179,7 +179,8 @@ class _Loops:
                 pass
         if not isinstance(stmt, Assign | Store | Return | CallStmt):
             raise Unfit
-        changed = map_exprs(stmt, lambda expr: self._hoisted(expr, out, isinstance(stmt, CallStmt | Return)))
+        whole = isinstance(stmt, CallStmt | Return) or (isinstance(stmt, Store) and _replaces_item(stmt))
+        changed = map_exprs(stmt, lambda expr: self._hoisted(expr, out, whole))
         if not out:
             raise Unfit
         return [*out, self._bound(changed) if isinstance(changed, Assign) else changed]
@@ -279,7 +280,7 @@ class _Loops:
         assert isinstance(place.type, Array)
         if place.type.dtype not in ("float64", "float32", "complex128"):
             raise Unfit
-        if isinstance(place, Index) and is_advanced(place.index):
+        if isinstance(place, Index) and (is_advanced(place.index) or _replaces_item(stmt)):
             raise Unfit
         if stmt.op == "/" and is_complex(place.type):
             raise Unfit  # Numba raises where NumPy's quotient is not finite
@@ -465,6 +466,12 @@ class _Loops:
     def _is_made(self, length: Expr) -> bool:
         """Say whether a length is asked of an array that these loops fill, and may yet do away with."""
         return any(name in self.made - self.copies for name in reads(length))
+
+
+def _replaces_item(stmt: Store) -> bool:
+    """Say whether an array of a list gives way to another, whose elements it does not get: `rows[k] = y`."""
+    place = stmt.place
+    return not stmt.op and isinstance(place, Index) and isinstance(place.base.type, ListOf)
 
 
 def _summed(expr: Apply) -> tuple[Expr, frozenset[int], list[int]]:

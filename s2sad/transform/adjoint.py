@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from s2sad.analysis.alias import view_base
 from s2sad.analysis.facts import Facts, written_by
 from s2sad.analysis.layout import TOP, Block
 from s2sad.analysis.loops import popped_from
@@ -373,7 +374,7 @@ class _Adjoint(Statements):
             made = self._forward_stmt(stmt, (*own, *ends))
             if self._does_nothing(made):
                 continue  # its condition, or its bounds, may read what is left out too
-            result.append(made)
+            result.append(_with_own_item(made) if self.slots.get(id(stmt)) else made)
         result.extend(own)
         return result
 
@@ -682,6 +683,15 @@ class _Adjoint(Statements):
             stop = build(operator.sub, stmt.start, stmt.step)
             return For(stmt.var, last, _folded(stop), _folded(build(operator.neg, stmt.step)), body, stmt.span)
         return reversed_range(replace(stmt, body=body))
+
+
+def _with_own_item(stmt: Stmt) -> Stmt:
+    """What goes into a list where the item before is put back later, into the same array, is an array of its own."""
+    match stmt:
+        case Store(Index(base), "", value) if isinstance(base.type, ListOf) and view_base(value) is not None:
+            return replace(stmt, value=build(np.copy, value))
+        case _:
+            return stmt
 
 
 def _put_into(put: Stmt) -> Var | None:

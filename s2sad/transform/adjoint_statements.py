@@ -395,10 +395,7 @@ class Statements:
             return self._scaled(stmt, ct, place)
         value = stmt.value if not stmt.op else build(BY_SYMBOL[stmt.op], stmt.place, stmt.value)
         whole = _zero_place(place)
-        nothing: Expr = zero(stmt.place.type)
-        if isinstance(place, Index) and isinstance(place.base.type, ListOf) and isinstance(place.type, Array):
-            nothing = build(np.zeros_like, place)  # an item of a list is an array of its own
-        cleared = Store(whole, "", nothing, stmt.span)
+        cleared = Store(whole, "", zero(stmt.place.type), stmt.span)
         if not ct.is_active(value):
             return [cleared]
         if self._reads_root(value, root.name):
@@ -643,7 +640,8 @@ def refuse_nested_list(stmt: Append) -> None:
 
 
 def _zero_place(place: Expr) -> Expr:
-    if isinstance(place, Var):
+    in_list = isinstance(place, Index) and isinstance(place.base.type, ListOf) and isinstance(place.type, Array)
+    if isinstance(place, Var) or in_list:  # an item is cleared where it lies: names of the turn stand for it
         return Index(place, (Slice(None, None, None),), place.type)
     return place
 

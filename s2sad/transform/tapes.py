@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from s2sad.analysis.layout import TOP, Block, Layout
+from s2sad.errors import NOWHERE
 from s2sad.frontend.infer import fresh_dim
 from s2sad.frontend.operators import build
 from s2sad.frontend.values import literal, pack
@@ -31,7 +32,7 @@ from s2sad.ir.nodes import (
     Var,
     While,
 )
-from s2sad.ir.shapes import stands_for_one
+from s2sad.ir.shapes import refused_if, stands_for_one
 from s2sad.ir.types import Array, ListOf, Scalar, Sym, Type
 from s2sad.ir.walk import blocks_of, bound, exprs_of, reads, root_of, statements, targets
 from s2sad.runtime.lists import copy_arrays, copy_list
@@ -169,7 +170,7 @@ class Tapes:
         saved = Var(self.namer.fresh(f"{hint}_saved"), _fresh_type(place.type))
         kept = (rebinds and not reachable) or isinstance(place.type, Scalar)
         value = place if kept else copied(place)
-        return Slot((), None, (Assign(saved, value),), (_put_back(place, saved, rebinds),))
+        return Slot((), None, (Assign(saved, value),), self._put_back(place, saved, rebinds))
 
     def _list(self, place: Expr, loop: Any, hint: str, rebinds: bool, reachable: bool) -> Slot:
         kind = _fresh_type(place.type)
@@ -178,7 +179,16 @@ class Tapes:
         value = place if kept else copied(place)
         create = Assign(tape, Apply(ops.new_list, (), tape.type))
         popped = Apply(ops.pop, (tape,), kind)
-        return Slot((create,), loop, (Append(tape, value),), (_put_back(place, popped, rebinds),))
+        return Slot((create,), loop, (Append(tape, value),), self._put_back(place, popped, rebinds))
+
+    def _put_back(self, place: Expr, value: Expr, rebinds: bool) -> tuple[Stmt, ...]:
+        if not _is_item(place):
+            return (_put_back(place, value, rebinds),)
+        before = Var(self.namer.fresh(f"{noun(place)}_before"), value.type)
+        axes = range(len(place.type.dims) if isinstance(place.type, Array) else 0)
+        lengths = [(build(ops.dim, before, literal(axis)), build(ops.dim, place, literal(axis))) for axis in axes]
+        checks = [refused_if(build(operator.ne, *pair), NOWHERE, _OTHER_LENGTH) for pair in lengths]
+        return (Assign(before, value), *checks, _put_back(place, before, rebinds))
 
     def _indexed(self, place: Expr, loops: list[For], hint: str, rebinds: bool, there: bool | None) -> Slot | None:
         outer = loops[0]
@@ -441,6 +451,7 @@ def _one_more(last: Expr) -> Expr | None:
 
 _FEW = 8
 """Numbers of an array that a list takes one by one."""
+_OTHER_LENGTH = "an array of a list gave way to one of another length"
 
 
 _LARGEST_LOCAL = 1024
@@ -467,6 +478,11 @@ def _parts(expr: Expr) -> Any:
     return subexpressions(expr)
 
 
+def _is_item(place: Expr) -> bool:
+    """Say whether a place is that of an array in a list."""
+    return isinstance(place, Index) and isinstance(place.base.type, ListOf) and isinstance(place.type, Array)
+
+
 def _put_back(place: Expr, value: Expr, rebinds: bool) -> Stmt:
     if isinstance(place, Var) and (rebinds or isinstance(place.type, Scalar)):
         return Assign(place, value)
@@ -482,7 +498,7 @@ def copied(value: Expr) -> Expr:
 
 def _whole(place: Expr) -> Expr:
     """A whole array is written back through `[:]`, keeping its buffer and its aliases."""
-    if isinstance(place, Index):
+    if isinstance(place, Index) and not _is_item(place):
         return place
     return Index(place, (Slice(None, None, None),), place.type)
 
