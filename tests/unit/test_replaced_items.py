@@ -128,3 +128,28 @@ def of_another_length(x):
 def test_arrays_of_another_length_are_refused(target):
     with pytest.raises(ValueError, match="gave way to one of another length"):
         s2sad.grad(of_another_length, target=target)(X)
+
+
+def spread_over_each_other(x):
+    rows = [x[:1] * 2]
+    for k in range(3):
+        rows.append(x[: k + 2] * rows[0])
+    total = 0.0
+    for row in rows:
+        total += ((row + rows[0]) ** 2).sum()
+    return total
+
+
+def of_lengths_of_their_own(x):
+    weights, offsets = [np.outer(x[:2], x[:3]), np.outer(x[:4], x[:2])], [x[:2] * 3, x[2:6]]
+    h = x[:3]
+    for w, b in zip(weights, offsets):
+        h = np.tanh(w @ h + b)
+    return (h**2).sum()
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_items_of_unequal_lengths_are_no_operands_of_each_other(target):
+    with pytest.raises(ValueError, match="broadcast"):
+        s2sad.value_and_grad(spread_over_each_other, target=target)(X)
+    assert_derivatives(of_lengths_of_their_own, X, target)
