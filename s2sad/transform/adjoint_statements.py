@@ -13,6 +13,7 @@ from s2sad.analysis import alias as alias_analysis
 from s2sad.analysis.activity import active_names, sources
 from s2sad.analysis.alias import exact_aliases
 from s2sad.analysis.facts import Facts, written_by
+from s2sad.analysis.held import Held
 from s2sad.analysis.layout import TOP, Layout
 from s2sad.analysis.loops import popped_from
 from s2sad.analysis.one_list import check_lists
@@ -589,6 +590,7 @@ class Statements:
 
     def _all_slots(self) -> dict[Any, list[Slot]]:
         slots: dict[Any, list[Slot]] = {}
+        held = Held(self.fn)
         order = {id(s): s for s in statements(self.fn.body)}
         for key, places in self.plan.overwrites.items():
             stmt = order[key]
@@ -596,15 +598,18 @@ class Statements:
             for place in places:
                 rebinds = isinstance(stmt, Assign | CallStmt) and isinstance(place, Var) and place.name in bound(stmt)
                 reachable = key in self.plan.reachable
-                slots.setdefault(key, []).append(self.tapes.slot(place, stmt, block, rebinds, reachable))
+                there = _of_kind(place, held.before(stmt, place.name)) if isinstance(place, Var) else place
+                slots.setdefault(key, []).append(self.tapes.slot(there, stmt, block, rebinds, reachable))
         for block, targets in self.plan.taped.items():
             for target in targets:
+                there = _of_kind(target, held.at_end(block, target.name))
                 slots.setdefault(("end", block), []).append(self.tapes.slot(
-                    target, self.layout.owner[block], block, not self._is_written_in_a_list(target),
+                    there, self.layout.owner[block], block, not self._is_written_in_a_list(target),
                     (block, target.name) in self.plan.written_later,
                 ))  # fmt: skip
         for key, made in self.reruns.items():
-            slots["state", key] = [self.tapes.of_turns(name, made.loop) for name in made.state]
+            state = [_of_kind(var, held.at_turn(made.loop, var.name)) for var in made.state]
+            slots["state", key] = [self.tapes.of_turns(var, made.loop) for var in state]
             slots["flags", key] = [self.tapes.of_turns(name, made.loop) for name in made.flags]
         return slots
 
@@ -637,6 +642,11 @@ def refuse_nested_list(stmt: Append) -> None:
         raise NotDifferentiableError(
             "a list of lists has no derivative", stmt.span, "Use a list of arrays, or one array of two dimensions."
         )
+
+
+def _of_kind(var: Var, kind: Scalar | None) -> Var:
+    """Return a name as it holds a number of a kind; None: it never holds one of another."""
+    return var if kind is None else Var(var.name, kind)
 
 
 def _zero_place(place: Expr) -> Expr:
