@@ -42,7 +42,7 @@ from s2sad.frontend.values import (
     of_slices,
 )
 from s2sad.ir import ops
-from s2sad.ir.nodes import Apply, CallStmt, Const, Expr, If, Raise, Slice, Store, Swap, Var
+from s2sad.ir.nodes import Apply, CallStmt, Const, Expr, If, Index, Raise, Slice, Store, Swap, Var
 from s2sad.ir.types import Array, ListOf, Scalar, Static, is_complex, rank
 from s2sad.ir.views import VIEWS, view_base
 from s2sad.ir.walk import bound, reads, statements
@@ -257,6 +257,20 @@ def _unlike(a: Any, b: Any) -> bool:
 
 
 def _unpack(lw: Lowerer, target: Any, value: Value, node: Any) -> None:
+    names, items = _parts(lw, target, value, node)
+    if _named_in_place(lw, names, items, node):
+        return
+    if _permute(lw, names, items, node):
+        return
+    if _exchanges_items(node):
+        items = [items[0], *(_own_item(item) for item in items[1:])]
+    items = _simultaneous(lw, names, items, node)
+    for name, item in zip(names, items, strict=True):
+        assign_target(lw, name, item, node)
+
+
+def _parts(lw: Lowerer, target: Any, value: Value, node: Any) -> tuple[list[Any], list[Value]]:
+    """Return the targets and what each of them gets: those in a display of targets on a level with the others."""
     items = _items_of(lw, value, len(target.elts), target, node)
     stars = [i for i, t in enumerate(target.elts) if isinstance(t, gast.Starred)]
     if stars and isinstance(value, StructV):
@@ -268,14 +282,33 @@ def _unpack(lw: Lowerer, target: Any, value: Value, node: Any) -> None:
         items = [*items[:at], starred, *items[len(items) - after :]]
     elif len(items) != len(target.elts):
         lw.fail(node, f"{len(items)} values cannot be unpacked into {len(target.elts)} names")
-    names = [t.value if isinstance(t, gast.Starred) else t for t in target.elts]
-    if _named_in_place(lw, names, items, node):
-        return
-    if _permute(lw, names, items, node):
-        return
-    items = _simultaneous(lw, names, items, node)
-    for name, item in zip(names, items, strict=True):
-        assign_target(lw, name, item, node)
+    names: list[Any] = []
+    each: list[Value] = []
+    for part, item in zip(target.elts, items, strict=True):
+        name = part.value if isinstance(part, gast.Starred) else part
+        # a display is there before the first target changes; what else is unpacked is read when its turn comes
+        is_display = isinstance(item, StructV) and (item.kind == "tuple" or item.cell is None)
+        inner = _parts(lw, name, item, node) if is_display and isinstance(name, gast.Tuple | gast.List) else None
+        names += [name] if inner is None else inner[0]
+        each += [item] if inner is None else inner[1]
+    return names, each
+
+
+def _exchanges_items(node: Any) -> bool:
+    """Say whether items only change their places: `rows[i], rows[j] = rows[j], rows[i]`."""
+    match node:
+        case gast.Assign(targets=[gast.Tuple(elts=places)], value=gast.Tuple(elts=values)):
+            to, given = ([gast.unparse(part) for part in parts] for parts in (places, values))
+            return all(isinstance(p, gast.Subscript) for p in places) and sorted(to) == sorted(given)
+        case _:
+            return False
+
+
+def _own_item(value: Value) -> Value:
+    """Return an array of a list as one of its own, which stays when the list gets another in its place."""
+    expr = value.expr if isinstance(value, V) else None
+    is_item = isinstance(expr, Index) and isinstance(expr.base.type, ListOf) and isinstance(expr.type, Array)
+    return V(build(np.copy, expr)) if is_item and expr is not None else value
 
 
 def _named_in_place(lw: Lowerer, names: list[Any], items: list[Value], node: Any) -> bool:
@@ -442,11 +475,20 @@ def _simultaneous(lw: Lowerer, names: list[Any], items: list[Value], node: Any) 
 
 
 def _roots(lw: Lowerer, target: Any) -> set[str]:
+    if isinstance(target, gast.Tuple | gast.List):
+        return {name for part in target.elts for name in _roots(lw, part)}
+    if isinstance(target, gast.Starred):
+        return _roots(lw, target.value)
+    if isinstance(target, gast.Name):
+        return {lw.ir_name(target.id)} | _held_in(lw, target.id)
     while isinstance(target, gast.Subscript | gast.Attribute):
         target = target.value
-    if not isinstance(target, gast.Name):
-        return set()
-    value = lw.env.get(target.id)
+    return _held_in(lw, target.id) if isinstance(target, gast.Name) else set()
+
+
+def _held_in(lw: Lowerer, name: str) -> set[str]:
+    """Return the variables that stand for what a name holds."""
+    value = lw.env.get(name)
     return {n for leaf in leaves_of(value) for n in reads(leaf)} if value is not None else set()
 
 

@@ -113,7 +113,40 @@ def a_record_from_the_one_popped(x):
     return sum(a * b * b for a, b in history)
 
 
+def names_in_a_display_of_targets(x):
+    (p, q), r = (x[0], x[1]), x[2]
+    (p, q), r = (r, p), p
+    return p * q + r * r * q
+
+
+def elements_in_a_display_of_targets(x):
+    a = x.copy()
+    (a[0], a[1]), t = (a[1], a[0]), a[0]
+    return a[0] * a[1] * t + a[0]
+
+
+def displays_that_turn(x):
+    p, (q, r) = x[0], (x[1], x[2])
+    for i in range(3):
+        p, (q, r) = q, (r * x[i], p)
+    return p * q**2 * r**3
+
+
+def a_star_in_a_display(x):
+    p, [q, r] = x[0], [x[1], x[2]]
+    p, [q, *r] = q, [p, q, p]
+    return p * q**2 * r[0] ** 3 * r[1]
+
+
+def an_array_unpacked_behind_a_write(x):
+    a = x.copy()
+    a[0], (p, q, _, _), a[1] = x[3] * 2, a, a[0]
+    return p * p * q + a[1] * a[0] * x[2]
+
+
 PROGRAMS = [
+    names_in_a_display_of_targets, elements_in_a_display_of_targets, displays_that_turn, a_star_in_a_display,
+    an_array_unpacked_behind_a_write,
     an_element_then_a_write, a_display_around_a_write, a_sum_then_a_step, arguments_in_order, an_item_then_an_append,
     an_item_then_a_pop, a_name_bound_on_the_way, the_array_itself_is_seen, records_from_the_last,
     named_records_from_the_last, the_length_in_a_record, fields_that_change_places, a_record_from_the_one_popped,

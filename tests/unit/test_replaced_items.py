@@ -90,7 +90,35 @@ def made_in_loops(x):
     return (rows[0] * rows[1]).sum()
 
 
+def exchanged(x):
+    rows = []
+    for k in range(3):
+        rows.append(x[2 * k : 2 * k + 2] * (k + 1))
+    for k in range(2):
+        rows[k], rows[k + 1] = rows[k + 1], rows[k]
+    return (rows[0] * rows[1]).sum() + rows[2][0]
+
+
+def exchanged_and_changed(x):
+    rows = [x[:3].copy(), x[3:].copy()]
+    for _ in range(3):
+        rows[0], rows[1] = rows[1] * rows[0], rows[0]
+    return rows[0] @ rows[1]
+
+
+def exchanged_where_it_stands(x):
+    rows = [x[:2].copy(), x[2:4].copy(), x[4:].copy()]
+    for i in range(3):
+        for j in range(i, 3):
+            if rows[j][0] < rows[i][0]:
+                rows[i], rows[j] = rows[j], rows[i]
+            rows[j], rows[i] = rows[j], rows[i]
+            rows[i][1] *= rows[j][0]
+    return (rows[0] * rows[1]).sum() + rows[2][0] * rows[2][1]
+
+
 PROGRAMS = [
+    exchanged, exchanged_and_changed, exchanged_where_it_stands,
     squared, filled_first, read_by_a_name, changed_before, in_a_growing_list, of_views, one_array_several_times,
     one_for_the_other, made_in_loops,
 ]  # fmt: skip
