@@ -475,7 +475,8 @@ class _Loops:
     def _empty(self, kind: Array, elements: Elements, bounds: list[Expr]) -> Expr:
         for leaf in elements.leaves:
             if isinstance(leaf.type, Array) and leaf.type.dtype == kind.dtype and isinstance(leaf, Var):
-                if leaf.name not in self.made - self.copies:
+                alike = kind.layout in ("A", leaf.type.layout) or len(kind.dims) == 1
+                if leaf.name not in self.made - self.copies and alike:
                     return Apply(np.empty_like, (leaf,), kind)
         return _allocated(np.empty, kind, bounds)
 
@@ -631,7 +632,13 @@ def _zeros(kind: Type, bounds: list[Expr]) -> Expr:
 
 
 def _allocated(fn: object, kind: Array, bounds: list[Expr], *others: Expr) -> Expr:
-    """A slice of what is shorter than its cut has length zero, not a negative one."""
+    """A slice of what is shorter than its cut has length zero, not a negative one.
+
+    What NumPy makes in Fortran order is the transpose of an array in C order: views of it depend on that.
+    """
+    if kind.layout == "F" and len(bounds) > 1:
+        turned = _allocated(fn, Array(kind.dtype, kind.dims[::-1], "C"), bounds[::-1], *others)
+        return Apply(ops.transpose, (turned,), kind)
     sizes = tuple(
         Apply(builtins.max, (length, literal(0)), Scalar("int64", weak=True))
         if isinstance(length, Apply) and length.fn is operator.sub

@@ -648,5 +648,16 @@ def _call(fn: Any, samples: list[Any], static: dict[str, Any]) -> Any:
         raise InferenceError(str(error)) from error
     except S2SADError:
         raise
+    except IndexError as error:
+        first = [_first_places(sample) for sample in samples]
+        if all(a is b for a, b in zip(first, samples, strict=True)):
+            raise InferenceError(str(error)) from error
+        return _call(fn, first, static)
     except Exception as error:  # a library raises what it likes
         raise InferenceError(str(error)) from error
+
+
+def _first_places(sample: Any) -> Any:
+    """Return a sample of index arrays that an axis of one element has too."""
+    whole = isinstance(sample, np.ndarray) and sample.dtype.kind in "iu" and sample.any()
+    return np.zeros_like(sample) if whole else sample

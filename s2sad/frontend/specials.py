@@ -394,6 +394,18 @@ def _conjugate(fn: Any) -> Any:
     return lower
 
 
+def _fortran(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    """An array whose transpose lies in C order: the array itself where that is so already."""
+    dtype = args[1] if len(args) > 1 else kwargs.get("dtype")
+    if dtype is not None or not isinstance(args[0], V):
+        args = [call_function(lw, np.asarray, args[:1], {} if dtype is None else {"dtype": dtype}, node)]
+    kind = args[0].expr.type if isinstance(args[0], V) else None
+    if not isinstance(kind, Array):
+        return library_call(lw, np.asfortranarray, args, kwargs, node)
+    turned = call_function(lw, np.transpose, args, {}, node)
+    return call_function(lw, np.transpose, [call_function(lw, np.ascontiguousarray, [turned], {}, node)], {}, node)
+
+
 def _divmod(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
     pair = (as_expr(lw, args[0], node), as_expr(lw, args[1], node))
     parts = tuple(apply(lw, fn, pair, {}, node) for fn in (operator.floordiv, operator.mod))
@@ -684,6 +696,7 @@ SPECIAL: dict[Any, Any] = {
     np.asarray: _array(np.asarray),
     np.ascontiguousarray: _array(np.ascontiguousarray),
     np.asanyarray: _array(np.asarray),
+    np.asfortranarray: _fortran,
     np.astype: _astype,
     np.broadcast_shapes: _broadcast_shapes,
     **{fn: _about_types(fn) for fn in (np.finfo, np.iinfo, np.result_type, np.promote_types, np.issubdtype, np.dtype)},

@@ -25,6 +25,7 @@ from s2sad.analysis.sharing import Groups
 from s2sad.frontend.infer import is_elementwise
 from s2sad.ir.nodes import Apply, Assign, Expr, Function, Stmt, Store, Var
 from s2sad.ir.types import Array
+from s2sad.ir.views import view_base
 from s2sad.ir.walk import bound, exprs_of, map_blocks, map_exprs, names_in, reads, root_of, statements, substitute
 
 _NEW = (np.zeros, np.empty, np.ones, np.full, np.zeros_like, np.empty_like, np.ones_like, np.full_like)
@@ -129,11 +130,14 @@ def _copies_new(stmt: Assign) -> bool:
     if not (isinstance(value, Apply) and value.fn is np.copy and isinstance(value.args[0], Apply)):
         return False
     made = value.args[0].fn
-    return (made is np.copy or is_elementwise(made)) and value.args[0].type == value.type
+    own = made is np.copy or (is_elementwise(made) and view_base(value.args[0]) is None)
+    return own and value.args[0].type == value.type
 
 
 def _is_fresh(stmt: Stmt) -> bool:
-    return isinstance(stmt, Assign) and isinstance(stmt.value, Apply) and is_elementwise(stmt.value.fn)
+    if not isinstance(stmt, Assign) or view_base(stmt.value) is not None:
+        return False
+    return isinstance(stmt.value, Apply) and is_elementwise(stmt.value.fn)
 
 
 def _is_new(stmt: Stmt) -> bool:
