@@ -406,6 +406,10 @@ def _sampled(
             back: dict[int, Dim] = {} if merged is None else {sizes[name]: name for name in others}
             results.append((result, back))
         if results:
+            for pair in merged or ():
+                spread = _spread(fn, args, types, static, names, merged, [names[at] for at in pair])
+                for _, back in results if spread is not None else ():
+                    back.update({length: spread for length, name in back.items() if name in (names[k] for k in pair)})
             return merge(results, _constant(names, known, results))
     error: InferenceError | None = None
     for length in (*known, 3, 2, 1):
@@ -416,6 +420,31 @@ def _sampled(
         except InferenceError as failed:
             error = error or failed
     raise error or InferenceError("NumPy refuses it")
+
+
+def _spread(
+    fn: Any, args: tuple[Expr, ...], types: tuple[Any, ...], static: dict[str, Any], names: list[Sym],
+    merged: Any, pair: list[Sym],
+) -> Sym | None:  # fmt: skip
+    """Return the length of a result in which two meet that need not agree, as one of them may be 1; else None."""
+    lengths = _lengths_for(fn, names, types)[0]
+    may_be_one: list[Sym] = []
+    for name in pair:
+        sizes = _assign(names, lengths, merged) | {name: 1, _WHOLE: 2}
+        samples = [_sample_tree(arg, kind, sizes, lengths[-1]) for arg, kind in zip(args, types, strict=True)]
+        if not not_one(name) and _accepts(fn, samples, static):
+            may_be_one.append(name)
+    if not may_be_one:
+        return None
+    return _met(*pair) if len(may_be_one) == 2 else next(name for name in pair if name not in may_be_one)
+
+
+def _accepts(fn: Any, samples: list[Any], static: dict[str, Any]) -> bool:
+    try:
+        _call(fn, samples, static)
+    except InferenceError:
+        return False
+    return True
 
 
 Sure = Callable[[int], bool]

@@ -143,6 +143,7 @@ class trapezoid:
         case(_MATRIX),
         case(values(5), np.arange(5.0) ** 1.5),
         case(_MATRIX, np.arange(4.0) ** 1.5),
+        case(values(1, 4), _MATRIX),
     )
     only = (("axis", (-1,)),)
 
@@ -175,14 +176,15 @@ class trapezoid:
             f_bar[..., :-1] += 0.5 * dx * g
         elif f.ndim == 1:
             half_bar = 0.5 * y_bar
-            f_bar[1:] += half_bar * np.diff(x)
-            f_bar[:-1] += half_bar * np.diff(x)
+            f_bar[1:] += half_bar * (x[1:] - x[:-1])
+            f_bar[:-1] += half_bar * (x[1:] - x[:-1])
             x_bar[1:] += half_bar * (f[1:] + f[:-1])
             x_bar[:-1] += -half_bar * (f[1:] + f[:-1])
         else:
             g = np.expand_dims(y_bar, -1)
-            f_bar[..., 1:] += 0.5 * np.diff(x) * g
-            f_bar[..., :-1] += 0.5 * np.diff(x) * g
+            half_bar = 0.5 * (x[..., 1:] - x[..., :-1]) * g
+            f_bar[..., 1:] += runtime.unbroadcast(half_bar, f[..., 1:])
+            f_bar[..., :-1] += runtime.unbroadcast(half_bar, f[..., 1:])
             step_bar = 0.5 * (f[..., 1:] + f[..., :-1]) * g
             x_bar[..., 1:] += runtime.unbroadcast(step_bar, x[..., 1:])
             x_bar[..., :-1] += runtime.unbroadcast(-step_bar, x[..., 1:])
