@@ -442,11 +442,11 @@ class SavedValues:
             self._ensure_defined(stmt, place)
 
     def _ensure_defined(self, stmt: Stmt, name: Var) -> None:
-        """A save before the first definition needs the name to exist."""
-        home = self.layout.home[name.name]
+        """A save before the first definition, or beside the branch that holds it, needs the name to exist."""
         if any(p.name == name.name for p in self.fn.params):
             return
         chain = self.layout.chain(self.layout.block_of[id(stmt)])
+        home = [block for block in self.layout.chain(self.layout.home[name.name]) if block in chain][-1]
         for other in self.layout.defs[name.name]:
             where = self.layout.block_of[id(other)]
             if other is stmt or id(other) in self.left_out:

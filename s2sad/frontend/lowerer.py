@@ -13,8 +13,10 @@ from s2sad.errors import NOWHERE, S2SADError, Span, UnsupportedSyntaxError
 from s2sad.frontend.infer import fresh_dim
 from s2sad.frontend.source import Source
 from s2sad.frontend.values import RangeV, RowsV, Scope, SliceV, StaticV, StructV, V, Value
-from s2sad.ir.nodes import Assign, Const, Expr, Function, Stmt, Var
+from s2sad.ir import ops
+from s2sad.ir.nodes import Apply, Assign, Const, Expr, Function, Index, Stmt, Store, Var
 from s2sad.ir.types import ListOf, Scalar, Sym, Type
+from s2sad.ir.views import VIEWS
 from s2sad.ir.walk import reads
 
 
@@ -237,9 +239,23 @@ class Lowerer:
 
     def emit(self, stmt: Stmt) -> None:
         """Append a statement to the current block."""
+        if isinstance(stmt, Store) and not self.in_rule:
+            stmt = replace(stmt, place=self._named_views(stmt.place, stmt.span))
         self.block.append(stmt)
         if not isinstance(stmt, Assign) or any(stmt.target.name in reads(mask) for _, mask in self.masks):
             self.masks.clear()
+
+    def _named_views(self, place: Expr, span: Span) -> Expr:
+        """Return a place that is reached through no calls but `.T`: `a.reshape(2, 3).T[1]` is an item of `view.T`."""
+        match place:
+            case Index(base):
+                return replace(place, base=self._named_views(base, span))
+            case Apply(fn, (base,)) if fn is ops.transpose:
+                return replace(place, args=(self._named_views(base, span),))
+            case Apply(fn) if fn in VIEWS:
+                return self.atom(place, "view", span)
+            case _:
+                return place
 
     def mask_length(self, mask: Expr) -> Sym:
         """Return what stands for the number of elements that a mask selects: the same all over a statement."""

@@ -62,28 +62,28 @@ class diagonal:
 class tril:
     """A projection, hence its own transpose."""
 
-    samples = (case(_MATRIX), case(_MATRIX, k=-1), case(values(2, 3, 3)))
+    samples = (case(_MATRIX), case(_MATRIX, k=-1), case(values(2, 3, 3)), case(_VECTOR))
     complex = True
 
     def tangent(m: Any, y: Any, m_dot: Any, *, k: int = 0) -> Any:
         return np.tril(m_dot, k=k)
 
     def adjoint(m: Any, y: Any, y_bar: Any, m_bar: Any, *, k: int = 0) -> None:
-        m_bar += np.tril(y_bar, k=k)
+        m_bar += unbroadcast(np.tril(y_bar, k=k), m)
 
 
 @rule(np.triu)
 class triu:
     """A projection, hence its own transpose."""
 
-    samples = (case(_MATRIX), case(_MATRIX, k=1), case(values(2, 3, 3)))
+    samples = (case(_MATRIX), case(_MATRIX, k=1), case(values(2, 3, 3)), case(_VECTOR, k=1))
     complex = True
 
     def tangent(m: Any, y: Any, m_dot: Any, *, k: int = 0) -> Any:
         return np.triu(m_dot, k=k)
 
     def adjoint(m: Any, y: Any, y_bar: Any, m_bar: Any, *, k: int = 0) -> None:
-        m_bar += np.triu(y_bar, k=k)
+        m_bar += unbroadcast(np.triu(y_bar, k=k), m)
 
 
 @rule(np.copy, np.ascontiguousarray, np.asfortranarray)

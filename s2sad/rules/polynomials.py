@@ -38,6 +38,15 @@ class polyval:
             p_bar += np.ravel(y_bar) @ np.ravel(x)[:, None] ** powers
 
 
+@expands(np.polyval, when=lambda known: known["ndim"][:1] not in ([0], [1]))
+def polyval_of_rows(p: Any, x: Any) -> Any:
+    """Return polynomials of which each coefficient is an array."""
+    value = p[0] + np.zeros_like(x)
+    for k in range(1, p.shape[0]):
+        value = value * x + p[k]
+    return value
+
+
 @rule(np.vander)
 class vander:
     """Columns of powers: each one's derivative is the power below, times the exponent."""

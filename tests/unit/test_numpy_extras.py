@@ -174,8 +174,16 @@ def shapes_that_are_spread(m):
     )
 
 
+def triangles_of_a_vector(x):
+    return np.sum(np.triu(x, 1) ** 2) + np.sum(np.tril(x) @ x)
+
+
+def polynomials_whose_coefficients_are_rows(m):
+    return np.sum(np.polyval(m, m[0])) + np.sum(np.polyval(m * m, m[:2])) + np.sum(np.polyval(m, 2.0) ** 2)
+
+
 PROGRAMS = [
-    (shapes_that_are_spread, M),
+    (shapes_that_are_spread, M), (triangles_of_a_vector, X), (polynomials_whose_coefficients_are_rows, M),
     (series_of_other_polynomials, X), (divided_polynomials_and_their_zeros, X), (a_kaiser_window, X / 3),
     (parts_of_an_array, M), (indices_brought_inside, X), (borders_that_are_computed, X),
     (every_method_of_a_quantile, X), (vectorized_functions, M), (along_any_axis, M), (a_histogram, X),

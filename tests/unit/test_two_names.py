@@ -110,6 +110,32 @@ def adaptive(x):
     return np.sum(y**2) + y[0]
 
 
+def maybe_itself(a, t):
+    """The array, or another."""
+    if t > 0:
+        return a
+    return a * t
+
+
+def read_in_a_branch(x):
+    """What may be the array itself is named in a branch only, and the array is written behind it."""
+    a, y = x * 2, 1.0
+    if np.sum(a) < -100:
+        y = np.sum(maybe_itself(a, x[0]) ** 2)
+    a[2] = x[0]
+    return y * np.sum(a * x)
+
+
+def read_in_the_branch_taken(x):
+    """The same where the branch is taken, and in a loop."""
+    a, y = x * 2, 1.0
+    for k in range(3):
+        if x[k] > 0.4:
+            y += np.sum(maybe_itself(a, x[0] - 0.5 * k) ** 2)
+        a[k] = x[0] * y
+    return y * np.sum(a * x)
+
+
 def out_of_a_loop(x):
     """One array is returned from within a loop and behind it."""
 
@@ -239,7 +265,8 @@ def set_then_another(x):
 
 PROGRAMS = [
     maybe_scaled, many_rows, always_renamed, changed_by_helper, adaptive, out_of_a_loop, view_read_before,
-    elements_between_reads, renamed_in_an_inner_loop, kept_by_turn, best_so_far, written_for_nothing,
+    read_in_a_branch, read_in_the_branch_taken, elements_between_reads, renamed_in_an_inner_loop, kept_by_turn,
+    best_so_far, written_for_nothing,
     filled_then_another, set_then_another,
 ]  # fmt: skip
 

@@ -223,7 +223,40 @@ def real_part(x):
     return weighed(np.abs(z))
 
 
+def filled_through_a_reshape(x):
+    a = x * 2.0
+    a.reshape(-1).fill(x[0, 1])
+    return weighed(a)
+
+
+def sorted_through_a_ravel(x):
+    a = np.sin(3 * x)
+    a.ravel().sort()
+    a.reshape(3, 4).sort(axis=1)
+    a.reshape(3, 4).T.sort()
+    return weighed(a)
+
+
+def transposed_behind_a_reshape(x):
+    a = x * 2.0
+    a.reshape(2, 6).T[1] += x[0, 0]
+    a.reshape(2, 6).T[1, 0] = x[0, 0] * a[0, 1]
+    for i in range(2):
+        a.reshape(3, 4)[i, 0] += a.reshape(3, 4)[i, 1] * x[0, i]
+        a.reshape(2, 6).T[i] *= x[0, i]
+    return weighed(a)
+
+
+def diagonal_of_a_reshape(x):
+    a = x * 2.0
+    np.fill_diagonal(a.reshape(2, 6), x[0, 0])
+    np.add.at(a.reshape(2, 6), ([0, 1, 1], [0, 0, 0]), x[0, 1])
+    a.reshape(2, 6).flat[2] = x[0, 0]
+    return weighed(a)
+
+
 PROGRAMS = [
+    filled_through_a_reshape, sorted_through_a_ravel, transposed_behind_a_reshape, diagonal_of_a_reshape,
     flipped, flipped_along_the_second, flipped_vector, flipped_transpose, flip_as_a_place, part_of_a_flip,
     rows_of_a_flip, flipped_along_two_of_three, flipped_again_and_again, flip_handed_over, flip_of_a_helper,
     flip_read_by_element, flip_of_itself, flipped_up, flipped_left, rotated, rotated_none, rotated_once,
