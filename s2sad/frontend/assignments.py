@@ -178,6 +178,14 @@ def _store_attribute(lw: Lowerer, target: Any, value: Value, node: Any) -> None:
         if _is_part(V(part)) and isinstance(part, Apply):
             _store_part(lw, part, [Slice(None, None, None)], array_of(lw, value, node), node, "")
             return
+    if isinstance(base, V) and target.attr == "flat" and isinstance(base.expr.type, Array):
+        every = gast.Slice(lower=None, upper=None, step=None)
+        flat = gast.Attribute(value=target.value, attr="flat", ctx=gast.Load())
+        place = gast.Subscript(value=gast.copy_location(flat, target), slice=every, ctx=gast.Store())
+        if isinstance(value, V) and rank(value.expr.type) > 1:
+            value = apply(lw, np.ravel, (value.expr,), {}, node)
+        _store_item(lw, gast.copy_location(place, target), value, node)
+        return
     if isinstance(base, StructV) and records.set_by_property(lw, base, target.attr, value, node):
         return
     is_record = isinstance(base, StructV) and hasattr(base.kind, "__dataclass_fields__") and is_mutable(base)
@@ -197,6 +205,8 @@ def _store_attribute(lw: Lowerer, target: Any, value: Value, node: Any) -> None:
 def _bind_name(lw: Lowerer, name: str, value: Value, node: Any) -> None:
     if isinstance(value, V) and _is_given_buffer(lw, name, value.expr, node):
         value = V(build(np.copy, value.expr))
+    if isinstance(value, StaticV) and isinstance(value.value, bool) and not lw.in_rule:
+        value = V(literal(value.value))  # it may be another on another path
     if name in lw.texts:
         value = texts.coded(lw, value)
     may_be_none = name in lw.optional or optional.is_optional(value) or optional.is_noted(lw, name)

@@ -445,7 +445,7 @@ def too_few(x):
 
 def no_name_for_it(x):
     z = x.copy()
-    y = z if x[0] > 0 else x
+    y = z if x[0] > 0 else z[::-1]
     y[0] = 1.0
     return np.sum(y * z * x)
 

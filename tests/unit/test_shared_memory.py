@@ -92,7 +92,17 @@ def a_sum_of_both_orders(x):
     return (m * m).sum() + (n * x).sum()
 
 
+def set_through_flat(x):
+    a, b = np.zeros((2, 3)), np.zeros((3, 2))
+    a.flat = x**2
+    b.flat = a
+    b.flat[1] = 2.0 * x[0]
+    a.flat = x[1] * a[0, 0]
+    return (b.T * a).sum()
+
+
 PROGRAMS = [
+    set_through_flat,
     a_copy_of_the_real_part, copies_of_what_real_returns, a_copy_of_a_complex_part, a_real_part_and_nothing,
     a_real_part_again, a_vector_in_fortran_order, a_matrix_in_fortran_order, a_transpose_in_fortran_order,
     flattened_across, flattened_along, reshaped_along, a_sum_of_both_orders,
