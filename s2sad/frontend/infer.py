@@ -407,9 +407,13 @@ def _sampled(
             results.append((result, back))
         if results:
             for pair in merged or ():
-                spread = _spread(fn, args, types, static, names, merged, [names[at] for at in pair])
-                for _, back in results if spread is not None else ():
-                    back.update({length: spread for length, name in back.items() if name in (names[k] for k in pair)})
+                both = [names[at] for at in pair]
+                spread = _spread(fn, args, types, static, names, merged, both)
+                if spread is not None:
+                    results = [
+                        (result, {length: spread if name in both else name for length, name in back.items()})
+                        for result, back in results
+                    ]
             return merge(results, _constant(names, known, results))
     error: InferenceError | None = None
     for length in (*known, 3, 2, 1):
