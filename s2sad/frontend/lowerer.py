@@ -24,6 +24,19 @@ class BottomReached(Exception):
     """The result of a recursive call is needed before any other path has given its type."""
 
 
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One array or the other, as a condition says."""
+
+    flag: str
+    """The name of the condition."""
+    arrays: tuple[str, str]
+    line: int
+    """Where they are chosen."""
+    end: int
+    """Where the loops around end."""
+
+
 @dataclass(slots=True)
 class Captured:
     """An array of an enclosing or global scope, read at call time and passed as an argument."""
@@ -224,6 +237,8 @@ class Lowerer:
     """How many elements masks select, by the statement: nothing has been written since they were met."""
     parts: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
     """Names of variables that hold the items of a container, by the container's name and the key."""
+    chosen: dict[str, Choice] = field(default_factory=dict[str, Any])
+    """Names that mean one array or the other and are read behind the loops in which they do."""
     statement: Any = None
     """The statement being lowered."""
     bottomed: bool = False

@@ -12,7 +12,7 @@ from typing import Any
 import gast
 
 from s2sad.frontend.assignments import ann_assign, assign_target, aug_assign, dynamic_list, lower_assign
-from s2sad.frontend.cases import with_cases
+from s2sad.frontend.cases import chosen, with_cases
 from s2sad.frontend.decorators import decorate
 from s2sad.frontend.exceptions import lower_try
 from s2sad.frontend.exchange import with_exchanges
@@ -69,7 +69,9 @@ _REFUSED = {
 
 def lower_block(lw: Lowerer, statements: list[Any]) -> bool:
     """Lower statements in order; return True if control never falls off the end."""
-    for node in with_cases(with_exchanges(statements, lw.source.node), lw.source.node):
+    for node in with_cases(lw, with_exchanges(statements, lw.source.node)):
+        for assigned in chosen(lw, node):
+            lower_stmt(lw, assigned)
         if lower_stmt(lw, node):
             return True
     return False
