@@ -68,7 +68,8 @@ def _run_loop(lw: Lowerer, node: Any, key: str, body: Any) -> tuple[list[Any], S
         lw.loops.append(scope)
         outer, lw.block = lw.block, []
         try:
-            jumps = body(scope)
+            with lw.ctx.loop():
+                jumps = body(scope)
         except BottomReached:
             jumps = lw.bottomed = True
         finally:

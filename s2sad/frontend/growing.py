@@ -16,13 +16,13 @@ import gast
 import numpy as np
 
 from s2sad.errors import S2SADError
-from s2sad.frontend.infer import fresh_dim
+from s2sad.frontend.infer import count_of_dims, fresh_dim
 from s2sad.frontend.lowerer import Context, Instance, Lowerer
 from s2sad.frontend.optional import KindFound
 from s2sad.frontend.values import StructV, V, Value, literal
 from s2sad.ir import ops
 from s2sad.ir.nodes import Append, Apply, Assign, Const, Expr, Var
-from s2sad.ir.types import Array, ListOf, Scalar, Static, Struct, Type
+from s2sad.ir.types import BROADCAST, CARRIED, CUT, UNEVEN, Array, Dim, ListOf, Scalar, Static, Struct, Type, is_uneven
 from s2sad.ir.walk import subexpressions
 
 _GUESS = Scalar("float64", weak=True, value=None)
@@ -33,6 +33,7 @@ _CASTS: dict[str, Any] = {"float64": float, "complex128": complex, "int64": int}
 def make(lw: Lowerer, name: str, kind: Type | None, node: Any) -> Var:
     """Emit a new list under a name; it holds `kind`, or more if more goes into it later."""
     target = Var(name, ListOf(lw.ctx.list_items.get(_key(lw, name), kind)))
+    lw.ctx.lists_begun[_key(lw, name)] = count_of_dims()
     lw.names.add(name)
     lw.emit(Assign(target, Apply(ops.new_list, (), target.type), lw.span(node)))
     return target
@@ -72,21 +73,61 @@ def fitted(lw: Lowerer, target: Expr, value: Expr, node: Any) -> Expr:
     """Return a value as the items of a list are; the function is lowered again if they turn out to be more."""
     assert isinstance(target.type, ListOf)
     kind = target.type.item
+    given = _of_all_turns(lw, target, value.type)
     if kind is None:
         known = lw.ctx.list_items.get(_key(lw, target.name)) if isinstance(target, Var) else None
+        if known is None and given != value.type:
+            _begin_again(lw, target, given, node)
         return value if known is None else _cast(lw, value, known)
     if isinstance(target, Var) and is_guessed(lw, target):
-        wanted = _any_item(value.type)
+        wanted = given
         lw.ctx.guessed.discard(_key(lw, target.name))
+        if isinstance(wanted, Array) and wanted != kind:
+            _begin_again(lw, target, wanted, node)
     else:
-        wanted = _joined(kind, value.type)
+        wanted = _joined(kind, given)
     if wanted is None:
         lw.fail(node, "the items of this list differ in kind",
                 "A list that is appended to or written holds items of one type.")  # fmt: skip
     assert wanted is not None
     if _known_as(wanted) != _known_as(kind):
+        if _is_made_elsewhere(lw, target) and _is_alike(wanted, kind):
+            return value
         _begin_again(lw, target, wanted, node)
     return _cast(lw, value, kind)
+
+
+def _of_all_turns(lw: Lowerer, target: Expr, kind: Type) -> Type:
+    """Return the type of what goes into a list in every turn of the loops around that began after the list was made."""
+    begun = lw.ctx.lists_begun.get(_key(lw, target.name), 0) if isinstance(target, Var) else 0
+    since = next((count for count in lw.ctx.loops_begun if count > begun), None)
+    return kind if since is None else of_all_turns(kind, since)
+
+
+def _is_older(dim: Dim, count: int) -> bool:
+    """Say whether a length is surely one that was there when there were so many."""
+    if isinstance(dim, int):
+        return True
+    if CARRIED in dim.name or CUT in dim.name or BROADCAST in dim.name or is_uneven(dim):
+        return False
+    _, made, number = dim.name.partition("#")
+    return not made or (number.isdecimal() and int(number) < count)
+
+
+def of_all_turns(kind: Type, count: int) -> Type:
+    """Return the type of the items of a list that turns make which began when there were so many lengths."""
+    if not isinstance(kind, Array):
+        return kind
+    return replace(kind, dims=tuple(dim if _is_older(dim, count) else UNEVEN for dim in kind.dims))
+
+
+def _is_made_elsewhere(lw: Lowerer, target: Expr) -> bool:
+    return not isinstance(target, Var) or _key(lw, target.name) not in lw.ctx.lists_begun
+
+
+def _is_alike(a: Type, b: Type) -> bool:
+    """Say whether arrays differ in their lengths or their order in memory only."""
+    return isinstance(a, Array) and isinstance(b, Array) and (a.dtype, len(a.dims)) == (b.dtype, len(b.dims))
 
 
 def check_division(lw: Lowerer, target: Expr, node: Any) -> None:
@@ -193,8 +234,8 @@ def _known_as(kind: Type) -> Any:
     match kind:
         case Scalar(dtype):
             return dtype
-        case Array(dtype, dims):
-            return dtype, len(dims)
+        case Array(dtype, dims, layout):
+            return dtype, tuple(is_uneven(dim) for dim in dims), layout
         case _:
             return kind
 
@@ -204,26 +245,19 @@ def _joined(kind: Type, value: Type) -> Type | None:
     match kind, value:
         case Scalar(a), Scalar(b):
             return kind if a == b else Scalar(np.result_type(a, b).name, weak=True)
-        case Array(a, dims), Array(b, others) if len(dims) == len(others):
-            return kind if a == b else _any_array(np.result_type(a, b).name, len(dims))
-        case Static(None), Array() | Scalar():
-            return _any_item(value)
+        case Array(a, dims, layout), Array(b, others, order) if len(dims) == len(others):
+            each = tuple(dim if dim == other else UNEVEN for dim, other in zip(dims, others, strict=True))
+            return Array(a if a == b else np.result_type(a, b).name, each, layout if layout == order else "A")
+        case Static(None), Scalar(dtype, weak):
+            return Scalar(dtype, weak)
+        case Static(None), Array():
+            return value
         case (Array() | Scalar()), Static(None):
             return kind
         case Static(a), Static(b):
             return kind if type(a) is type(b) and a == b else None
         case _:
             return kind if type(kind) is type(value) and not isinstance(kind, Scalar | Array) else None
-
-
-def _any_item(kind: Type) -> Type:
-    match kind:
-        case Scalar(dtype, weak):
-            return Scalar(dtype, weak)
-        case Array(dtype, dims):
-            return _any_array(dtype, len(dims))
-        case _:
-            return kind
 
 
 def _any_array(dtype: str, rank: int) -> Array:

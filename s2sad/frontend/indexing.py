@@ -11,7 +11,7 @@ import numpy as np
 from s2sad.frontend import choices, growing, protocols, rows, texts
 from s2sad.frontend.containers import is_mutable
 from s2sad.frontend.cuts import cut_dim
-from s2sad.frontend.infer import broadcast_dims, fresh_dim
+from s2sad.frontend.infer import broadcast_dims, fresh_dim, own_lengths
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.operators import BOOL, apply, build
 from s2sad.frontend.surely import NoItem
@@ -346,7 +346,7 @@ def lower_index(lw: Lowerer, base: V, index: list[Any], node: Any) -> Value:
         assert kind.item is not None
         if isinstance(index[0], Slice):
             return _list_slice(lw, base, index[0], node)
-        return V(Index(base.expr, (index[0],), kind.item))
+        return V(Index(base.expr, (index[0],), own_lengths(kind.item)))
     if isinstance(kind, Scalar):
         if all(item is Ellipsis for item in index):
             return base
@@ -370,7 +370,7 @@ def _list_slice(lw: Lowerer, base: V, part: Slice, node: Any) -> Value:
     assert isinstance(items.type, ListOf)
     assert items.type.item is not None
     made = growing.make(lw, lw.list_name(), items.type.item, node)
-    item = items.type.item
+    item = own_lengths(items.type.item)
 
     def body(i: Expr) -> None:
         place = i if step == 1 else build(operator.mul, i, literal(step))

@@ -38,6 +38,7 @@ from s2sad.ir.types import (
     Type,
     is_complex,
     is_given,
+    is_uneven,
     not_one,
     same_dim,
 )
@@ -91,8 +92,24 @@ def fresh_dim(hint: str = "n") -> Sym:
     return Sym(f"{hint}#{next(_fresh)}")
 
 
+def count_of_dims() -> int:
+    """Return a number that lengths which are made from now on have behind the `#` in their names, or a larger one."""
+    return next(_fresh)
+
+
+def own_lengths(kind: Type) -> Type:
+    """Return the type of one array of a list whose arrays are of several lengths."""
+    if not isinstance(kind, Array) or not any(is_uneven(dim) for dim in kind.dims):
+        return kind
+    return replace(kind, dims=tuple(fresh_dim() if is_uneven(dim) else dim for dim in kind.dims))
+
+
 def infer(fn: Callable[..., Any], args: tuple[Expr, ...], static: dict[str, Any]) -> Type:
     """Return the type of `fn(*args, **static)`; raises InferenceError where NumPy refuses."""
+    return own_lengths(_inferred(fn, args, static))
+
+
+def _inferred(fn: Callable[..., Any], args: tuple[Expr, ...], static: dict[str, Any]) -> Type:
     types = tuple(_type_tree(arg) for arg in args)
     special = _special(fn, args, static)
     if special is not None:

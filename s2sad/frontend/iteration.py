@@ -16,7 +16,7 @@ from s2sad.frontend.containers import current
 from s2sad.frontend.continued import without_continue
 from s2sad.frontend.expressions import as_expr, lower_expr, lower_test
 from s2sad.frontend.indexing import lower_index
-from s2sad.frontend.infer import InferenceError, infer
+from s2sad.frontend.infer import InferenceError, count_of_dims, infer
 from s2sad.frontend.joins import joined_env
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.matrices import lowered_row
@@ -508,7 +508,8 @@ def emit_loop(lw: Lowerer, count: Expr, hint: str, body: Callable[[Expr], Any], 
     """Emit `for i in range(count)` around what `body` emits."""
     var = Var(lw.fresh(hint), INT)
     outer, lw.block = lw.block, []
-    body(var)
+    with lw.ctx.loop():
+        body(var)
     block, lw.block = lw.block, outer
     lw.emit(For(var, literal(0), count, literal(1), tuple(block), lw.span(node)))
 
@@ -553,7 +554,7 @@ def _comprehension(lw: Lowerer, node: Any, name: str | None) -> Value:
     target = Var(name or lw.fresh("items"), ListOf(None))
     position = len(lw.block)
     item_type: list[Any] = []
-    before = dict(lw.env)
+    before, count = dict(lw.env), count_of_dims()
     _nested(lw, node, list(node.generators), target, item_type, iterable)
     lw.env = before
     if isinstance(item_type[0], Struct):
@@ -564,7 +565,7 @@ def _comprehension(lw: Lowerer, node: Any, name: str | None) -> Value:
         return made
     behind = lw.block[position:]
     del lw.block[position:]
-    final = growing.make(lw, target.name, item_type[0], node)
+    final = growing.make(lw, target.name, growing.of_all_turns(item_type[0], count), node)
     lw.block.extend(behind)
     return V(final)
 

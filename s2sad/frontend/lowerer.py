@@ -10,13 +10,13 @@ from typing import Any
 import gast
 
 from s2sad.errors import NOWHERE, S2SADError, Span, UnsupportedSyntaxError
-from s2sad.frontend.infer import fresh_dim
+from s2sad.frontend.infer import count_of_dims, fresh_dim
 from s2sad.frontend.source import Source
 from s2sad.frontend.values import RangeV, RowsV, Scope, SliceV, StaticV, StructV, V, Value
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Assign, Const, Expr, Function, Index, Stmt, Store, Var
-from s2sad.ir.types import ListOf, Scalar, Sym, Type
-from s2sad.ir.views import VIEWS
+from s2sad.ir.types import Array, ListOf, Scalar, Sym, Type
+from s2sad.ir.views import VIEWS, is_advanced
 from s2sad.ir.walk import reads
 
 
@@ -129,6 +129,10 @@ class Context:
     """The function that is differentiated returns None on some of its paths only."""
     holds_none: bool = False
     """A list begins with `None` where numbers or arrays go later."""
+    lists_begun: dict[tuple[int, str], int] = field(default_factory=dict[tuple[int, str], int])
+    """How many lengths there were when a list was made, by function and name."""
+    loops_begun: list[int] = field(default_factory=list[int])
+    """How many lengths there were when each of the loops began that are being lowered, outermost first."""
     list_origins: dict[tuple[int, str], str] = field(default_factory=dict[tuple[int, str], str])
     """Under which name a list was made that has another name too."""
     lists_returned: set[int] = field(default_factory=set[int])
@@ -141,6 +145,15 @@ class Context:
     """Where code of ours that stands for a library's is called, by its file and name."""
     device: bool = False
     """Lowering for a GPU: `cuda.threadIdx` and its kind have a meaning."""
+
+    @contextmanager
+    def loop(self) -> Generator[None]:
+        """Note that what is lowered within is done again and again."""
+        self.loops_begun.append(count_of_dims())
+        try:
+            yield
+        finally:
+            self.loops_begun.pop()
 
     @contextmanager
     def blamed(self) -> Generator[None]:
@@ -263,6 +276,11 @@ class Lowerer:
     def _named_views(self, place: Expr, span: Span) -> Expr:
         """Return a place that is reached through no calls but `.T`: `a.reshape(2, 3).T[1]` is an item of `view.T`."""
         match place:
+            case Index(Index(_, index) as base) if is_advanced(index) and isinstance(base.type, Array):
+                raise UnsupportedSyntaxError(
+                    "this writes into a copy, which nothing else sees", span,
+                    "Items that index arrays or masks select are a new array: write `a[index, …] = …` in one step.",
+                )  # fmt: skip
             case Index(base):
                 return replace(place, base=self._named_views(base, span))
             case Apply(fn, (base,)) if fn is ops.transpose:

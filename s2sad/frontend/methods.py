@@ -16,6 +16,7 @@ from s2sad.frontend import anew, growing, inherited, objects, rows, texts
 from s2sad.frontend.arguments import UNKNOWN, known_value
 from s2sad.frontend.containers import current, rewrite, write_item
 from s2sad.frontend.expressions import append_all, as_expr, list_of, outside_value
+from s2sad.frontend.infer import own_lengths
 from s2sad.frontend.knownlists import known_list_method
 from s2sad.frontend.lazily import check_extended_by_itself
 from s2sad.frontend.lowerer import Lowerer
@@ -319,7 +320,7 @@ def list_method(
         if kind.item is None:
             growing.item_of_empty(lw, owner.expr, node)
         assert kind.item is not None
-        popped = Apply(ops.pop, (owner.expr,), kind.item)
+        popped = Apply(ops.pop, (owner.expr,), own_lengths(kind.item))
         return V(lw.atom(popped, "item", lw.span(node)))
     if name == "sort" and not args and isinstance(owner.expr, Var):
         if anew.sort(lw, owner.expr, kwargs, node):

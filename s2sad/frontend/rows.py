@@ -12,6 +12,7 @@ import numpy as np
 
 from s2sad.frontend import growing, texts
 from s2sad.frontend.containers import is_mutable, scopes
+from s2sad.frontend.infer import own_lengths
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.optional import KindFound
 from s2sad.frontend.values import Cell, RowsV, SliceV, StaticV, StructV, V, Value, const, leaves_of, type_of
@@ -186,7 +187,7 @@ def store(lw: Lowerer, rows: RowsV, index: Value, value: Value, node: Any, op: s
         assert isinstance(held, V)
         assert isinstance(held.expr.type, ListOf)
         expr = as_expr(lw, part, node)
-        kind = held.expr.type.item or expr.type
+        kind = own_lengths(held.expr.type.item or expr.type)
         expr = growing.fitted(lw, held.expr, expr, node)
         lw.emit(Store(Index(held.expr, (place,), kind), "", expr, lw.span(node)))
 

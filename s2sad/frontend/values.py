@@ -328,7 +328,7 @@ def literal(value: Any) -> Const:
 def join_types(a: Type, b: Type, phi: str) -> Type | None:
     """Return the type of a name that has type `a` on one path and `b` on the other, or None."""
     from s2sad.frontend.infer import fresh_dim
-    from s2sad.ir.types import Sym
+    from s2sad.ir.types import UNEVEN, Sym, is_uneven
 
     if a == b:
         return a
@@ -338,7 +338,7 @@ def join_types(a: Type, b: Type, phi: str) -> Type | None:
             return Scalar(dtype, a.weak and b.weak, a.value if a.value == b.value and a.dtype == b.dtype else None)
         case Array(), Array() if len(a.dims) == len(b.dims) and a.dtype == b.dtype:
             dims = tuple(
-                x if x == y else (Sym(f"{phi}.{i}") if phi else fresh_dim())
+                x if x == y else UNEVEN if is_uneven(x) or is_uneven(y) else Sym(f"{phi}.{i}") if phi else fresh_dim()
                 for i, (x, y) in enumerate(zip(a.dims, b.dims, strict=True))
             )
             return Array(a.dtype, dims, a.layout if a.layout == b.layout else "A")
@@ -363,7 +363,7 @@ def _join_dtype(a: Scalar, b: Scalar) -> str:
 
 def forget(kind: Type, phi: str) -> Type:
     """Return `kind` without what was only true in one iteration: lengths and known numbers."""
-    from s2sad.ir.types import Sym
+    from s2sad.ir.types import Sym, is_uneven
 
     match kind:
         case Scalar(dtype, weak):
@@ -371,7 +371,7 @@ def forget(kind: Type, phi: str) -> Type:
         case Array(dtype, dims, layout):
             return Array(
                 dtype,
-                tuple(d if isinstance(d, int) else Sym(f"{phi}.{i}") for i, d in enumerate(dims)),
+                tuple(d if isinstance(d, int) or is_uneven(d) else Sym(f"{phi}.{i}") for i, d in enumerate(dims)),
                 layout,
             )
         case ListOf(item):

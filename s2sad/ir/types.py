@@ -36,6 +36,14 @@ CARRIED = "phi:"
 BROADCAST = "&"
 """What stands in the names of lengths that others are broadcast to."""
 
+UNEVEN = Sym("uneven")
+"""The length of arrays of one list that are of several lengths: each array that is read has its own."""
+
+
+def is_uneven(dim: object) -> bool:
+    """Say whether a symbol stands for lengths of a list's arrays that need not be alike."""
+    return isinstance(dim, Sym) and UNEVEN.name in dim.name
+
 
 def given_length(name: str) -> Sym:
     """Return what stands for the whole number that a parameter is given: a length, where arrays are made by it."""
@@ -54,7 +62,7 @@ def is_carried(dim: object) -> bool:
 
 def renamed_length(name: str, like: Sym) -> str:
     """Return a name for the length `like` that still says whether it was given as a number, or is a broadcast."""
-    name = BROADCAST + name if BROADCAST in like.name else name
+    name = BROADCAST + name if BROADCAST in like.name else UNEVEN.name if is_uneven(like) else name
     return _GIVEN + name if is_given(like) else name
 
 
