@@ -333,13 +333,16 @@ class Statements:
         target, value = stmt.target, stmt.value
         code: list[Stmt] = []
         if isinstance(value, Var) and self._root(value.name) in self.active:
-            given = self.bar(value)
-            if any(p.name == self._root(value.name) for p in self.fn.params):
+            root = self._root(value.name)
+            names = [root, *(name for name, alias in self.aliases.items() if alias.root == root)]
+            given = self.bar(Var(root, value.type))
+            if any(p.name == root for p in self.fn.params):
                 code.append(self._added_in_place(given, bar, stmt.span))
-            elif self._is_last_mention(value.name, stmt):
-                code.append(Assign(given, bar, stmt.span))  # nothing else has been added to it yet
             else:
-                code.append(Assign(given, Apply(add_lists, (given, bar), given.type), stmt.span))
+                last = all(self._is_last_mention(name, stmt) for name in names)
+                whole = bar if last else Apply(add_lists, (given, bar), given.type)  # nothing was added to it yet
+                code.append(Assign(given, whole, stmt.span))
+                code += [Assign(self.bar(Var(name, value.type)), given, stmt.span) for name in names[1:]]
         elif any(self._root(name) in self.active for name in sources(value)):
             raise NotDifferentiableError(
                 "a list that another list, or a choice, gives is not differentiated here", stmt.span,
