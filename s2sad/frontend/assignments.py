@@ -246,6 +246,8 @@ def _is_seen_again(lw: Lowerer, cell: Cell) -> bool:
 def dynamic_list(lw: Lowerer, name: str, value: StructV, node: Any) -> V | RowsV:
     """A list that grows or is written later: a real list, not a known structure."""
     value = replace(value, items=tuple(texts.coded(lw, item) for item in value.items))
+    if any(lw.ir_name(name) in reads(leaf) for leaf in leaves_of(value)):  # `s = [v, s[0]]` reads the list before it
+        value = replace(value, items=tuple(growing.read_now(lw, item, node) for item in value.items))
     records = rows.records_of(lw, name, value)
     if records is not None:
         return rows.made(lw, lw.ir_name(name), records, value, node)
@@ -472,7 +474,7 @@ def _simultaneous(lw: Lowerer, names: list[Any], items: list[Value], node: Any) 
     for position, name in enumerate(names):
         plain = isinstance(name, gast.Name)
         if plain:
-            changed |= lw.variables(lw.ir_name(name.id), items[position])
+            changed |= {lw.ir_name(name.id)} | lw.variables(lw.ir_name(name.id), items[position])
         else:
             changed.update(_roots(lw, name))
         for later in range(position + 1, len(names)):

@@ -56,13 +56,13 @@ def append(lw: Lowerer, target: Var, value: Expr, node: Any) -> None:
 
 def read_before(lw: Lowerer, items: Sequence[Value], node: Any) -> list[Value]:
     """Return items that go into a list together, `r += [r[-1], 2 * r[-1]]`: all are read before the first goes in."""
-    return [*items[:1], *(_read_now(lw, item, node) for item in items[1:])]
+    return [*items[:1], *(read_now(lw, item, node) for item in items[1:])]
 
 
-def _read_now(lw: Lowerer, item: Value, node: Any) -> Value:
+def read_now(lw: Lowerer, item: Value, node: Any) -> Value:
     """Give what is read of a list a name of its own."""
     if isinstance(item, StructV):
-        return replace(item, items=tuple(_read_now(lw, part, node) for part in item.items))
+        return replace(item, items=tuple(read_now(lw, part, node) for part in item.items))
     named = (part for part in subexpressions(item.expr) if isinstance(part, Var)) if isinstance(item, V) else ()
     if isinstance(item, V) and any(isinstance(part.type, ListOf) for part in named):
         return V(lw.atom(item.expr, "item", lw.span(node)))

@@ -348,7 +348,9 @@ class Statements:
                 "a list that another list, or a choice, gives is not differentiated here", stmt.span,
                 "Use an array of two dimensions, or one list.",
             )  # fmt: skip
-        if not self._is_local(target.name) and len(self.layout.defs.get(target.name, ())) > 1:
+        around = self.layout.all_loops(self.layout.home.get(target.name, TOP))
+        again = len(self.layout.all_loops(self.layout.block_of[id(stmt)])) > len(around)
+        if not self._is_local(target.name) and (again or len(self.layout.defs.get(target.name, ())) > 1):
             code.append(self._zero(target, bar, stmt.span))
         return code
 
