@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import types
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -20,7 +20,7 @@ import numpy as np
 
 from s2sad.api.custom import rules_key
 from s2sad.api.guards import Guard, guard, outer_arrays
-from s2sad.api.structure import static_key
+from s2sad.api.structure import Tree, static_key
 
 if TYPE_CHECKING:
     from s2sad.frontend.lowerer import Captured
@@ -49,11 +49,11 @@ _kept: OrderedDict[Hashable, _Kept] = OrderedDict()
 
 
 def derived_once(
-    fun: Callable[..., Any], asked: Hashable, derive: Callable[[], tuple[Any, Made]]
+    fun: Callable[..., Any], asked: Hashable, derive: Callable[[], tuple[Any, Made]], given: Iterable[Tree] = ()
 ) -> tuple[Any, Made]:
     """Return what `derive` makes: the derivative, with its captured arrays, and the rest; made before if possible.
 
-    `asked` is all that the derivative depends on beside the function.
+    `asked` is all that the derivative depends on beside the function; `given` are the structures of its arguments.
     """
     made_of, fun = _innermost(fun)
     described = _described(fun)
@@ -69,7 +69,7 @@ def derived_once(
             for item, place in zip(getattr(derivative, "captured", ()), known.places, strict=True)
         )
         return replace(derivative, captured=items) if items else derivative, rest
-    holds = guard(fun)
+    holds = guard(fun, given)
     made = derive()
     places = _places(getattr(made[0], "captured", ()), reads, outer_arrays(fun))
     if places is not None:

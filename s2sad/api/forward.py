@@ -130,6 +130,6 @@ def forward_store(request: Request, only: bool = False) -> Store[Forward]:
     def build(trees: tuple[Tree, ...], values: tuple[Any, ...]) -> Forward:
         lowered(request.fun, trees)
         leaves = tuple(leaf for tree in trees for leaf in tree.leaves())
-        return Forward(request, trees, matcher(trees), guard(request.fun), leaves, only)
+        return Forward(request, trees, matcher(trees), guard(request.fun, trees), leaves, only)
 
     return Store(request.fun, build)

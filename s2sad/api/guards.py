@@ -3,51 +3,60 @@
 from __future__ import annotations
 
 import dis
+import functools
 import operator
 import sys
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
 from s2sad.api.custom import CustomJVP, CustomVJP, functions_of, rules_key
 from s2sad.api.still import Look, look_at
-from s2sad.api.structure import static_key
+from s2sad.api.structure import Tree, static_key
 from s2sad.backends.fingerprint import names_used
 
 Guard = Callable[[], bool]
 
 _READS = frozenset({"LOAD_GLOBAL", "LOAD_NAME"})
 _FUNCTIONS = 200  # as many functions are followed; what lies beyond is taken as constant
+_WRAPPINGS = 20  # of a transform in a transform
+_WRAPPED = ("py_func", "fun", "__func__")
 _LIBRARIES = frozenset({"numpy", "numba", "scipy", "math", "cmath", "s2sad", "builtins"})
 
 
-def guard(fun: Callable[..., Any]) -> Guard | None:
+def guard(fun: Callable[..., Any], given: Iterable[Tree] = ()) -> Guard | None:
     """Return a check that everything `fun` and its helpers read from outside is still the same.
 
-    Names rebound in the module, in a closure, in modules and classes that are named, or on the instance of a
-    method are noticed, other defaults, and items of small dictionaries and lists; numbers by value, arrays by
-    dtype and layout, for their values are read at every call. None when nothing is read from outside.
+    `given` are the structures of its arguments: what functions among them read is watched too. Names rebound in the
+    module, in a closure, in modules and classes that are named, or on the instance of a method are noticed, other
+    code and defaults, and items of small dictionaries and lists; numbers by value, arrays by dtype and layout, for
+    their values are read at every call. None when nothing is read from outside.
     """
     cells: list[tuple[types.CellType, Any]] = []
     names: list[tuple[dict[str, Any], str, Any]] = []
     owners: list[tuple[Any, Any]] = []  # objects that may be changed in place, and their contents
-    defaults: list[tuple[types.FunctionType, Any, Any]] = []
+    texts: list[tuple[types.FunctionType, Any, Any, Any]] = []
     holders = _Holders()
-    for function in _reachable(fun, owners, holders):
+    for function in _reachable([fun, *_functions_in(given)], owners, holders):
         cells += [(cell, value) for cell, value in _cells(function) if _is_data(value)]
         scope = function.__globals__
         names += [(scope, name, scope[name]) for name in _globals(function) if _is_data(scope[name])]
-        if function is not fun and (function.__defaults__ or function.__kwdefaults__):
-            defaults.append((function, function.__defaults__, function.__kwdefaults__))
+        texts.append((function, function.__code__, function.__defaults__, function.__kwdefaults__))
     names += holders.held()
     data = [value for _, value in cells] + [value for _, _, value in names if _is_data(value)]
     owners += [(value, _state(value)) for value in data if _may_change(value)]
     watched = [(owner, key, _look(owner)) for owner, key in owners]
     fixed = _shared(data)  # one array under two names: the derivative reads it under one of them
-    if not cells and not names and not owners and not defaults:
+    if not cells and not names and not owners and not texts:
         return None
+
+    if not cells and not names and not watched and len(texts) == 1:
+        only, code, defaults, named = texts[0]
+        if defaults is None and named is None:
+            return lambda: only.__code__ is code
+        return lambda: only.__code__ is code and only.__defaults__ is defaults and only.__kwdefaults__ is named
 
     def unchanged() -> bool:
         for cell, value in cells:
@@ -61,15 +70,26 @@ def guard(fun: Callable[..., Any]) -> Guard | None:
         for owner, key, look in watched:
             if not look() and _state(owner) != key:
                 return False
-        return all(f.__defaults__ is given and f.__kwdefaults__ is named for f, given, named in defaults)
+        for f, code, defaults, named in texts:  # reloading a module in place gives functions others
+            if f.__code__ is not code or f.__defaults__ is not defaults or f.__kwdefaults__ is not named:
+                return False
+        return True
 
     return unchanged
+
+
+def _functions_in(given: Iterable[Tree]) -> Iterator[Any]:
+    """Yield the functions, and the objects that are called like functions, among arguments."""
+    for tree in given:
+        if callable(tree.value) and not isinstance(tree.value, type):
+            yield tree.value
+        yield from _functions_in(tree.children)
 
 
 def outer_arrays(fun: Callable[..., Any]) -> set[int]:
     """Return the identities of the arrays that `fun` and its helpers read from their modules."""
     found: set[int] = set()
-    for function in _reachable(fun, [], _Holders()):
+    for function in _reachable([fun], [], _Holders()):
         for name in _globals(function):
             value = function.__globals__[name]
             items = value.values() if isinstance(value, dict) else value
@@ -78,18 +98,12 @@ def outer_arrays(fun: Callable[..., Any]) -> set[int]:
     return found
 
 
-def _reachable(fun: Any, owners: list[tuple[Any, Any]], holders: _Holders) -> Iterator[types.FunctionType]:
-    waiting, seen = [fun, *(part for rule in rules_key() for part in functions_of(rule))], set[int]()
+def _reachable(
+    funs: list[Any], owners: list[tuple[Any, Any]], holders: _Holders
+) -> Iterator[types.FunctionType]:
+    waiting, seen = [*funs, *(part for rule in rules_key() for part in functions_of(rule))], set[int]()
     while waiting and len(seen) < _FUNCTIONS:
-        value = waiting.pop()
-        if isinstance(value, CustomJVP | CustomVJP):
-            owners.append((value, _state(value)))
-            waiting += [part for part in value.parts() if part is not None]
-        if isinstance(value, types.MethodType):
-            owners.append((value.__self__, _state(value.__self__)))
-        waiting += holders.met(value.__self__ if isinstance(value, types.MethodType) else value)
-        for attribute in ("py_func", "fun", "__func__"):
-            value = getattr(value, attribute, value)
+        value: Any = _innermost(waiting.pop(), waiting, owners, holders)
         if not isinstance(value, types.FunctionType) or id(value) in seen:
             continue
         seen.add(id(value))
@@ -100,6 +114,30 @@ def _reachable(fun: Any, owners: list[tuple[Any, Any]], holders: _Holders) -> It
         waiting += [content for _, content in _cells(value)]
         waiting += [value.__globals__[name] for name in _globals(value)]
         waiting += list(value.__defaults__ or ())
+
+
+def _innermost(value: Any, waiting: list[Any], owners: list[tuple[Any, Any]], holders: _Holders) -> Any:
+    """Return the function that transforms, methods and compilers are wrapped around; note what else they hold."""
+    for _ in range(_WRAPPINGS):
+        if isinstance(value, CustomJVP | CustomVJP):
+            owners.append((value, _state(value)))
+            waiting += [part for part in value.parts() if part is not None]
+        if isinstance(value, types.MethodType):
+            owners.append((value.__self__, _state(value.__self__)))
+        if isinstance(value, functools.partial):
+            held = [*value.args, *value.keywords.values()]
+            owners += [(item, _state(item)) for item in held if _may_change(item)]
+            waiting += [value.func, *held]
+        waiting += holders.met(value.__self__ if isinstance(value, types.MethodType) else value)
+        called = vars(type(value)).get("__call__")
+        if isinstance(called, types.FunctionType) and _may_change(value):
+            owners.append((value, _state(value)))
+            waiting.append(called)
+        inner = next((part for name in _WRAPPED if (part := getattr(value, name, None)) is not None), None)
+        if inner is None or inner is value:
+            break
+        value = inner
+    return value
 
 
 class _Holders:

@@ -56,7 +56,7 @@ def jacobian_store(
         def made_for(known: tuple[Tree, ...]) -> Plan:
             chosen = select(known, store.binder.places(argnums, values))
             differentiated(chosen, options, zeros=False)
-            unchanged = guard(swept.fun)
+            unchanged = guard(swept.fun, known)
             made = entry(request, "primal", known, ())
             return planned(made, known, unchanged, _outcome(made, chosen, isinstance(argnums, tuple), options))
 

@@ -142,7 +142,7 @@ def linearization_of(fun: Callable[..., Any], options: Options, target: str) -> 
 
     def build(trees: tuple[Tree, ...], values: tuple[Any, ...]) -> Linearization:
         wrt = tuple(leaf for tree in trees for leaf in inexact_leaves(tree))
-        unchanged = guard(request.fun)
+        unchanged = guard(request.fun, trees)
         made = entry(request, "lin" if wrt else "primal", trees, wrt)
         main, aux = split_aux(made.output, options)
         where = {leaf: at for at, leaf in enumerate(made.output.leaves())}

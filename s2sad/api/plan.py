@@ -111,7 +111,7 @@ def entry(request: Request, mode: str, trees: Sequence[Tree], wrt: Sequence[Tree
     with DERIVING:
         keys = tuple(tree.key for tree in trees)  # objects that compare equal may still differ
         asked = mode, types, keys, indices, request.target, request.options
-        derivative, loaded = derived_once(request.fun, asked, derived)
+        derivative, loaded = derived_once(request.fun, asked, derived, trees)
     call = loaded.entry
     if request.options.debug is True:
         call = recorded(loaded, request.fun, label(request.fun))
@@ -270,7 +270,7 @@ def plan_of(request: Request, kind: str, trees: tuple[Tree, ...], chosen: Sequen
     """Specialise "primal", "grad" or "value_and_grad" for arguments of these structures."""
     options = request.options
     wrt = differentiated(chosen, options) if kind != "primal" else ()
-    unchanged = guard(request.fun)
+    unchanged = guard(request.fun, trees)
     mode = kind if (wrt and not options.aux) or kind == "primal" else "value_and_grad"
     if kind != "primal" and not wrt:
         made = entry(request, "primal", trees, ())

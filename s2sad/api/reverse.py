@@ -131,7 +131,7 @@ def reverse_store(request: Request) -> Store[Reverse]:
 
     def made_for(trees: tuple[Tree, ...]) -> Reverse:
         wrt = tuple(leaf for tree in trees for leaf in inexact_leaves(tree))
-        unchanged = guard(request.fun)
+        unchanged = guard(request.fun, trees)
         made = entry(request, "fwd" if wrt else "primal", trees, wrt)
         outputs = tuple(made.output.leaves())
         main, aux = split_aux(made.output, request.options)

@@ -137,7 +137,15 @@ def returned_by_a_helper(x):
     return (settled(x) ** 2 * x).sum()
 
 
+def one_list_or_the_other(x):
+    a, b = [x[0], x[1]], [x[1], x[2]]
+    c = a if x[0] > 0 else b
+    c[0] = 5 * x[2]
+    return a[0] * b[0]
+
+
 PROGRAMS = [
+    one_list_or_the_other,
     read_behind_the_loop, returned_by_a_helper,
     buffers_in_turn, buffers_by_a_branch, buffers_for_a_helper, one_name_for_two, a_condition_that_turns,
     turned_in_a_while, turned_before_a_break, known_at_first,

@@ -117,7 +117,14 @@ def exchanged_where_it_stands(x):
     return (rows[0] * rows[1]).sum() + rows[2][0] * rows[2][1]
 
 
+def rows_that_change_places(x):
+    rows = [row for row in np.outer(x, x)]
+    rows[0], rows[1] = rows[1], rows[0]
+    return rows[0][0] ** 2 + rows[1][1]
+
+
 PROGRAMS = [
+    rows_that_change_places,
     exchanged, exchanged_and_changed, exchanged_where_it_stands,
     squared, filled_first, read_by_a_name, changed_before, in_a_growing_list, of_views, one_array_several_times,
     one_for_the_other, made_in_loops,
