@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import enum
 import functools
+import inspect
 import logging
 import operator
 import sys
@@ -351,6 +352,20 @@ def python_callee(fn: Any) -> bool:
     return top not in ("numpy", "scipy", "s2sad") and (top == "__main__" or top not in sys.stdlib_module_names)
 
 
+def _may_change_its_owner(method: MethodV) -> bool:
+    from s2sad.frontend.functions import parameter_names
+
+    owner = method.owner
+    if not isinstance(owner, StructV) or owner.cell is None:
+        return False
+    body = inspect.getattr_static(owner.kind, method.name, None) if isinstance(owner.kind, type) else None
+    if not isinstance(body, types.FunctionType):
+        return owner.kind in ("list", "dict", "set")
+    node = source_of(body).node
+    names = parameter_names(node)
+    return bool(names) and writes_given(node, {names[0]: owner})
+
+
 def call_user(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
     """Call a Python function: one more function of the program, specialised on the arguments."""
     from s2sad.frontend.captures import pass_captured
@@ -371,6 +386,10 @@ def call_user(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value],
             inlined = inline_call(lw, fn, args, kwargs, node)
             if inlined is not None:
                 return inlined
+    if any(isinstance(value, MethodV) and _may_change_its_owner(value) for value in bound):
+        inlined = inline_call(lw, fn, args, kwargs, node)
+        return inlined or lw.fail(node, "a function is given a method that changes its object",
+                                  "Call the method here, or give the function one `return`, at its end.")  # fmt: skip
     actual = tuple(type_of(value) for value in bound)
     kinds, back = canonical(actual, any(i.fun is fn and i.open for i in lw.ctx.instances.values()))
     mark = lw.mark()

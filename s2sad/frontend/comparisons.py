@@ -14,12 +14,13 @@ from s2sad.frontend.arguments import UNKNOWN, known_value
 from s2sad.frontend.displays import array_of, operands
 from s2sad.frontend.expressions import as_expr, plain_value
 from s2sad.frontend.lowerer import Lowerer
-from s2sad.frontend.operators import BOOL, COMPARE, apply, build
+from s2sad.frontend.operators import BOOL, COMPARE, apply, build, negate
 from s2sad.frontend.order import in_order
 from s2sad.frontend.values import FuncV, RangeV, StaticV, StructV, V, Value, literal
 from s2sad.ir import ops
-from s2sad.ir.nodes import Apply, Const, Expr
-from s2sad.ir.types import Array, ListOf
+from s2sad.ir.nodes import Apply, Const, Expr, Index, Var
+from s2sad.ir.types import Array, ListOf, Scalar
+from s2sad.ir.walk import subexpressions
 
 
 def set_of(lw: Lowerer, items: list[Value], node: Any) -> Value:
@@ -66,6 +67,13 @@ def _compare_two(lw: Lowerer, op: str, left: Value, right: Value, node: Any) -> 
     if op in ("In", "NotIn"):
         return _membership(lw, op, left, right, node)
     fn = COMPARE[op]
+    if op in ("Is", "IsNot"):
+        same_truth = _is_truth(lw, left, right, node)
+        if same_truth is not None:
+            negated = not same_truth if isinstance(same_truth, bool) else negate(same_truth)
+            return same_truth if op == "Is" else negated
+    elif formatted.is_unknown(left) or formatted.is_unknown(right):
+        return formatted.refuse(lw, node)
     if op in ("Is", "IsNot") and not (texts.is_choice(left) or texts.is_choice(right)):
         same = isinstance(left, StaticV) and isinstance(right, StaticV) and left.value is right.value
         if not (isinstance(left, StaticV) and isinstance(right, StaticV)):
@@ -104,6 +112,28 @@ def _compare_two(lw: Lowerer, op: str, left: Value, right: Value, node: Any) -> 
     result = apply(lw, fn, (as_expr(lw, left, node), as_expr(lw, right, node)), {}, node).expr
     known = getattr(result.type, "value", None)
     return known if isinstance(known, bool) else result
+
+
+def _is_truth(lw: Lowerer, left: Value, right: Value, node: Any) -> Expr | bool | None:
+    """Compare with True or False by identity; None where neither side is that."""
+    for value, other in ((left, right), (right, left)):
+        wanted, known = known_value(other), known_value(value)
+        if not isinstance(wanted, bool):
+            continue
+        if known is not UNKNOWN:
+            return known is wanted
+        if not isinstance(value, V) or not isinstance(value.expr.type, Scalar) or value.expr.type.dtype != "bool":
+            return False
+        of_numpy = any(isinstance(p, Var | Index | Apply) and not _is_of_python(p) for p in subexpressions(value.expr))
+        if of_numpy:  # `x[0] > 1` is a truth value of NumPy's
+            lw.fail(node, f"`is {wanted}` of what NumPy may have made is not supported",
+                    "Write the condition itself, or `not` before it.")  # fmt: skip
+        return value.expr if wanted else negate(value.expr)
+    return None
+
+
+def _is_of_python(expr: Any) -> bool:
+    return isinstance(expr.type, Scalar) and expr.type.weak
 
 
 def _refuse_none(lw: Lowerer, asked: Value, node: Any) -> None:
@@ -178,6 +208,11 @@ def _membership(lw: Lowerer, op: str, left: Value, right: Value, node: Any) -> E
         if formatted.is_unknown(left):
             return formatted.unrolled(lw, node)
         right = StructV("tuple", (), tuple(plain_value(lw, key, "key", node) for key in right.keys))
+    if formatted.is_unknown(left) or formatted.is_unknown(right):
+        return formatted.refuse(lw, node)
+    in_a_text = isinstance(right, StaticV) and isinstance(right.value, str)
+    if texts.is_choice(right) or (texts.is_choice(left) and in_a_text):
+        return texts.refuse(lw, node)
     if isinstance(right, StaticV) and isinstance(left, StaticV):
         return (left.value in right.value) == (op == "In")
     if isinstance(right, RangeV) and getattr(right.step.type, "value", None) == 1:

@@ -26,7 +26,7 @@ def of_parts(parts: list[Value]) -> Value:
     from s2sad.frontend.arguments import known_value
 
     known = [known_value(part) for part in parts]
-    if all(isinstance(part, str | int) for part in known):
+    if all(type(part) in (str, int, bool, float) for part in known):
         return StaticV("".join(map(str, known)))
     return StructV(_KIND, tuple(range(len(parts))), tuple(parts))
 
@@ -41,18 +41,56 @@ def unrolled(lw: Lowerer, node: Any) -> Any:
                    "Loop over the items themselves: `for w in params.values()`.")  # fmt: skip
 
 
-def f_string(lw: Lowerer, node: Any) -> Value:
-    """Lower `f"W{i}"`."""
-    from s2sad.frontend.expressions import lower_expr
+def refuse(lw: Lowerer, node: Any) -> Any:
+    """Ask for the loop around a text that is asked what it is to be written out, or refuse."""
+    from s2sad.frontend.iteration import UnrollNeeded
 
+    if any(scope.loop is not None for scope in lw.loops):
+        raise UnrollNeeded(node, _NOT_KNOWN)
+    return lw.fail(node, *_NOT_KNOWN)
+
+
+def refuse_parts(lw: Lowerer, value: Value, node: Any) -> None:
+    """Refuse to ask for the letters of a text that is not known, or for how many there are."""
+    from s2sad.frontend import texts
+
+    if is_unknown(value):
+        refuse(lw, node)
+    if texts.is_choice(value):
+        texts.refuse(lw, node)
+
+
+_NOT_KNOWN = ("this text is not known before the function runs", "Ask the values that it is made of instead.")
+_CONVERSIONS: dict[int, Any] = {115: str, 114: repr, 97: ascii}
+
+
+def f_string(lw: Lowerer, node: Any) -> Value:
+    """Lower `f"W{i:02d}"`."""
     plain, parts = True, list[Value]()
     for part in node.values:
-        if isinstance(part, gast.FormattedValue):
-            plain = plain and part.conversion == -1 and part.format_spec is None
-            parts.append(lower_expr(lw, part.value))
-        else:
-            parts.append(StaticV(part.value))
+        made, is_plain = _formatted(lw, part)
+        plain = plain and is_plain
+        parts.append(made)
     return of_parts(parts) if plain else StructV(_KIND, tuple(range(len(parts))), tuple(parts))
+
+
+def _formatted(lw: Lowerer, part: Any) -> tuple[Value, bool]:
+    """Return a part of an f-string, as the text that it is if it is known; and if not, whether `str` makes it one."""
+    from s2sad.frontend.arguments import known_value
+    from s2sad.frontend.expressions import lower_expr
+
+    if not isinstance(part, gast.FormattedValue):
+        return StaticV(part.value), True
+    value = lower_expr(lw, part.value)
+    spec = StaticV("") if part.format_spec is None else lower_expr(lw, part.format_spec)
+    known = known_value(value)
+    if type(known) in (int, float, bool, str) and isinstance(spec, StaticV):
+        text = _CONVERSIONS[part.conversion](known) if part.conversion in _CONVERSIONS else known
+        try:
+            return StaticV(format(text, spec.value)), True
+        except ValueError as error:
+            return lw.fail(part, f"this text cannot be formatted: {error}"), False
+    return value, part.conversion == -1 and part.format_spec is None
 
 
 def percent(lw: Lowerer, text: str, value: Value, node: Any) -> Value:

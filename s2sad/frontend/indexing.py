@@ -8,7 +8,7 @@ from typing import Any, cast
 import gast
 import numpy as np
 
-from s2sad.frontend import choices, growing, protocols, rows, texts
+from s2sad.frontend import choices, formatted, growing, protocols, rows, texts
 from s2sad.frontend.containers import is_mutable
 from s2sad.frontend.cuts import cut_dim
 from s2sad.frontend.infer import broadcast_dims, fresh_dim, own_lengths
@@ -34,6 +34,7 @@ def lower_subscript(lw: Lowerer, node: Any) -> Value:
         case ZeroV():
             return base
         case StructV():
+            formatted.refuse_parts(lw, base, node)
             return _struct_item(lw, base, node)
         case StaticV(obj) if is_maker(obj):
             return make(lw, obj, node)

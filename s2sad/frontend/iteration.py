@@ -17,7 +17,7 @@ from s2sad.frontend.continued import without_continue
 from s2sad.frontend.expressions import as_expr, lower_expr, lower_test
 from s2sad.frontend.indexing import lower_index
 from s2sad.frontend.infer import InferenceError, count_of_dims, infer
-from s2sad.frontend.joins import joined_env
+from s2sad.frontend.joins import joined_env, same_env
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.matrices import lowered_row
 from s2sad.frontend.operators import build
@@ -53,10 +53,10 @@ _REFUSALS = (UnsupportedSyntaxError, MissingRuleError, InferenceError)
 class UnrollNeeded(Exception):
     """A container of known structure is indexed by the loop variable."""
 
-    def __init__(self, node: Any) -> None:
-        """Remember where the index stands."""
+    def __init__(self, node: Any, otherwise: tuple[str, str] | None = None) -> None:
+        """Remember where the index stands, and what to say if the loop cannot be written out."""
         super().__init__("unroll")
-        self.node = node
+        self.node, self.otherwise = node, otherwise
 
 
 def loop_over(lw: Lowerer, node: Any, iterable: Value) -> bool:
@@ -91,6 +91,8 @@ def loop_over(lw: Lowerer, node: Any, iterable: Value) -> bool:
 
 def unrollable(lw: Lowerer, refusal: UnrollNeeded) -> Any:
     """Begin again with a container of constants as a table; raise what is wrong if it is none."""
+    if refusal.otherwise is not None:
+        return lw.fail(refusal.node, *refusal.otherwise)
     if id(refusal.node) not in lw.ctx.tables:
         lw.ctx.tables.add(id(refusal.node))
         raise KindFound
@@ -554,8 +556,12 @@ def _comprehension(lw: Lowerer, node: Any, name: str | None) -> Value:
     target = Var(name or lw.fresh("items"), ListOf(None))
     position = len(lw.block)
     item_type: list[Any] = []
-    before, count = dict(lw.env), count_of_dims()
+    start, before, count = lw.mark(), dict(lw.env), count_of_dims()
     _nested(lw, node, list(node.generators), target, item_type, iterable)
+    outside = {name: value for name, value in before.items() if name not in _own_names(node)}
+    if not same_env({name: lw.env.get(name, value) for name, value in outside.items()}, outside):
+        lw.back_to(start)  # an item changes what stands outside: `[log.note(v) for v in x]`
+        return as_loop(lw, node)
     lw.env = before
     if isinstance(item_type[0], Struct):
         behind = lw.block[position:]

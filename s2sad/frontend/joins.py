@@ -8,7 +8,19 @@ from typing import Any
 from s2sad.frontend.containers import Meeting
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.optional import KindFound
-from s2sad.frontend.values import FuncV, Poison, RowsV, StaticV, StructV, V, Value, forget, join_types
+from s2sad.frontend.values import (
+    FuncV,
+    Poison,
+    RowsV,
+    StaticV,
+    StructV,
+    V,
+    Value,
+    forget,
+    join_types,
+    leaves_of,
+    type_of,
+)
 from s2sad.ir.nodes import Const, Var
 from s2sad.ir.types import CARRIED, ListOf
 
@@ -115,12 +127,18 @@ def _join(meeting: Meeting, name: str, a: Value, b: Value, phi: str) -> Value:
             except (TypeError, ValueError):
                 same = False
             return a if same else Poison(f"`{name}` is {x!r} on one path and {y!r} on another")
-        case FuncV(), FuncV() if a.node is b.node:
+        case FuncV(), FuncV() if a is b or (a.node is b.node and _sees_the_same(a, b)):
             return a
         case FuncV(), FuncV():
             return Poison(f"`{name}` is another function on another path; write `{name} = f if … else g`")
         case _:
             return a if a == b else Poison(f"`{name}` means different things on two paths")
+
+
+def _sees_the_same(a: FuncV, b: FuncV) -> bool:
+    """Say whether two functions of one text read the same values, so that either is the other."""
+    seen, other = type_of(a), type_of(b)
+    return seen == other and leaves_of(a) == leaves_of(b)
 
 
 def describe(kind: Any) -> str:

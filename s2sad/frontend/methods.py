@@ -12,7 +12,7 @@ from typing import Any
 import gast
 import numpy as np
 
-from s2sad.frontend import anew, growing, inherited, objects, rows, texts
+from s2sad.frontend import anew, formatted, growing, inherited, objects, rows, texts
 from s2sad.frontend.arguments import UNKNOWN, known_value
 from s2sad.frontend.containers import current, rewrite, write_item
 from s2sad.frontend.expressions import append_all, as_expr, list_of, outside_value
@@ -59,6 +59,9 @@ def attribute(lw: Lowerer, owner: Value, name: str, node: Any) -> Value:
             return _static_attribute(lw, obj, name, node)
         case StructV(inherited.Behind()):
             return MethodV(owner, name)
+        case StructV() if formatted.is_unknown(owner) or texts.is_choice(owner):
+            formatted.refuse_parts(lw, owner, node)
+            return owner
         case StructV(kind, keys, items):
             if name == "__class__" and isinstance(kind, type):
                 return StaticV(kind)
@@ -162,6 +165,8 @@ def _array_attribute(lw: Lowerer, owner: V, kind: Array | Scalar, name: str, nod
 def call_method(lw: Lowerer, method: MethodV, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
     """Return `owner.method(*args, **kwargs)`."""
     owner, name = method.owner, method.name
+    if isinstance(owner, StructV):
+        owner = current(lw, owner)  # `grow = shape.grow` is a method of the object as it will be
     if isinstance(owner, ZeroV):
         return owner
     if isinstance(owner, StructV) and isinstance(owner.kind, inherited.Behind):

@@ -11,6 +11,7 @@ from typing import Any
 
 import gast
 
+from s2sad.frontend import formatted
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.operators import build
 from s2sad.frontend.source import source_of
@@ -119,6 +120,7 @@ def iterated(lw: Lowerer, value: Value, node: Any) -> Value:
         return replace(value, parts=tuple(iterated(lw, part, node) for part in value.parts))
     if not isinstance(value, StructV):
         return value
+    formatted.refuse_parts(lw, value, node)
     if (method := own_method(value, "iter")) is not None:
         given = inline_call(lw, method, [value], {}, node)
         if given is None or given == value:

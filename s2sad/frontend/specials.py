@@ -117,6 +117,7 @@ def _one_less(bound: Expr) -> Expr:
 
 
 def _len(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    formatted.refuse_parts(lw, args[0], node)
     match args[0]:
         case StructV(_, keys, _):
             return const(len(keys))

@@ -97,6 +97,12 @@ def is_choice(value: Value) -> bool:
     return isinstance(value, StructV) and isinstance(value.kind, Choice)
 
 
+def refuse(lw: Lowerer, node: Any) -> Any:
+    """Raise where more is asked of a text that differs from path to path than which it is."""
+    return lw.fail(node, "which text this is, is not known here",
+                   'Compare it with the texts that it may be, as in `mode == "add"`.')  # fmt: skip
+
+
 def known(value: StructV) -> Value:
     """Return the text itself where it is known."""
     number = value.items[0]
