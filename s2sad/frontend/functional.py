@@ -14,8 +14,8 @@ import gast
 import numpy as np
 
 from s2sad.frontend.lowerer import Lowerer
-from s2sad.frontend.values import IterV, RangeV, RowsV, StaticV, StructV, V, Value, const, keys_of, leaves_of
-from s2sad.ir.types import Array, ListOf, Scalar
+from s2sad.frontend.values import IterV, RangeV, RowsV, StaticV, StructV, V, Value, const, keys_of, leaves_of, literal
+from s2sad.ir.types import Array, ListOf, Scalar, rank
 
 
 def lower_map(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
@@ -102,7 +102,7 @@ def lower_reduce(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node:
 
 
 def lower_sorted(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
-    """`sorted(items)`: of numbers an array in order; of texts, and of tuples that begin with what is known, a list."""
+    """`sorted(items)`: a list of numbers, of texts, or of tuples that begin with what is known or hold numbers."""
     from s2sad.frontend.arguments import known_value
     from s2sad.frontend.calls import call_function
     from s2sad.frontend.displays import array_of
@@ -122,9 +122,25 @@ def lower_sorted(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node:
     if isinstance(items, StructV) and (named or _are_known(items)):
         return _sorted_now(lw, items, backwards, node)
     ordered = call_function(lw, np.sort, [array_of(lw, items, node)], {}, node)
-    if not backwards:
-        return ordered
-    return call_function(lw, np.flip, [ordered], {}, node)
+    return _as_list(lw, call_function(lw, np.flip, [ordered], {}, node) if backwards else ordered, node)
+
+
+_LONGEST = 16  # numbers in order that are written one by one
+
+
+def _as_list(lw: Lowerer, ordered: Value, node: Any) -> Value:
+    """Return the numbers of an array as the list that Python makes: `+` joins it to others, slices are copies."""
+    from s2sad.frontend.expressions import list_of
+    from s2sad.frontend.indexing import lower_index
+
+    assert isinstance(ordered, V)
+    assert isinstance(ordered.expr.type, Array)
+    count = ordered.expr.type.dims[0]
+    if not isinstance(count, int) or count > _LONGEST:
+        return list_of(lw, ordered, node)
+    whole = V(lw.atom(ordered.expr, "ordered", lw.span(node)))
+    items = tuple(lower_index(lw, whole, [literal(place)], node) for place in range(count))
+    return StructV("list", tuple(range(count)), items)
 
 
 def _width(items: Value) -> int:
@@ -219,7 +235,8 @@ def _sorted_by(lw: Lowerer, items: Value, key: Value, backwards: bool, node: Any
     order = _order_of(lw, keys, argsort, backwards, node)
     if isinstance(items, RowsV):
         return rows.ordered(lw, items, order, node)
-    return lower_index(lw, items, [order.expr], node)
+    chosen = lower_index(lw, items, [order.expr], node)
+    return _as_list(lw, chosen, node) if rank(items.expr.type) == 1 else chosen
 
 
 def _order_of(lw: Lowerer, keys: Value, argsort: str, backwards: bool, node: Any) -> V:
