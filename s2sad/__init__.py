@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+import time
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
         TapeLimitError,
         UnsupportedSyntaxError,
     )
+
+_IMPORTED = time.time()  # texts that are younger may not be those of functions in memory
 
 _HOMES: dict[str, str] = {
     **dict.fromkeys(["check_grads"], "s2sad.api.check"),

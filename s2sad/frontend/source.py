@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import ast
 import builtins
+import dis
 import functools
 import inspect
 import linecache
+import os
+import sys
 import textwrap
 import types
 from collections.abc import Callable
@@ -156,6 +159,12 @@ def _source_of_code(plain: Any, code: types.CodeType) -> Source:
                 Span(code.co_filename, first_line, 0, first_line, 0, name),
                 "The lines found there are not a function definition.",
             )
+        if node.name != code.co_name or not _is_text_of(code, dedented):
+            raise SourceNotFoundError(
+                f"the file of `{name}` has changed since the function was read",
+                Span(code.co_filename, first_line, 0, first_line, 0, name),
+                "Its lines are not those of the function any more: reload the module, or begin a new process.",
+            )
     closure: dict[str, Any] = {}
     for free, cell in zip(code.co_freevars, plain.__closure__ or (), strict=True):
         try:
@@ -183,6 +192,33 @@ def _lines_of(plain: Any, code: types.CodeType) -> tuple[list[str], int]:
     if 0 <= at < len(lines) and lines[at].lstrip().startswith(("def ", "async def ", "@")):
         return inspect.getblock(lines[at:]), at + 1
     return inspect.getsourcelines(code)  # of a function it would be that of what it wraps
+
+
+def _is_text_of(code: types.CodeType, text: str) -> bool:
+    """Say whether a function does what its lines say, as far as they may have changed since s2sad was imported."""
+    try:
+        if os.stat(code.co_filename).st_mtime < vars(sys.modules["s2sad"])["_IMPORTED"]:
+            return True
+        tree = ast.parse(text)
+    except (OSError, SyntaxError):
+        return True  # no file, or a part of a text
+    tree.body[0].decorator_list = []  # type: ignore[attr-defined]
+    made = compile(tree, code.co_filename, "exec")
+    own = next((c for c in made.co_consts if isinstance(c, types.CodeType) and c.co_name == code.co_name), None)
+    return own is None or _done_by(own) == _done_by(code)
+
+
+def _done_by(code: types.CodeType) -> list[tuple[str, str]]:
+    """Return what code does with what it has loaded, and its constants: not how names are found, which may differ."""
+    found = [
+        (step.opname, "" if step.opname == "FOR_ITER" else step.argrepr) for step in dis.get_instructions(code)
+        if step.opname.startswith(_OPERATIONS) or (step.opname == "LOAD_CONST" and not hasattr(step.argval, "co_code"))
+    ]  # fmt: skip
+    inner = (const for const in code.co_consts if isinstance(const, types.CodeType))
+    return found + [step for one in inner for step in _done_by(one)]
+
+
+_OPERATIONS = ("BINARY_", "COMPARE_", "CONTAINS_", "IS_", "UNARY_", "STORE_SUBSCR", "FOR_ITER", "CALL")
 
 
 def _bound_in(node: Any) -> frozenset[str]:

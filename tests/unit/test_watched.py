@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import functools
+import importlib
+import linecache
+import os
 import types
 
 import numpy as np
@@ -99,3 +102,20 @@ def test_other_code_in_the_same_function_is_noticed(target):
     assert slope(3.0) == 27.0
     np.testing.assert_allclose(mapped(B), 3 * B**2)
     assert s2sad.grad(fun, target=target)(3.0) == 27.0
+
+
+def test_a_file_that_has_changed_since_is_not_read(tmp_path, monkeypatch):
+    """The functions in memory are still the old ones."""
+    file = tmp_path / "edited_meanwhile.py"
+    file.write_text("def f(x):\n    return x * x\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    f = importlib.import_module("edited_meanwhile").f
+    for text in ("def f(x):\n    return 7 * x\n", "def q(x):\n    return 7 * x\n\ndef f(x):\n    return x * x\n"):
+        file.write_text(text)
+        os.utime(file, (2e9, 2e9))
+        linecache.clearcache()
+        with pytest.raises(s2sad.SourceNotFoundError, match="has changed since the function was read"):
+            s2sad.grad(f)(3.0)
+    file.write_text("def f(x):\n    return x * x  # as before\n")
+    linecache.clearcache()
+    assert s2sad.grad(f)(3.0) == 6.0
