@@ -53,12 +53,16 @@ class AsIs:
         self._call, self._number = call, next(_count)
 
     def __call__(self, *leaves: Any) -> Any:
-        """Call with flat leaves."""
-        return self._call(*leaves)
+        """Call with flat leaves, of which the rule gets copies: it may write into them."""
+        return self._call(*_copies(leaves))
 
     def __repr__(self) -> str:
         """Differ from every other one of this process: what it calls may hold state."""
         return f"<{self.__name__} as it is, {self._number}>"
+
+
+def _copies(leaves: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(leaf.copy() if isinstance(leaf, np.ndarray) else leaf for leaf in leaves)
 
 
 def structured(kind: Type, leaves: Iterator[Any]) -> Any:
@@ -263,7 +267,7 @@ def _pushed(rule: UserRule, sig: Signature, only_dots: bool, values: tuple[Any, 
     kinds = [leaf for kind in sig.types for leaf in leaf_types(kind)]
     rows = zip(kinds, flat, sig.on, strict=True)
     dots = iter([next(given) if on else fitted(kind, None, value, "", sig.span) for kind, value, on in rows])
-    leaves = iter(flat)
+    leaves = iter(_copies(flat))
     args = [structured(kind, leaves) for kind in sig.types]
     tangents = [structured(kind, dots) for kind in sig.types]
     pair = rule.call_jvp(args, tangents)

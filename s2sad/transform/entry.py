@@ -15,7 +15,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from s2sad.analysis.facts import Facts
+from s2sad.analysis.facts import Facts, written_names
 from s2sad.errors import NotDifferentiableError
 from s2sad.frontend.operators import build
 from s2sad.ir.nodes import Assign, CallStmt, Expr, Function, Stmt, Swap, Var
@@ -57,6 +57,18 @@ def parameters_kept(fn: Function, wrt: tuple[int, ...], facts: Facts) -> Functio
         names[param.name] = namer.fresh(f"{param.name}_now")
         copied = build(np.copy, Var(param.name, param.type))
         start.append(Assign(Var(names[param.name], param.type), copied, fn.span))
+    return replace(fn, body=(*start, *(_renamed(stmt, names) for stmt in fn.body)))
+
+
+def with_own_arguments(fn: Function, count: int, facts: Facts) -> Function:
+    """Return the code of a rule with copies of those of its first arguments that it writes into: others read them."""
+    written = written_names(fn, facts)
+    given = [p for p in fn.params[:count] if isinstance(p.type, Array) and p.name in written]
+    if not given:
+        return fn
+    namer = Namer(names_in(fn.body) | {p.name for p in fn.params})
+    names = {p.name: namer.fresh(f"{p.name}_now") for p in given}
+    start = [Assign(Var(names[p.name], p.type), build(np.copy, Var(p.name, p.type)), fn.span) for p in given]
     return replace(fn, body=(*start, *(_renamed(stmt, names) for stmt in fn.body)))
 
 

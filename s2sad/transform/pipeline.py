@@ -19,7 +19,7 @@ from s2sad.ir.types import Array, ListOf, Scalar, Struct, Type, is_inexact, leaf
 from s2sad.ir.walk import exprs_of, map_blocks, reads, statements
 from s2sad.transform.adjoint import Sweeps, sweeps
 from s2sad.transform.decisions import Decisions
-from s2sad.transform.entry import bound_apart, parameters_kept
+from s2sad.transform.entry import bound_apart, parameters_kept, with_own_arguments
 from s2sad.transform.inlined import inlined, recursive
 from s2sad.transform.linear import split
 from s2sad.transform.named import with_named_results
@@ -210,6 +210,11 @@ class Deriver:
                 made = sharing(made, callee, name, apart)
         return made
 
+    def _writing_apart(self, instance: Instance, made: Function) -> Function:
+        """Return the code of a rule that writes into copies of what it is given."""
+        assert instance.function is not None
+        return with_own_arguments(made, len(instance.function.params), self.facts)
+
     def _ruled_adjoint(self, callee: str, name: str, on: tuple[bool, ...], results: tuple[bool, ...]) -> str:
         """A user's rule in reverse: `fwd` and `bwd`, or the transpose of the tangent rule."""
         instance = self.rules[callee]
@@ -220,8 +225,8 @@ class Deriver:
         elif runs_as_is(tangent_rule := ruled_tangent(self.ctx, instance, linear, on, True)):
             made = transposed_as_is(instance, name, on, results, runs_as_is(tangent_rule))
         else:
-            self.functions[linear] = tangent_rule
             self._adopt()
+            self.functions[linear] = tangent_rule = self._writing_apart(instance, tangent_rule)
             self._require_moved(instance, tangent_rule, on)
             assert instance.function is not None
             mask = (*(False for _ in instance.function.params), *(True for active in on if active))
@@ -230,6 +235,7 @@ class Deriver:
             self._require_linear(instance, inner, tangent_rule, mask)
             made = transposed(instance, name, inner, on, results)
         self._adopt()
+        made = self._writing_apart(instance, made)
         shared = frozenset(p.name for p in made.params if isinstance(p.type, Array | ListOf))
         self.functions[name] = tidy(made, self.facts, frozenset(), shared)
         self.facts.forget(name)
@@ -378,7 +384,7 @@ class Deriver:
                 self.functions[name] = made = ruled_tangent(self.ctx, self.rules[callee], name, on, False)
                 self._adopt()
                 self._require_moved(self.rules[callee], made, on)
-                self.functions[name] = tidy(made, self.facts)
+                self.functions[name] = tidy(self._writing_apart(self.rules[callee], made), self.facts)
                 self.facts.forget(name)
                 return name
             fn = self.functions[callee]

@@ -335,3 +335,54 @@ def test_every_entry_is_a_rule() -> None:
     assert find(len) == Constant()
     assert find(object()) is None
     assert find([]) is None
+
+
+def _with_rule(fwd, bwd):
+    @s2sad.custom_vjp
+    def squares(x):
+        return np.sum(x * x)
+
+    squares.defvjp(fwd, bwd)
+    return squares
+
+
+def _fwd_that_writes(x):
+    value = np.sum(x * x)
+    y = x
+    y[0] = 100.0
+    return value, x[1:].sum()
+
+
+def _bwd_in_place(residual, out_bar):
+    residual *= 2.0
+    return (residual * out_bar,)
+
+
+@s2sad.custom_jvp
+def _squares(x):
+    return np.sum(x * x)
+
+
+@_squares.defjvp
+def _squares_rule(primals, tangents):
+    (x,), (x_dot,) = primals, tangents
+    value = np.sum(x * x)
+    x *= 2.0
+    return value, np.sum(x * x_dot)
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_a_rule_writes_into_copies_of_what_it_is_given(target):
+    in_place = _with_rule(lambda x: (np.sum(x * x), x), _bwd_in_place)
+    writing = _with_rule(_fwd_that_writes, lambda rest, out_bar: (np.full(3, rest * out_bar),))
+
+    def of_an_intermediate(x):
+        return in_place(np.exp(x)) + 0.0
+
+    x = np.array([1.0, 2.0, 3.0])
+    np.testing.assert_allclose(s2sad.grad(in_place, target=target)(x), [2, 4, 6])
+    np.testing.assert_allclose(s2sad.grad(of_an_intermediate, target=target)(x), 2 * np.exp(2 * x))
+    np.testing.assert_allclose(s2sad.grad(lambda x: writing(x) + np.sum(x), target=target)(x), [6, 6, 6])
+    np.testing.assert_allclose(s2sad.grad(lambda x: _squares(x) + np.sum(x), target=target)(x), [3, 5, 7])
+    assert s2sad.jvp(_squares, (x,), (x,), target=target)[1] == 28.0
+    np.testing.assert_array_equal(x, [1, 2, 3])
