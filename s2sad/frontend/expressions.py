@@ -16,6 +16,7 @@ from s2sad.frontend.containers import OUTSIDE, identified
 from s2sad.frontend.displays import operands
 from s2sad.frontend.guarded import lower_guarded, lower_held, lower_raises
 from s2sad.frontend.indexing import lower_index, lower_index_items, lower_slice, lower_subscript
+from s2sad.frontend.joins import joined_env, same_env
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.operators import BINARY, BOOL, UNARY, apply
 from s2sad.frontend.order import Order, does_more, in_order
@@ -485,15 +486,19 @@ def _if_exp(lw: Lowerer, node: Any) -> Value:
     if isinstance(test, bool):
         return lower_expr(lw, node.body if test else node.orelse)
     sides: list[tuple[list[Any], Value]] = []
-    proven = lw.proven
+    proven, before, ends = lw.proven, lw.env, list[dict[str, Value]]()
     for part, holds in ((node.body, True), (node.orelse, False)):
         outer, lw.block = lw.block, []
+        lw.env = dict(before)
         lw.proven = proven | optional.proven_by(node.test, holds)
         value = lower_expr(lw, part)
         sides.append((lw.block, value))
+        ends.append(lw.env)
         lw.block = outer
-    lw.proven = proven
+    lw.proven, lw.env = proven, before
     (then, a), (other, b) = sides
+    if any(not same_env({name: env.get(name, value) for name, value in before.items()}, before) for env in ends):
+        return _if_statement(lw, node, test, then, a, other, b, ends)  # a side changes what stands outside
     one = texts.chosen(lw, test, a, b, node)
     if one is None and not then and not other:
         one = choices.chosen(lw, test, a, b, node)
@@ -506,16 +511,17 @@ def _if_exp(lw: Lowerer, node: Any) -> Value:
     return _if_statement(lw, node, test, then, a, other, b)
 
 
-def _if_statement(lw: Lowerer, node: Any, test: Expr, then: list[Any], a: Value, other: list[Any], b: Value) -> Value:
-    """A conditional expression over arrays or with calls inside becomes a statement."""
-    from s2sad.frontend.joins import joined_env
-
+def _if_statement(
+    lw: Lowerer, node: Any, test: Expr, then: list[Any], a: Value, other: list[Any], b: Value,
+    envs: list[dict[str, Value]] | None = None,
+) -> Value:  # fmt: skip
+    """A conditional expression over arrays or with calls inside becomes a statement; `envs`: what each side leaves."""
     span = lw.span(node)
     name = lw.fresh("chosen")
     outer = lw.block
     ends: list[dict[str, Value]] = []
-    for block, value in ((then, a), (other, b)):
-        lw.block = block
+    for block, value, env in zip((then, other), (a, b), envs or [lw.env, lw.env], strict=True):
+        lw.block, lw.env = block, env
         if isinstance(value, StaticV) and isinstance(value.value, int | float):
             value = const(value.value)
         ends.append({**lw.env, name: lw.store_value(name, identified(value), span)})

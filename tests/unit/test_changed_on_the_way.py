@@ -153,3 +153,58 @@ PROGRAMS = [
 @pytest.mark.parametrize("fun", PROGRAMS)
 def test_derivatives(fun, target):
     assert_derivatives(fun, X, target)
+
+
+class Sum:
+    """Keeps what it is given."""
+
+    def __init__(self):
+        self.kept = []
+        self.total = 0.0
+
+    def note(self, v):
+        self.kept.append(v)
+        return v
+
+    def add(self, v):
+        self.total += v
+        return self.total
+
+
+def noted_on_one_side(x):
+    c = Sum()
+    s = c.note(x[0]) if x[1] > 0 else c.note(x[2])
+    return sum(c.kept) * s
+
+
+def added_on_one_side(x):
+    c = Sum()
+    s = c.add(x[0]) if x[1] > 5 else c.add(x[2]) * c.add(x[3])
+    return c.total * s
+
+
+def noted_by_a_dict(x):
+    held = {"a": []}
+
+    def note(v):
+        held["a"].append(v)
+        return v
+
+    s = note(x[0]) if x[1] > 0 else note(x[2])
+    return sum(held["a"]) * s
+
+
+def noted_where_it_is_asked(x):
+    c, s = Sum(), 0.0
+    for v in x:
+        if v > 1.5 or c.note(v) > 1:
+            s += v
+    return sum(c.kept) * s
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+@pytest.mark.parametrize(
+    "fun", [noted_on_one_side, added_on_one_side, noted_by_a_dict, noted_where_it_is_asked]
+)
+def test_sides_of_a_conditional_expression_change_what_stands_outside(fun, target):
+    assert_derivatives(fun, X, target)
