@@ -72,7 +72,7 @@ def _named(vector: Expr, before: list[Stmt], namer: Namer, stmt: Stmt) -> Expr:
 
 
 def _is_row(vector: Index) -> bool:
-    return isinstance(vector.base, Var) and all(
+    return isinstance(vector.base, Var) and isinstance(vector.base.type, Array) and all(
         not isinstance(item, Slice) and isinstance(item.type, Scalar) for item in vector.index
     )
 

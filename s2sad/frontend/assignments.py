@@ -212,7 +212,8 @@ def _bind_name(lw: Lowerer, name: str, value: Value, node: Any) -> None:
     may_be_none = name in lw.optional or optional.is_optional(value) or optional.is_noted(lw, name)
     if may_be_none and optional.bind(lw, name, value, node):
         return
-    grows = name in lw.dynamic_lists or (id(lw.source.node), name) in lw.ctx.growing_names
+    own = id(lw.source.node), name
+    grows = (name in lw.dynamic_lists and own not in lw.ctx.known_lists) or own in lw.ctx.growing_names
     if isinstance(value, StructV) and value.kind == "list" and grows and not of_slices(value):
         if value.cell is not None and _is_seen_again(lw, value.cell):
             lw.fail(node, f"`{name}` is another name of a list, and is written or grows",
@@ -254,6 +255,7 @@ def dynamic_list(lw: Lowerer, name: str, value: StructV, node: Any) -> V | RowsV
     item: Any = None
     for part in value.items:
         if not isinstance(part, V) or (item is not None and _unlike(item, part.expr.type)):
+            growing.take_as_known(lw, (id(lw.source.node), name))
             return lw.fail(node, f"the items of list `{name}` differ in kind",
                     "A list that is appended to or written holds items of one type.")  # fmt: skip
         item = part.expr.type

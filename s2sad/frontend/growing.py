@@ -87,6 +87,7 @@ def fitted(lw: Lowerer, target: Expr, value: Expr, node: Any) -> Expr:
     else:
         wanted = _joined(kind, given)
     if wanted is None:
+        take_as_known(lw, name_of(lw, target))
         lw.fail(node, "the items of this list differ in kind",
                 "A list that is appended to or written holds items of one type.")  # fmt: skip
     assert wanted is not None
@@ -95,6 +96,14 @@ def fitted(lw: Lowerer, target: Expr, value: Expr, node: Any) -> Expr:
             return value
         _begin_again(lw, target, wanted, node)
     return _cast(lw, value, kind)
+
+
+def take_as_known(lw: Lowerer, name: tuple[int, str] | None) -> None:
+    """Lower the function again with a list, of which the items differ in kind, as one of known structure."""
+    if name is None or name in lw.ctx.known_lists or name in lw.ctx.growing_names:
+        return
+    lw.ctx.known_lists.add(name)
+    raise KindFound
 
 
 def _of_all_turns(lw: Lowerer, target: Expr, kind: Type) -> Type:

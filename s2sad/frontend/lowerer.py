@@ -115,6 +115,9 @@ class Context:
     """Those of the lists of which it is a first guess."""
     growing_names: set[tuple[int, str]] = field(default_factory=set[tuple[int, str]])
     """Names of lists that are not of one known length, by function."""
+    known_lists: set[tuple[int, str]] = field(default_factory=set[tuple[int, str]])
+    """Names of lists that grow by items of several kinds, by function: the structure of such a list is known, or it is
+    refused."""
     growing_displays: set[int] = field(default_factory=set[int])
     """Displays of such lists, inside other containers."""
     tables: set[int] = field(default_factory=set[int])

@@ -573,3 +573,45 @@ def never_what_a_matrix_product_takes(x):
 def test_what_no_guess_mends_is_said_of_the_first():
     with pytest.raises(s2sad.S2SADError, match=r'past\[-1\] @ "text"'):
         s2sad.grad(never_what_a_matrix_product_takes, target="python")(X)
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_vectors_of_a_list_are_multiplied_across(target):
+    def turned(x):
+        axes = []
+        for i in range(3):
+            axes.append(x[3 * i : 3 * i + 3] * (i + 1))
+        columns = np.zeros((3, 3))
+        for i in range(3):
+            columns[:, i] = np.cross(axes[i], x[2:5])
+        return np.sum(columns**2)
+
+    x = np.linspace(0.3, 1.7, 9)
+    assert_derivatives(turned, x, target)
+
+
+SHAPES = [(2, 2), (2,), (2, 1), (1,)]
+
+
+def parameters_of_several_ranks(x):
+    parts, at = [], 0
+    for shape in SHAPES:
+        size = int(np.prod(shape))
+        parts.append(x[at : at + size].reshape(shape))
+        at += size
+    first, offset, second, last = parts
+    return np.sum(np.tanh(np.tanh(x[:4].reshape(2, 2) @ first + offset) @ second + last))
+
+
+def numbers_and_vectors(x):
+    parts = []
+    for i in range(3):
+        parts.append(x[i] if i % 2 else x[:2])
+    parts.append(x[3:7].reshape(2, 2))
+    return parts[1] * (parts[0] @ parts[3] @ parts[2])
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+@pytest.mark.parametrize("fun", [parameters_of_several_ranks, numbers_and_vectors])
+def test_lists_of_several_kinds_that_grow_where_it_is_known_how(fun, target):
+    assert_derivatives(fun, np.linspace(-0.9, 1.3, 9), target)
