@@ -84,6 +84,9 @@ def _container(kind: Any, keys: tuple[Any, ...], parts: list[Any]) -> Any:
         return parts
     if kind == "dict":
         return dict(zip(keys, parts, strict=True))
+    if not isinstance(kind, type):
+        raise RuleError("a rule that runs as it is was given a function that is made inside the differentiated one",
+                        None, "Pass a function of a module, or write the rule so that it can be read.")  # fmt: skip
     if issubclass(kind, tuple):
         return kind(*parts)
     made = object.__new__(kind)

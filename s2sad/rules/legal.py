@@ -330,7 +330,9 @@ def _join(call: Apply) -> Expr | None:
 def _array(call: Apply) -> Expr | None:
     x = call.args[0]
     if isinstance(x, Pack) and not x.items:
-        return applied(np.zeros, (number(0),), call.type)
+        dtype = getattr(call.type, "dtype", "float64")
+        static = {} if dtype == "float64" else {"dtype": np.dtype(dtype).type}
+        return applied(np.zeros, (number(0),), call.type, **static)
     if isinstance(x.type, Array) and call.fn is np.array and not call.static:
         return applied(np.copy, (x,), call.type)
     if isinstance(x, Pack) and isinstance(call.type, Array) and not call.static:

@@ -159,8 +159,8 @@ class _Turns:
         return tuple(body)
 
     def _last_span(self) -> Span:
-        """Return the line that lays down a result: nothing else of the loop is left."""
-        return next(stmt.span for stmt in reversed(self.loop.body) if self._is_output(stmt))
+        """Return the line that lays down a result, if one does: nothing else of the loop is left."""
+        return next((stmt.span for stmt in reversed(self.loop.body) if self._is_output(stmt)), self.loop.span)
 
     # ---- what differs ----
 
