@@ -135,3 +135,20 @@ class _Package(ModuleType):
 
 
 sys.modules[__name__].__class__ = _Package
+
+
+class _Emitted:
+    """Finds modules of emitted sources by name: what Numba keeps on the disk of the user's functions asks for them."""
+
+    @staticmethod
+    def find_spec(name: str, path: Any = None, target: Any = None) -> Any:
+        """Return where a module of the cache is, if this may be its name and it is there."""
+        del path, target
+        if name[-17:-16] != "_" or not set(name[-16:]) <= set("0123456789abcdef"):
+            return None
+        from s2sad.backends.store import spec_of
+
+        return spec_of(name)
+
+
+sys.meta_path.append(_Emitted)

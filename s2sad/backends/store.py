@@ -22,6 +22,8 @@ import types
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.abc import Loader
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Any
 
@@ -224,6 +226,23 @@ def execute(name: str, path: Path, text: str, given: Mapping[str, Any]) -> dict[
         del sys.modules[name]
         raise
     return module.__dict__
+
+
+def spec_of(name: str) -> ModuleSpec | None:
+    """Return the specification of a module of the cache that another process has executed; None if there is none.
+
+    The user's own functions that Numba keeps on the disk have its machine code inside them: they ask for the module by
+    name, and for nothing in it.
+    """
+    return ModuleSpec(name, _Empty()) if (directory() / f"{name}.py").exists() else None
+
+
+class _Empty(Loader):
+    def create_module(self, spec: ModuleSpec) -> None:
+        """Leave the making of the module to Python."""
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        """Leave it empty."""
 
 
 def info() -> CacheInfo:

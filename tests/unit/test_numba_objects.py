@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import math
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import numba
 import numpy as np
@@ -258,3 +262,22 @@ def test_lengths_that_do_not_fit_are_an_error_in_kernels(target) -> None:
     both = s2sad.grad(lambda x, y: np.sum(of_two(x, y)), (0, 1), target=target)(X, LONG)
     np.testing.assert_allclose(both[0], [LONG[2], 0.0, 0.0])
     np.testing.assert_allclose(both[1], [0.0, 0.0, X[0], 0.0, 0.0, 0.0])
+
+
+def test_a_function_that_numba_keeps_and_that_calls_a_derivative_is_loaded_by_a_second_process(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import numba, s2sad\n"
+        "def f(x):\n    return x * x * x\n"
+        "slope = s2sad.grad(f)\n"
+        "@numba.njit(cache=True)\ndef total(n):\n"
+        "    s = 0.0\n    for i in range(n):\n        s += slope(float(i))\n    return s\n"
+        "print(total(3), sum(total.stats.cache_hits.values()))\n"
+    )
+    paths = [str(Path(s2sad.__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = {**os.environ, "S2SAD_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": os.pathsep.join(paths)}
+    words = [sys.executable, str(program)]
+    said = [
+        subprocess.run(words, env=environment, capture_output=True, text=True, check=True).stdout.split() for _ in "ab"
+    ]
+    assert said == [["15.0", "0"], ["15.0", "1"]]
