@@ -547,7 +547,24 @@ def _power(call: Apply) -> Expr | None:
     whole = all(isinstance(a.type, Scalar) and a.type.dtype.startswith(("int", "uint")) for a in (base, exponent))
     if not whole or (isinstance(exponent, Const) and exponent.value >= 0):
         return None
+    if getattr(call.type, "dtype", "") == "float64":
+        real = Apply(builtins.float, (base,), Scalar("float64", weak=True))
+        return applied(operator.pow, (real, exponent), call.type)
     return applied(integers.power, (base, exponent), call.type)
+
+
+def _builtin_power(call: Apply) -> Expr | None:
+    if len(call.args) == 3:
+        return applied(integers.power_modulo, call.args, call.type)
+    return legal(Apply(operator.pow, call.args, call.type))
+
+
+def _float(call: Apply) -> Expr | None:
+    """Compiled, a truth value is no number yet."""
+    (x,) = call.args
+    if not (isinstance(x.type, Scalar) and x.type.dtype == "bool"):
+        return None
+    return Apply(builtins.float, (Apply(builtins.int, (x,), Scalar("int64", weak=True)),), call.type)
 
 
 def _of_complex(call: Apply) -> Expr | None:
@@ -609,7 +626,8 @@ _REWRITES: dict[Any, Rewrite] = {
     np.fix: _renamed(np.trunc),
     np.heaviside: _renamed(runtime.heaviside),
     operator.pow: _power,
-    builtins.pow: lambda call: legal(Apply(operator.pow, call.args, call.type)),
+    builtins.float: _float,
+    builtins.pow: _builtin_power,
     **dict.fromkeys(_OF_COMPLEX_ONLY, _of_complex),
     math.isclose: _isclose,
     math.remainder: _renamed(runtime.ieee_remainder),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+_LARGEST = 9223372036854775807
 
 def factorial(n: int) -> int:
     """Return n!, as 64-bit integers hold it: n at most 20."""
@@ -20,12 +21,27 @@ def power(base: int, exponent: int) -> int:
     return base**exponent
 
 
+def power_modulo(base: int, exponent: int, modulus: int) -> int:
+    """Return `pow(base, exponent, modulus)` of an exponent that is not negative, and a modulus of 31 bits."""
+    if exponent < 0 or modulus == 0 or abs(modulus) > 2147483647:
+        raise ValueError("pow: in compiled code, the exponent must not be negative, and the modulus of 31 bits at most")
+    result, factor, left = 1 % modulus, base % modulus, exponent
+    while left > 0:
+        if left % 2 == 1:
+            result = result * factor % modulus
+        factor = factor * factor % modulus
+        left //= 2
+    return result
+
+
 def comb(n: int, k: int) -> int:
     """Return the number of ways to choose `k` of `n`."""
     if n < 0 or k < 0:
         raise ValueError("comb: n and k must not be negative")
     result = 1
     for i in range(min(k, n - k) if k <= n else 0):
+        if result > _LARGEST // (n - i):
+            raise ValueError("comb: the number is too large for 64 bits, in compiled code")
         result = result * (n - i) // (i + 1)
     return result if k <= n else 0
 
@@ -36,6 +52,8 @@ def perm(n: int, k: int) -> int:
         raise ValueError("perm: n and k must not be negative")
     result = 1
     for i in range(k):
+        if n > i and result > _LARGEST // (n - i):
+            raise ValueError("perm: the number is too large for 64 bits, in compiled code")
         result *= n - i
     return result
 

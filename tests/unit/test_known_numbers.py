@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
 import s2sad
 from s2sad.errors import UnsupportedSyntaxError
+from tests.differences import assert_derivatives
 
 MATRIX = np.arange(9.0).reshape(3, 3) + 1.0
 
@@ -171,3 +174,34 @@ def test_a_number_stays_one_where_the_length_of_an_array_must_be_known():
         by_theta(theta, 0.1 * k, np.ones(3))
         by_theta(theta, 0.1 * k, [1.0, 2.0])
     assert len(by_theta.store.known()) == 2
+
+
+def fractions_of_whole_numbers(x):
+    n = 3
+    return x[0] * 2**-2 + x[1] * 2**-n
+
+
+def remainders_of_powers(x):
+    total = x[0] * pow(3, 4, 5)
+    for i in range(int(x[0] + 4)):
+        total += x[pow(3, i, 2)] * x[1]
+    return total
+
+
+def truth_values_as_numbers(x):
+    unit = [[float(i == j) for j in (0, 1)] for i in (0, 1)]
+    return x[0] * unit[0][0] + unit[0][1] + x[1] * float(x[1] > 0.1) + x[1] * float(len("ab") == 2)
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+@pytest.mark.parametrize("fun", [fractions_of_whole_numbers, remainders_of_powers, truth_values_as_numbers])
+def test_whole_numbers_that_become_others(fun, target):
+    assert_derivatives(fun, np.array([0.7, 1.3]), target)
+
+
+def test_numbers_that_64_bits_do_not_hold_are_refused_when_compiled():
+    def chosen(x):
+        return x * math.comb(int(x) + 70, 35)
+
+    with pytest.raises(ValueError, match="too large for 64 bits"):
+        s2sad.grad(chosen, target="cpu")(0.5)
