@@ -127,7 +127,7 @@ def settled(x):
         else:
             src, dst = b, a
         dst[1:] = 0.5 * src[1:] * src[:-1]
-        if np.abs(dst - src).max() < 0.3:
+        if dst[1] < 0.1 or i > 8:
             break
         i += 1
     return dst
