@@ -165,7 +165,7 @@ def _array_attribute(lw: Lowerer, owner: V, kind: Array | Scalar, name: str, nod
 def call_method(lw: Lowerer, method: MethodV, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
     """Return `owner.method(*args, **kwargs)`."""
     owner, name = method.owner, method.name
-    if isinstance(owner, StructV):
+    if isinstance(owner, StructV) and owner.cell is not None and not owner.cell.refusal:
         owner = current(lw, owner)  # `grow = shape.grow` is a method of the object as it will be
     if isinstance(owner, ZeroV):
         return owner

@@ -180,7 +180,7 @@ def integer_output(x):
 
 @refusal(vec(4), vec(4, 1), error="AliasError", says="z", caret="z[0] = x[1] * y[2]", wrt=(0, 1))
 def undecidable_alias(x, y):
-    z = x if x[0] > 0 else y
+    z = x if x[0] > 0 else y[::-1]
     z[0] = x[1] * y[2]
     return np.sum(x**2) + np.sum(y**3)
 
