@@ -53,8 +53,8 @@ class AsIs:
         self._call, self._number = call, next(_count)
 
     def __call__(self, *leaves: Any) -> Any:
-        """Call with flat leaves, of which the rule gets copies: it may write into them."""
-        return self._call(*_copies(leaves))
+        """Call with flat leaves."""
+        return self._call(*leaves)
 
     def __repr__(self) -> str:
         """Differ from every other one of this process: what it calls may hold state."""
@@ -62,6 +62,7 @@ class AsIs:
 
 
 def _copies(leaves: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return what a rule is given: it may write into it."""
     return tuple(leaf.copy() if isinstance(leaf, np.ndarray) else leaf for leaf in leaves)
 
 
@@ -198,7 +199,7 @@ def reverse_call(rule: UserRule, sig: Signature, reason: str) -> AsIs:
     """Return `(*leaves, *seeds) -> cotangents of the differentiated leaves` by a rule as it is."""
 
     def call(*values: Any) -> list[Any]:
-        leaves = iter(values)
+        leaves = iter(_copies(values))
         args = rule.spread([structured(kind, leaves) for kind in sig.types], tuple)
         flat = list(values[: len(sig.on)])
         seeds = iter(values[len(sig.on) :])

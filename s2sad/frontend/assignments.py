@@ -20,7 +20,7 @@ from s2sad.frontend.expressions import as_expr, list_of, lower_expr
 from s2sad.frontend.indexing import expand_index, item_of_range, length_of_range, lower_index
 from s2sad.frontend.iterators import check_used_once
 from s2sad.frontend.knownlists import extend
-from s2sad.frontend.lazily import check_extended_by_itself, check_written_before_use
+from s2sad.frontend.lazily import check_extended_by_itself, check_written_before_use, root_name
 from s2sad.frontend.lowerer import Contribution, Lowerer
 from s2sad.frontend.methods import list_method
 from s2sad.frontend.noneresults import returned
@@ -495,9 +495,8 @@ def _roots(lw: Lowerer, target: Any) -> set[str]:
         return _roots(lw, target.value)
     if isinstance(target, gast.Name):
         return {lw.ir_name(target.id)} | _held_in(lw, target.id)
-    while isinstance(target, gast.Subscript | gast.Attribute):
-        target = target.value
-    return _held_in(lw, target.id) if isinstance(target, gast.Name) else set()
+    name = root_name(target)
+    return set() if name is None else _held_in(lw, name)
 
 
 def _held_in(lw: Lowerer, name: str) -> set[str]:

@@ -16,7 +16,7 @@ import gast
 import numpy as np
 
 from s2sad.errors import AliasError, ArgumentError, MissingRuleError, UnsupportedSyntaxError
-from s2sad.frontend import choices, formatted, objects, protocols, records, rows
+from s2sad.frontend import choices, formatted, growing, objects, protocols, records, rows
 from s2sad.frontend.arguments import (
     STATIC_NAMES,
     UNKNOWN,
@@ -422,6 +422,8 @@ def call_user(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value],
         results.append(Var(lw.fresh(_result_name(fn, len(leaf_types(result)))), kind))
     targets = tuple(r for r in results if isinstance(r, Var))
     lw.emit(CallStmt(targets, instance.name, tuple(leaves), span))
+    for position, leaf in enumerate(leaves):
+        growing.passed(lw, leaf, instance.function, position, node)
     given = rebuild(result, known_results(instance, results))
     given = identified(given, UNDECIDED if instance.returns_given else None)
     return called(lw, given, node, instance.name, instance.optional_result is not None)

@@ -19,14 +19,18 @@ from typing import Any
 
 import gast
 
-from s2sad.frontend.lowerer import Choice, Lowerer
+from s2sad.frontend.lazily import root_name
+from s2sad.frontend.lowerer import Chosen, Lowerer
 from s2sad.frontend.values import V
 
 Case = dict[str, str]
+_MOST = 3  # choices in one block: what follows is written twice for each
 
 
 def with_cases(lw: Lowerer, statements: list[Any]) -> list[Any]:
     """Return the statements of a block, those behind a choice of names once for each case."""
+    if sum(_choice(stmt) is not None for stmt in statements) > _MOST:
+        return statements
     for at, stmt in enumerate(statements):
         choice = _choice(stmt)
         if choice is None:
@@ -49,7 +53,7 @@ def _kept(lw: Lowerer, test: Any, cases: list[Case], stmt: Any, end: int) -> tup
     first, second = cases
     known = next((choice.flag for choice in lw.chosen.values() if choice.line == stmt.lineno), None)
     flag = lw.local("first") if known is None else known
-    lw.chosen.update({name: Choice(flag, (first[name], second[name]), stmt.lineno, end) for name in first})
+    lw.chosen.update({name: Chosen(flag, (first[name], second[name]), stmt.lineno, end) for name in first})
     kept = gast.Assign(targets=[_name(flag, gast.Store(), stmt)], value=test, type_comment=None)
     return _name(flag, gast.Load(), stmt), [gast.copy_location(kept, stmt)]
 
@@ -154,17 +158,11 @@ def _writes(part: Any, names: set[str]) -> bool:
     """Say whether something is written through one of the names, or may be by a call that gives nothing."""
     match part:
         case gast.Subscript(ctx=gast.Store()):
-            return _root(part) in names
+            return root_name(part) in names
         case gast.Expr(value=gast.Call(args=args)):
-            return any(_root(arg) in names for arg in args)
+            return any(root_name(arg) in names for arg in args)
         case _:
             return False
-
-
-def _root(node: Any) -> str | None:
-    while isinstance(node, gast.Subscript | gast.Attribute):
-        node = node.value
-    return node.id if isinstance(node, gast.Name) else None
 
 
 class _Named(gast.NodeTransformer):

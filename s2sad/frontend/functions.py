@@ -20,7 +20,7 @@ from s2sad.frontend.containers import (
     returns_given,
 )
 from s2sad.frontend.generic import canonical, known_results, restored
-from s2sad.frontend.growing import Guesses, as_number
+from s2sad.frontend.growing import Guesses, as_number, passed
 from s2sad.frontend.inline import dynamic_lists
 from s2sad.frontend.lists import settled
 from s2sad.frontend.lowerer import BottomReached, Captured, Context, Instance, Lowerer
@@ -472,6 +472,8 @@ def call_lifted(lw: Lowerer, fn_node: Any, source: Source, scope: dict[str, Valu
     result = restored(instance.result, back)
     results = [Var(lw.fresh(f"{instance.name}_value"), kind) for kind in leaf_types(result)]
     lw.emit(CallStmt(tuple(results), instance.name, tuple(leaves), lw.span(node)))
+    for position, leaf in enumerate(leaves):
+        passed(lw, leaf, instance.function, position, node)
     given = rebuild(result, known_results(instance, list(results)))
     given = identified(given, UNDECIDED if instance.returns_given else None)
     return called(lw, given, node, instance.name, instance.optional_result is not None)

@@ -16,14 +16,14 @@ import gast
 import numpy as np
 
 from s2sad.errors import S2SADError
-from s2sad.frontend.infer import count_of_dims, fresh_dim
+from s2sad.frontend.infer import count_of_dims
 from s2sad.frontend.lowerer import Context, Instance, Lowerer
 from s2sad.frontend.optional import KindFound
 from s2sad.frontend.values import StructV, V, Value, literal
 from s2sad.ir import ops
-from s2sad.ir.nodes import Append, Apply, Assign, Const, Expr, Var
+from s2sad.ir.nodes import Append, Apply, Assign, CallStmt, Const, Expr, Function, Index, Store, Var
 from s2sad.ir.types import BROADCAST, CARRIED, CUT, UNEVEN, Array, Dim, ListOf, Scalar, Static, Struct, Type, is_uneven
-from s2sad.ir.walk import subexpressions
+from s2sad.ir.walk import reads, statements, subexpressions
 
 _GUESS = Scalar("float64", weak=True, value=None)
 _MOST_GUESSES = 12
@@ -270,7 +270,33 @@ def _joined(kind: Type, value: Type) -> Type | None:
 
 
 def _any_array(dtype: str, rank: int) -> Array:
-    return Array(dtype, tuple(fresh_dim() for _ in range(rank)), "C" if rank < 2 else "A")
+    return Array(dtype, (UNEVEN,) * rank, "C" if rank < 2 else "A")
+
+
+def passed(lw: Lowerer, target: Expr, callee: Function | None, position: int, node: Any) -> None:
+    """Note that a function which is not written in place may append arrays of other lengths to a list."""
+    if not isinstance(target, Var) or not isinstance(target.type, ListOf) or _is_made_elsewhere(lw, target):
+        return
+    kind = target.type.item
+    if not isinstance(kind, Array) or (callee is not None and not _may_append(callee, position)):
+        return
+    wanted = _any_array(kind.dtype, len(kind.dims))
+    if wanted != kind:
+        _begin_again(lw, target, wanted, node)
+
+
+def _may_append(callee: Function, position: int) -> bool:
+    """Say whether a function changes what a list holds, or hands it on; what it only reads stays as it is."""
+    name = callee.params[position].name
+    for stmt in statements(callee.body):
+        match stmt:
+            case Append(Var(other)) | Store(Index(Var(other))) | Assign(value=Var(other)) if other == name:
+                return True
+            case CallStmt(args=args) if any(name in reads(arg) for arg in args):
+                return True
+            case _:
+                pass
+    return False
 
 
 def as_number(value: Expr, kind: Type) -> Expr:

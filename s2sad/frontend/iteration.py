@@ -557,7 +557,8 @@ def _comprehension(lw: Lowerer, node: Any, name: str | None) -> Value:
     position = len(lw.block)
     item_type: list[Any] = []
     start, before, count = lw.mark(), dict(lw.env), count_of_dims()
-    _nested(lw, node, list(node.generators), target, item_type, iterable)
+    with lw.ctx.loop():
+        _nested(lw, node, list(node.generators), target, item_type, iterable)
     outside = {name: value for name, value in before.items() if name not in _own_names(node)}
     if not same_env({name: lw.env.get(name, value) for name, value in outside.items()}, outside):
         lw.back_to(start)  # an item changes what stands outside: `[log.note(v) for v in x]`

@@ -124,16 +124,17 @@ def _written(node: Any) -> str | None:
     """Return the name of what a part of a statement writes into."""
     match node:
         case gast.Subscript(value=value, ctx=gast.Store() | gast.Del()):
-            return _root(value)
+            return root_name(value)
         case gast.AugAssign(target=gast.Name(id=name)):
             return name
         case gast.Call(func=gast.Attribute(value=value, attr=attr)) if attr in WRITING:
-            return _root(value)
+            return root_name(value)
         case _:
             return None
 
 
-def _root(node: Any) -> str | None:
+def root_name(node: Any) -> str | None:
+    """Return the name that a place begins with: `a` of `a.b[i]`."""
     while isinstance(node, gast.Subscript | gast.Attribute):
         node = node.value
     return node.id if isinstance(node, gast.Name) else None

@@ -25,7 +25,7 @@ class BottomReached(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class Chosen:
     """One array or the other, as a condition says."""
 
     flag: str
@@ -253,7 +253,7 @@ class Lowerer:
     """How many elements masks select, by the statement: nothing has been written since they were met."""
     parts: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
     """Names of variables that hold the items of a container, by the container's name and the key."""
-    chosen: dict[str, Choice] = field(default_factory=dict[str, Any])
+    chosen: dict[str, Chosen] = field(default_factory=dict[str, Any])
     """Names that mean one array or the other and are read behind the loops in which they do."""
     statement: Any = None
     """The statement being lowered."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 _LARGEST = 9223372036854775807
 
+
 def factorial(n: int) -> int:
     """Return n!, as 64-bit integers hold it: n at most 20."""
     if n < 0 or n > 20:

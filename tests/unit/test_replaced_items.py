@@ -241,7 +241,31 @@ def joined_and_grown(x):
     return sum((p * p).sum() * p[0] for p in parts) + (parts[1] * 2).sum() * (parts[2] - 1).sum()
 
 
+def added(rows, x, k):
+    if k > 5:
+        return 0.0
+    rows.append(x[:k] * k)
+    return x[k]
+
+
+def appended_by_a_helper(x):
+    rows, total = [], 0.0
+    for k in range(1, 4):
+        total += added(rows, x, k)
+    first, last = rows[0] * 2, np.sin(rows[2]) * 3
+    return (first**2).sum() + (last**3).sum() * total + rows[1] @ rows[1]
+
+
+def begun_and_appended_by_a_helper(x):
+    rows, total = [x[:1] * 1.0], 0.0
+    for k in range(2, 4):
+        total += added(rows, x, k)
+    first, last = rows[0] * 2, np.sin(rows[2]) * 3
+    return (first**2).sum() + (last**3).sum() * total + rows[1] @ rows[1]
+
+
 UNEVEN = [
+    appended_by_a_helper, begun_and_appended_by_a_helper,
     spread_over_each_other, of_lengths_of_their_own, layers_backwards, replaced_by_their_like, matrices_replaced,
     trained, slices_of_growing_lengths, joined_and_grown,
 ]  # fmt: skip
