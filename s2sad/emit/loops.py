@@ -39,7 +39,6 @@ from s2sad.emit.rows import by_rows, with_own_lengths
 from s2sad.frontend.values import literal
 from s2sad.ir import ops
 from s2sad.ir.nodes import (
-    Append,
     Apply,
     Assign,
     CallStmt,
@@ -56,20 +55,9 @@ from s2sad.ir.nodes import (
     Var,
 )
 from s2sad.ir.shapes import refused_if
-from s2sad.ir.types import Array, Dim, ListOf, Scalar, Struct, Sym, Type, is_complex
+from s2sad.ir.types import Array, Dim, ListOf, Scalar, Struct, Type, is_complex
 from s2sad.ir.views import is_advanced, view_base
-from s2sad.ir.walk import (
-    bound,
-    exprs_of,
-    map_blocks,
-    map_children,
-    map_exprs,
-    names_in,
-    reads,
-    root_of,
-    statements,
-    subexpressions,
-)
+from s2sad.ir.walk import bound, map_blocks, map_children, map_exprs, names_in, reads, root_of, statements
 from s2sad.transform.naming import Namer, noun
 from s2sad.transform.together import without_empty_sweep
 
@@ -106,7 +94,6 @@ class _Loops:
         self.least = lower_bounds(fn)
         self.index: list[Expr] = []
         self.kind = Scalar("int64")
-        self.items = _Items(fn)
 
     def block(self, body: tuple[Stmt, ...], agreed: frozenset[frozenset[Dim]]) -> tuple[Stmt, ...]:
         """Rewrite a block; `agreed` are lengths that were found equal on the way here."""
@@ -230,7 +217,6 @@ class _Loops:
         hint = noun(expr)
         target = Var(self.namer.fresh("total" if hint == "sum" else hint), kind)
         statement = Assign(target, expr, self.span)
-        self.items.note(statement)
         try:
             out += self._statement(statement)
         except Unfit:
@@ -455,7 +441,7 @@ class _Loops:
                 bounds.append(literal(1))
                 continue
             met = {symbol for symbol, _ in known}
-            known = known + [pair for pair in measured if pair[0] not in met or self.items.may_differ(*pair)]
+            known = known + [pair for pair in measured if pair[0] not in met]
             known = sorted(known, key=lambda pair: (_is_cut_short(pair[1]), pair[0] != dim, self._is_made(pair[1])))
             best = known[0][1] if known else None
             if best is None and isinstance(dim, int):
@@ -467,8 +453,6 @@ class _Loops:
             for other, expr in known:
                 if other != base:
                     checks.append((frozenset({other, base}), expr, best))
-                elif expr != best and self.items.may_differ(base, expr, best):
-                    checks.append((frozenset({base, Sym(str(len(self.items.asked)))}), expr, best))
         return Nest(elements.dims, elements.index, bounds, checks, self.span)
 
 
@@ -483,50 +467,6 @@ class _Loops:
     def _is_made(self, length: Expr) -> bool:
         """Say whether a length is asked of an array that these loops fill, and may yet do away with."""
         return any(name in self.made - self.copies for name in reads(length))
-
-
-class _Items:
-    """Arrays of lists whose items need not be equally long, though the list has one type for all."""
-
-    def __init__(self, fn: Function) -> None:
-        self.lengths = set[Dim]()
-        self.names = set[str]()
-        self.asked: list[Dim] = []
-        uneven = set[str]()
-        for stmt in statements(fn.body):
-            match stmt:
-                case Append(Var(name, ListOf(Array() as kind)), value) | Store(
-                    Index(Var(name, ListOf(Array() as kind))), "", value
-                ) if isinstance(value.type, Array) and value.type.dims != kind.dims:
-                    uneven.add(name)
-                case _:
-                    self.note(stmt)
-        every = (p for s in statements(fn.body) for e in exprs_of(s) for p in subexpressions(e)) if uneven else ()
-        for part in every:
-            match part:
-                case Var(name, ListOf(Array(_, dims))) if name in uneven:
-                    self.lengths.update(dim for dim in dims if isinstance(dim, Sym))
-                case _:
-                    pass
-
-    def note(self, stmt: Stmt) -> None:
-        """Note that a name stands for an item."""
-        match stmt:
-            case Assign(target, Index(base)) if isinstance(base.type, ListOf):
-                self.names.add(target.name)
-            case _:
-                pass
-
-    def may_differ(self, dim: Dim, *lengths: Expr) -> bool:
-        """Say whether two lengths that have one symbol are to be compared at run time."""
-        if dim not in self.lengths or not any(self._is_item(length) for length in lengths):
-            return False
-        self.asked.append(dim)
-        return True
-
-    def _is_item(self, length: Expr) -> bool:
-        parts = subexpressions(length)
-        return any(isinstance(p, Var) and (p.name in self.names or isinstance(p.type, ListOf)) for p in parts)
 
 
 def _replaces_item(stmt: Store) -> bool:
