@@ -54,7 +54,7 @@ def starred_arguments(lw: Lowerer, target: Value, call: Any, values: Sequence[Va
 
 def _items(lw: Lowerer, value: Value, count: int | None, node: Any, unknown: tuple[str, str]) -> list[Value]:
     """Return the items of a row that should have so many; `unknown` is said where that is not known."""
-    from s2sad.frontend.assignments import items_of_row
+    from s2sad.frontend.unpacking import items_of_row
 
     if not (isinstance(value, V) and isinstance(value.expr.type, Array | ListOf)):
         return lw.fail(node, *unknown)
