@@ -16,7 +16,7 @@ from s2sad.analysis.sums import accumulators
 from s2sad.api.derivative import Derivative
 from s2sad.api.fresh import unshared
 from s2sad.api.known_lengths import lengths_in
-from s2sad.api.nested import context
+from s2sad.api.nested import context, overwritten
 from s2sad.api.options import Options, nans_are_checked
 from s2sad.api.written import entered, is_defined
 from s2sad.backends.base import Hints, Module
@@ -113,7 +113,7 @@ def derive(
     main = derived.functions[derived.entry]
     return Derivative(
         module, text, derived.instance.result, derived.residuals, tuple(derived.instance.captured),
-        lambda: derived, _written(derived), unshared(main, derived.functions), consumed,
+        lambda: derived, _written(derived, ctx), unshared(main, derived.functions), consumed,
         tuple(param.type for param in main.params), main.results, lengths_in(derived.sources.values()),
         tuple(param.name for param in primal.params) if (primal := derived.instance.function) is not None else (),
     )  # fmt: skip
@@ -178,12 +178,12 @@ def _head(fun: Any) -> Span | None:
     return Span(code.co_filename, code.co_firstlineno, 0, code.co_firstlineno, 0, code.co_name)
 
 
-def _written(derived: Derived) -> tuple[str, ...]:
+def _written(derived: Derived, ctx: Context) -> tuple[str, ...]:
     """Return the parameters that the primal writes into."""
     main = derived.instance.function
     if main is None:
         return ()
-    positions = Facts(derived.sources).writes(main.name)
+    positions = overwritten(ctx, derived.sources, main.name)
     return tuple(p.name for i, p in enumerate(main.params) if i in positions and isinstance(p.type, Array))
 
 

@@ -252,6 +252,7 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any, target: str | None 
     zeros = tuple(zeroed(value) for value in primals)
     out, pullback = vjp(fun, *zeros, target=target)
     _require_linear(fun, zeros, out, target)
+    _require_no_steps(fun, zeros, pullback, target)
     return pullback
 
 
@@ -278,6 +279,47 @@ def _require_linear(fun: Callable[..., Any], primals: tuple[Any, ...], out: Any,
         raise NotDifferentiableError(
             f"`{name}` is not linear: its derivative depends on the point", why="Use `s2sad.vjp` or `s2sad.linearize`."
         )
+
+
+def _require_no_steps(
+    fun: Callable[..., Any], zeros: tuple[Any, ...], pullback: Callable[..., Any], target: str | None
+) -> None:
+    """Compare the function with its tangent at some other point: `floor(x)` has a tangent of zero, and is not zero."""
+    random = np.random.default_rng(0)
+    points = tuple(_drawn(value, random) for value in zeros)
+    out, _ = vjp(fun, *points, target=target)
+    cotangent = _drawn(out, random)
+    bars = pullback(cotangent)
+    products = [pairs for x, bar in zip(points, bars, strict=True) for pairs in _products(x, bar)]
+    images = _products(out, cotangent)
+    size = sum(float(np.sum(np.abs(p))) for p in (*products, *images))
+    difference = sum(np.sum(np.real(p)) for p in images) - sum(np.sum(np.real(p)) for p in products)
+    if not abs(difference) <= 1e-4 * size:
+        raise NotDifferentiableError(
+            f"`{label(fun)}` is not linear: its derivative leaves out steps, such as those of `floor`",
+            why="Use `s2sad.vjp` or `s2sad.linearize`.",
+        )
+
+
+def _drawn(value: Any, random: np.random.Generator) -> Any:
+    """Return a structure with random numbers in place of its inexact leaves."""
+    tree = describe(value, "x")
+    leaves = dict(zip(tree.leaves(), values_of(tree, value), strict=True))
+    drawn: dict[Tree, Any] = {}
+    for leaf in inexact_leaves(tree):
+        zero = zero_like(leaf, leaves[leaf])
+        numbers = random.uniform(2.0, 9.0, np.shape(zero)) * random.choice([-1.0, 1.0], np.shape(zero))
+        drawn[leaf] = zero + (numbers.astype(zero.dtype) if isinstance(zero, np.ndarray) else type(zero)(numbers))
+    return unflatten(tree, {**leaves, **drawn})
+
+
+def _products(value: Any, cotangent: Any) -> list[Any]:
+    """Return the elements of a structure times those of its cotangent; cotangents pair without conjugation."""
+    left, right = describe(value, "x"), describe(cotangent, "x_bar")
+    first = dict(zip(left.leaves(), values_of(left, value), strict=True))
+    second = dict(zip(right.leaves(), values_of(right, cotangent), strict=True))
+    pairs = zip(inexact_leaves(left), inexact_leaves(right), strict=True)
+    return [np.asarray(first[x]) * np.asarray(second[y]) for x, y in pairs]
 
 
 def _tangent_depends_on_the_point(fun: Callable[..., Any], primals: tuple[Any, ...]) -> bool:

@@ -21,7 +21,7 @@ import numpy as np
 
 from s2sad.analysis.facts import Facts
 from s2sad.api.axes import Axes, frozen, in_range, spread
-from s2sad.api.nested import writes_of
+from s2sad.api.nested import overwritten, writes_of
 from s2sad.api.pieces import Flat, filled, part, structured_instance
 from s2sad.api.signature import Binder, label
 from s2sad.api.structure import Tree, tree_of
@@ -133,8 +133,9 @@ class _Writer:
         opaque = frozenset(i.name for i in self.ctx.instances.values() if i.rule is not None)
         at_once = batched(made.function, self.ctx.functions(), opaque)
         how = "one element of the batch after the other" if at_once is None else "the whole batch at once"
-        made.function = replace(at_once or made.function, doc=f"{what}`{self.label}`, {how}.")
+        made.function = replace(at_once or made.function, span=inner.function.span, doc=f"{what}`{self.label}`, {how}.")
         self.ctx.parts[made.name] = Function(made.name, (), (), ())
+        self.ctx.copied[made.name] = overwritten(self.ctx, self.ctx.functions(), inner.name)
         return made, filled(inner.result, iter(leaf_types(made.result)))
 
     def _outputs(self, tree: Tree) -> list[tuple[Tree, int | None]]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from s2sad.analysis.facts import Facts
@@ -56,6 +57,17 @@ def writes_of(ctx: Context, instance: Instance) -> frozenset[int]:
     """Return the positions of the parameters that a function of the program writes into."""
     opaque = frozenset(known.name for known in ctx.instances.values() if known.rule is not None)
     return Facts(ctx.functions(), opaque).writes(instance.name)
+
+
+def overwritten(ctx: Context, functions: dict[str, Function], name: str) -> frozenset[int]:
+    """Return the positions of the parameters that a call writes into, itself or in copies that derivatives make.
+
+    No other argument may be the same memory: in a call of the function, it would see what is written.
+    """
+    stubs = {known: replace(fn, body=()) for known, fn in functions.items() if known in ctx.copied}
+    facts = Facts({**functions, **stubs})
+    facts.declared.update(ctx.copied)
+    return facts.writes(name)
 
 
 def adopt(ctx: Context, made: Derived) -> None:
@@ -108,6 +120,8 @@ def instance_of(ctx: Context, fun: Any, types: tuple[Type, ...], span: Span) -> 
         require_scalar(tree_of(made.instance.result, "output"), inner, fun.options)
     adopt(ctx, made)
     entry = made.functions[made.entry]
+    if fun.kind != "primal" and made.instance.function is not None:
+        ctx.copied[made.entry] = overwritten(ctx, made.sources, made.instance.name)
     if fun.kind != "primal":
         ctx.parts[made.entry] = made.prepared.get(made.entry, entry)
     assert made.instance.result is not None

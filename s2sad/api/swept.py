@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from s2sad.api.nested import overwritten
 from s2sad.api.options import Options
 from s2sad.api.pieces import Half, filled, part, tuple_of
 from s2sad.api.plan import differentiated, select, split_aux
@@ -152,6 +153,9 @@ class _Writer:
         returned = [*blocks, *extra]
         self.lines.append(f"return {', '.join(returned)}" if returned else "return None")
         lowered = self._lowered()
+        if base.function is not None and lowered.function is not None:
+            lowered.function = replace(lowered.function, span=base.function.span)
+        self.ctx.copied[lowered.name] = overwritten(self.ctx, self.ctx.functions(), base.name)
         return lowered, self._result(main, aux, lowered)
 
     def _lowered(self) -> Instance:

@@ -46,7 +46,7 @@ from s2sad.frontend.functional import Partial, call_partial
 from s2sad.frontend.indexing import lower_index
 from s2sad.frontend.infer import InferenceError, infer, infer_several, infer_several_of_any_length
 from s2sad.frontend.interpolants import call_interpolant
-from s2sad.frontend.lowerer import BottomReached, Lowerer
+from s2sad.frontend.lowerer import BottomReached, Instance, Lowerer
 from s2sad.frontend.noneresults import called
 from s2sad.frontend.numba_objects import call_numba_object
 from s2sad.frontend.operators import apply, build
@@ -77,6 +77,7 @@ from s2sad.ir.draws import UNSUPPORTED, is_draw, rehearsed
 from s2sad.ir.nodes import Apply, Assign, CallStmt, Expr, Index, Pack, Slice, Store, Var
 from s2sad.ir.types import Array, ListOf, Scalar, Static, Struct, is_complex, leaf_types
 from s2sad.ir.views import is_advanced
+from s2sad.ir.walk import root_of
 from s2sad.rules.rearranging import vectorized
 from s2sad.rules.writing import AT, OPERATORS
 
@@ -411,6 +412,7 @@ def call_user(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value],
             return lw.fail(node, f"`{instance.name}` takes an array, and returns from several places or calls itself",
                            "On a device it is written into its caller: give it one `return`, at its end.")  # fmt: skip
     span = lw.span(node)
+    _require_apart(lw, instance, [leaf for value in bound for leaf in leaves_of(value)], node)
     leaves = [argument(lw, leaf, span) for value in bound for leaf in leaves_of(value)]
     passed = pass_captured(lw, instance.captured)
     leaves += passed
@@ -427,6 +429,16 @@ def call_user(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value],
     given = rebuild(result, known_results(instance, results))
     given = identified(given, UNDECIDED if instance.returns_given else None)
     return called(lw, given, node, instance.name, instance.optional_result is not None)
+
+
+def _require_apart(lw: Lowerer, instance: Instance, leaves: list[Expr], node: Any) -> None:
+    """Check that a derivative gets no array twice that its function writes into; raises AliasError."""
+    for at in lw.ctx.copied.get(instance.name, ()):
+        root = root_of(leaves[at]) if at < len(leaves) else None
+        others = [root_of(leaf) for i, leaf in enumerate(leaves) if i != at and isinstance(leaf.type, Array)]
+        if root is not None and any(other is not None and other.name == root.name for other in others):
+            lw.fail(node, f"what is called writes into an argument, and `{root.name}` is given twice",
+                    f"Pass a copy: `{root.name}.copy()`.", AliasError)  # fmt: skip
 
 
 def _needs_inlining(bound: list[Value]) -> bool:

@@ -142,6 +142,8 @@ class Context:
     """The functions that return a list which they build, on one of their paths at least."""
     computed: dict[Any, Any] = field(default_factory=dict[Any, Any])
     """The results of library calls that were done while lowering."""
+    copied: dict[str, frozenset[int]] = field(default_factory=dict[str, frozenset[int]])
+    """Which parameters derivatives, and loops over batches, copy since what they are made of writes into them."""
     keep: list[Any] = field(default_factory=list[Any])
     """Objects whose identity is part of a key, kept alive."""
     called_from: dict[tuple[str, str], Span] = field(default_factory=dict[tuple[str, str], Span])

@@ -279,7 +279,7 @@ class Deriver:
         fn = self.functions[adjoint]
         if any(p.name in given and self._asks_for(adjoint, at) for at, p in enumerate(fn.params)):
             raise RuleError(
-                f"the tangent rule of `{instance.name}` is not linear in the tangents, so that it has no transpose",
+                f"the tangent rule of `{title(instance)}` is not linear in the tangents, so that it has no transpose",
                 tangent_rule.span, "Let each tangent appear once in a product, or give a rule with `defvjp`.",
             )  # fmt: skip
 

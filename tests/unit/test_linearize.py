@@ -353,11 +353,27 @@ def test_transpose_of_a_linear_function(target):
         (lambda x: np.where(x > 0, x, 0.0), "its derivative depends on the point"),
         (lambda x: abs(x), "its derivative depends on the point"),
         (lambda x: x * x[0], "its derivative depends on the point"),
+        (lambda x: x + np.floor(x), "its derivative leaves out steps"),
+        (lambda x: x + np.sign(x[0]), "its derivative leaves out steps"),
     ],
 )
 def test_what_is_not_linear_is_refused(fun, why):
     with pytest.raises(NotDifferentiableError, match=why):
         linear_transpose(fun, X, target="python")
+
+
+def scaled_both(x, n, pair):
+    a, b = pair
+    return {"z": n * x + a, "w": [np.float32(2.0) * b, x[::-1] * 1j]}
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_a_linear_function_of_structures_and_kinds_is_no_step(target):
+    turned = linear_transpose(lambda x, pair: scaled_both(x, 3, pair), X, (X, np.float32(1.0)), target=target)
+    x_bar, (a_bar, b_bar) = turned({"z": np.ones(4), "w": [np.float32(1.0), np.ones(4) * 1j]})
+    np.testing.assert_allclose(x_bar, np.full(4, 2.0))
+    np.testing.assert_allclose(a_bar, np.ones(4))
+    assert b_bar == 2.0
 
 
 def test_only_the_shape_of_the_point_counts():

@@ -129,3 +129,34 @@ def test_conversion_to_fortran_order_takes_a_dtype():
         return (np.asfortranarray(x.reshape(2, 3), dtype=np.float64) ** 2).sum() + np.asfortranarray([x[0], x[1]])[1]
 
     np.testing.assert_allclose(s2sad.grad(summed, target="cpu")(X), 2 * X + np.eye(6)[1])
+
+
+def written_first(a, b):
+    a[0] = 5.0 * b[1]
+    a[1] = a[0] * b[0]
+    return a[1] * b[1] + b[0]
+
+
+def of_one_array(a, b):
+    c = a * 1.0
+    return s2sad.grad(written_first)(c, c) @ b
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+@pytest.mark.parametrize("transform", [s2sad.hessian, lambda f, target: s2sad.jacrev(s2sad.grad(f), target=target),
+                                       lambda f, target: s2sad.vmap(f, target=target)])  # fmt: skip
+def test_derivatives_that_write_into_copies_want_arguments_apart(transform, target):
+    x = np.array([[1.0, 2.0], [3.0, 4.0]]) if transform is not s2sad.hessian else np.array([1.0, 2.0])
+    if "grad" in str(transform.__code__.co_names):
+        x = x[0]
+    derived = transform(written_first, target=target)
+    with pytest.raises(s2sad.AliasError, match="`a` and `b` overlap, and `a` is written") as refused:
+        derived(x, x)
+    assert "def written_first(a, b)" in str(refused.value)
+    derived(x, x.copy())
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_a_derivative_inside_is_given_no_array_twice_that_is_written(target):
+    with pytest.raises(s2sad.AliasError, match="`c` is given twice"):
+        s2sad.grad(of_one_array, target=target)(X, X.copy())
