@@ -18,6 +18,7 @@ from s2sad.frontend.displays import array_of, operands
 from s2sad.frontend.exchange import exchanged_names, is_read_behind
 from s2sad.frontend.expressions import as_expr, lower_expr
 from s2sad.frontend.indexing import expand_index, lower_index
+from s2sad.frontend.item_cases import needs_cases
 from s2sad.frontend.iterators import check_used_once
 from s2sad.frontend.knownlists import extend
 from s2sad.frontend.lazily import check_extended_by_itself, check_written_before_use
@@ -361,6 +362,8 @@ def _store_struct(lw: Lowerer, target: Any, base: StructV, value: Value, node: A
     if isinstance(known, int) and base.kind == "list" and known < 0:
         known += len(base.keys)
     if known is None or (base.kind == "list" and known not in base.keys):
+        if known is None and not isinstance(key, StaticV):
+            needs_cases(lw, base, target)
         lw.fail(target, f"the key written to this {base.kind} is not known here",
                 "Use a constant key, or an array instead of a list.")  # fmt: skip
     write_item(lw, base, known, value, node)

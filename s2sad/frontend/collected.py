@@ -1,4 +1,4 @@
-"""`deque` and `defaultdict` under a local name, written as the list and the dict that they are.
+"""`deque`, `defaultdict` and `set` under a local name, written as the lists and the dict that they are.
 
 h = deque(maxlen=3)                     h = deque()
 h.append(v)             becomes         h.append(v)
@@ -7,6 +7,10 @@ h.popleft()
 
 d = defaultdict(float)                  d = {}
 d[k] += v               becomes         d[k] = d.setdefault(k, 0.0) + v
+
+seen = set()                            seen = []
+seen.add(k)             becomes         if k not in seen:
+                                            seen.append(k)
 """
 
 from __future__ import annotations
@@ -21,6 +25,8 @@ import gast
 from s2sad.frontend.source import Source
 
 _ADDING = {"append": "popleft", "appendleft": "pop"}
+_STEPS = (*_ADDING, "add")
+_ASKED = ("len", "sorted", "max", "min")
 _OF_DEQUES = (*_ADDING, "popleft", "pop", "clear")
 _OF_DICTS = ("items", "values", "keys", "get")
 _READING = (
@@ -38,7 +44,7 @@ def written_as_plain(source: Source) -> Source:
     if isinstance(source.node, gast.Lambda):
         return source
     made = {kind: _made(source, kind) for kind in (collections.deque, collections.defaultdict)}
-    if not any(made.values()):
+    if not any(made.values()) and not any(_is_added_to(part) for part in gast.walk(source.node)):
         return source
     key = id(source.node)
     if key not in _WRITTEN:
@@ -52,6 +58,9 @@ def written_as_plain(source: Source) -> Source:
             default = _default(source, call)
             if default is not None and _is_only_used(tree, name, _OF_DICTS) and not _is_read_perhaps(tree, name):
                 tree = _Filled(name, default, call).visit(tree)
+        for name, call in _sets(replace(source, node=tree)).items():
+            if _is_only_used(tree, name, ("add",), _ASKED):
+                tree = _Distinct(name, call, tree).visit(tree)
         _WRITTEN[key] = (source.node, tree)
     return source.rewritten(_WRITTEN[key][1], source.lines, {})
 
@@ -75,15 +84,64 @@ def _made(source: Source, kind: Any) -> dict[str, Any]:
     return found
 
 
+def _is_added_to(part: Any) -> bool:
+    return isinstance(part, gast.Call) and isinstance(part.func, gast.Attribute) and part.func.attr == "add"
+
+
+def _sets(source: Source) -> dict[str, Any]:
+    """Return the local names that are bound once, to a set that is seen to hold nothing twice, and added to."""
+    added = {part.func.value.id for part in gast.walk(source.node)
+             if _is_added_to(part) and isinstance(part.func.value, gast.Name)}  # fmt: skip
+    stores = [n.id for n in gast.walk(source.node) if isinstance(n, gast.Name) and not isinstance(n.ctx, gast.Load)]
+    found: dict[str, Any] = {}
+    for part in gast.walk(source.node):
+        match part:
+            case gast.Assign(targets=[gast.Name(id=name)], value=value) | gast.AnnAssign(
+                target=gast.Name(id=name), value=value
+            ) if name in added and stores.count(name) == 1 and _distinct(source, value) is not None:
+                found[name] = value
+            case _:
+                pass
+    return found
+
+
+def _distinct(source: Source, made: Any) -> list[Any] | None:
+    """Return what a set is made of, where nothing is there twice."""
+    match made:
+        case gast.Set(elts=items):
+            pass
+        case gast.Call(func=gast.Name(id="set"), args=[], keywords=[]) if meant(source, made.func) is set:
+            return []
+        case gast.Call(
+            func=gast.Name(id="set"), args=[gast.List(elts=items) | gast.Tuple(elts=items) | gast.Set(elts=items)],
+            keywords=[],
+        ) if meant(source, made.func) is set:
+            pass
+        case _:
+            return None
+    known = [item.value for item in items if isinstance(item, gast.Constant)]
+    return list(items) if len(items) == 1 or len(set(known)) == len(items) else None
+
+
 def meant(source: Source, func: Any) -> Any:
     """Return the object that the function of a call is, if it is one of a module."""
     match func:
         case gast.Name(id=name) if source.knows(name) and name not in source.local_names:
             return source.resolve(name)
+        case gast.Name(id=name):
+            return _imported(source, name)
         case gast.Attribute(value=gast.Name(id=name), attr=attr) if source.knows(name):
             return getattr(source.resolve(name), attr, None)
         case _:
             return None
+
+
+def _imported(source: Source, name: str) -> Any:
+    """Return what `from collections import …` inside the function gives a name that it binds only so."""
+    imports = [n for n in gast.walk(source.node) if isinstance(n, gast.ImportFrom) and n.module == "collections"]
+    found = [alias.name for n in imports for alias in n.names if (alias.asname or alias.name) == name]
+    stores = {n.id for n in gast.walk(source.node) if isinstance(n, gast.Name) and not isinstance(n.ctx, gast.Load)}
+    return getattr(collections, found[0], None) if len(found) == 1 and name not in stores else None
 
 
 def _most(tree: Any, call: Any) -> Any:
@@ -131,17 +189,19 @@ def _default(source: Source, call: Any) -> Any:
             return None
 
 
-def _is_only_used(tree: Any, name: str, methods: tuple[str, ...]) -> bool:
+def _is_only_used(tree: Any, name: str, methods: tuple[str, ...], reading: tuple[str, ...] = _READING) -> bool:
     """Say whether a name is only used in ways that are followed here: it has no second name, and nobody gets it."""
     allowed: set[int] = set()
     steps = {id(part.value) for part in gast.walk(tree) if isinstance(part, gast.Expr)}
     for part in gast.walk(tree):
         match part:
             case gast.Call(func=gast.Attribute(value=gast.Name() as place, attr=attr)) if attr in methods:
-                allowed.update([id(place)] if attr not in _ADDING or id(part) in steps else [])
-            case gast.Call(func=func) if getattr(func, "id", getattr(func, "attr", "")) in _READING:
+                allowed.update([id(place)] if attr not in _STEPS or id(part) in steps else [])
+            case gast.Call(func=func) if getattr(func, "id", getattr(func, "attr", "")) in reading:
                 allowed.update(id(arg) for arg in part.args)
-            case gast.Subscript(value=place) | gast.For(iter=place) | gast.comprehension(iter=place):
+            case gast.Subscript(value=place) | gast.For(iter=place) | gast.comprehension(iter=place) if (
+                reading is _READING  # a set has no order
+            ):
                 allowed.add(id(place))
             case gast.While(test=place) | gast.If(test=place) | gast.UnaryOp(operand=place):
                 allowed.add(id(place))
@@ -263,3 +323,43 @@ class _Filled(gast.NodeTransformer):
         now.value.ctx = now.ctx = gast.Load()
         value = gast.copy_location(gast.BinOp(left=self.visit_Subscript(now), op=node.op, right=node.value), node)
         return gast.copy_location(gast.Assign(targets=[target], value=value, type_comment=None), node)
+
+
+class _Distinct(gast.NodeTransformer):
+    """Puts into a list what it does not hold yet."""
+
+    def __init__(self, name: str, made: Any, tree: Any) -> None:
+        self.name, self.made = name, made
+        self.item = _new_name(tree, f"{name}_item")
+
+    def visit_Assign(self, node: Any) -> Any:
+        """Begin with a list."""
+        if node.value is not self.made:
+            return node
+        items = getattr(self.made, "elts", None)
+        if items is None:
+            items = self.made.args[0].elts if self.made.args else []
+        node.value = gast.copy_location(gast.List(elts=list(items), ctx=gast.Load()), self.made)
+        return node
+
+    visit_AnnAssign = visit_Assign
+
+    def visit_Expr(self, node: Any) -> Any:
+        """Follow `seen.add(v)`."""
+        match node.value:
+            case gast.Call(func=gast.Attribute(value=gast.Name(id=name), attr="add"), args=[item], keywords=[]) if (
+                name == self.name
+            ):
+                pass
+            case _:
+                return node
+        own = isinstance(item, gast.Name | gast.Constant)
+        text = f"{self.item} = 0\nif {self.item} not in {name}:\n    {name}.append({self.item})"
+        first, keep = gast.parse(text).body
+        first.value = item
+        if own:
+            keep.test.left, keep.body[0].value.args = item, [copy.deepcopy(item)]
+        for stmt in (first, keep):
+            for part in gast.walk(stmt):
+                gast.copy_location(part, node)
+        return [keep] if own else [first, keep]

@@ -9,14 +9,14 @@ from typing import Any, TypeGuard
 import gast
 import numpy as np
 
-from s2sad.frontend import formatted, optional, protocols, texts
+from s2sad.frontend import formatted, optional, protocols, rows, texts
 from s2sad.frontend.arguments import UNKNOWN, known_value
 from s2sad.frontend.displays import array_of, operands
 from s2sad.frontend.expressions import as_expr, plain_value
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.operators import BOOL, COMPARE, apply, build, negate
 from s2sad.frontend.order import in_order
-from s2sad.frontend.values import FuncV, RangeV, StaticV, StructV, V, Value, literal
+from s2sad.frontend.values import FuncV, RangeV, RowsV, StaticV, StructV, V, Value, leaves_of, literal
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Const, Expr, Index, Var
 from s2sad.ir.types import Array, ListOf, Scalar
@@ -222,9 +222,14 @@ def _membership(lw: Lowerer, op: str, left: Value, right: Value, node: Any) -> E
     if isinstance(right, V) and isinstance(right.expr.type, Array | ListOf):
         from s2sad.frontend.calls import call_function
 
+        if isinstance(left, StructV) and isinstance(right.expr, Var):
+            rows.look_for_records(lw, right.expr, left)
+            return lw.fail(node, "`in` is only supported here for what a list of numbers may hold")
         items = as_expr(lw, array_of(lw, right, node), node)
         equal = apply(lw, operator.eq, (items, as_expr(lw, left, node)), {}, node)
         return _or_not(as_expr(lw, call_function(lw, np.any, [equal], {}, node), node), op)
+    if isinstance(right, RowsV) and isinstance(left, StructV) and left.kind == "tuple":
+        return _among_rows(lw, op, left, right, node)
     if isinstance(right, StaticV) and isinstance(right.value, frozenset | set | range):
         right = StructV("tuple", (), tuple(plain_value(lw, item, "item", node) for item in right.value))
     if isinstance(right, StructV):
@@ -237,6 +242,28 @@ def _membership(lw: Lowerer, op: str, left: Value, right: Value, node: Any) -> E
         found = exprs[0] if len(exprs) == 1 else Apply(ops.either, tuple(exprs), BOOL)
         return _or_not(found, op)
     return lw.fail(node, "`in` is only supported for containers of known structure")
+
+
+def _among_rows(lw: Lowerer, op: str, left: StructV, right: RowsV, node: Any) -> Expr | bool:
+    """`(i, j) in pairs`: a turn in which every field is equal."""
+    from s2sad.frontend.calls import call_function
+
+    fields, items = leaves_of(right), left.items
+    numbers = all(isinstance(item, V) and isinstance(item.expr.type, Scalar) for item in items)
+    if len(fields) != len(items) or not numbers or not all(_holds_numbers(field) for field in fields):
+        return lw.fail(node, "`in` is only supported here for pairs of numbers, and longer tuples of them")
+    equal = [
+        apply(lw, operator.eq, (as_expr(lw, array_of(lw, V(field), node), node), as_expr(lw, item, node)), {}, node)
+        for field, item in zip(fields, items, strict=True)
+    ]
+    whole = equal[0]
+    for part in equal[1:]:
+        whole = apply(lw, operator.and_, (as_expr(lw, whole, node), as_expr(lw, part, node)), {}, node)
+    return _or_not(as_expr(lw, call_function(lw, np.any, [whole], {}, node), node), op)
+
+
+def _holds_numbers(field: Expr) -> bool:
+    return isinstance(field.type, ListOf) and isinstance(field.type.item, Scalar)
 
 
 def _or_not(found: Expr, op: str) -> Expr:

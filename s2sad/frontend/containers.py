@@ -221,7 +221,7 @@ def _written(part: Any) -> str | None:
     match part:
         case gast.Subscript(value=place, ctx=gast.Store()) | gast.Attribute(value=place, ctx=gast.Store()):
             pass
-        case gast.Call(func=gast.Attribute(value=place, attr=attr)) if attr in _CHANGING:
+        case gast.Call(func=gast.Attribute(value=place, attr=attr)) if attr in CHANGING:
             pass
         case _:
             return None
@@ -230,7 +230,7 @@ def _written(part: Any) -> str | None:
     return place.id if isinstance(place, gast.Name) else None
 
 
-_CHANGING = (
+CHANGING = (
     "append", "extend", "insert", "pop", "clear", "reverse", "sort", "update", "setdefault", "popitem", "popleft",
     "appendleft", "rotate",
 )  # fmt: skip

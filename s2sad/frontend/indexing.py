@@ -9,7 +9,8 @@ import gast
 import numpy as np
 
 from s2sad.frontend import choices, formatted, growing, protocols, rows, texts
-from s2sad.frontend.containers import is_mutable
+from s2sad.frontend.item_cases import needs_cases
+from s2sad.frontend.containers import CHANGING, is_mutable
 from s2sad.frontend.cuts import cut_dim
 from s2sad.frontend.infer import broadcast_dims, fresh_dim, own_lengths
 from s2sad.frontend.lowerer import Lowerer
@@ -196,7 +197,7 @@ def _keyed_item(lw: Lowerer, base: StructV, key: Expr, node: Any) -> Value:
         known = [build(operator.le, literal(0), at)]
     lw.emit(_unless(lw, known[0], node))
     items = tuple(base.items[base.keys.index(k)] for k in order)
-    return _dynamic_item(lw, StructV("tuple", tuple(range(len(items))), items), at, node)
+    return _dynamic_item(lw, StructV("tuple", tuple(range(len(items))), items), at, node, base)
 
 
 def _unless(lw: Lowerer, known: Expr, node: Any) -> Stmt:
@@ -206,8 +207,11 @@ def _unless(lw: Lowerer, known: Expr, node: Any) -> Stmt:
     return If(Apply(operator.not_, (known,), BOOL), (stop,), (), lw.span(node))
 
 
-def _dynamic_item(lw: Lowerer, base: StructV, index: Expr, node: Any) -> Value:
-    """`items[i]` with i known only at run time: the items become an array, or the loop is unrolled."""
+def _dynamic_item(lw: Lowerer, base: StructV, index: Expr, node: Any, table: StructV | None = None) -> Value:
+    """`items[i]` with i known only at run time: the items become an array, or the loop is unrolled.
+
+    `table`: the dict whose items `base` has in the order of their keys.
+    """
     from s2sad.frontend.iteration import UnrollNeeded
 
     exprs = [item.expr for item in base.items if isinstance(item, V)]
@@ -221,8 +225,9 @@ def _dynamic_item(lw: Lowerer, base: StructV, index: Expr, node: Any) -> Value:
         found = _table_item(lw, base, index, node) if found is None else found
         if found is not None:
             return found
-    if inside_loop:
+    if inside_loop and id(node) not in lw.ctx.tables:
         raise UnrollNeeded(node)
+    needs_cases(lw, table or base, node)
     return lw.fail(node, "the index into this container is not known",
                    "Loop over its items, choose one by a condition (`a if c else b`), or stack them "
                    "into one array.")  # fmt: skip
@@ -237,6 +242,8 @@ def _table_item(lw: Lowerer, table: StructV, index: Expr, node: Any) -> Value | 
 
     written = {_rooted(n) for n in gast.walk(lw.source.node) if isinstance(n, gast.Subscript | gast.Attribute)
                and isinstance(n.ctx, gast.Store)}  # fmt: skip
+    written |= {_rooted(n.func.value) for n in gast.walk(lw.source.node) if isinstance(n, gast.Call)
+                and isinstance(n.func, gast.Attribute) and n.func.attr in CHANGING}  # fmt: skip
     items = [item for item in table.items if isinstance(item, StructV) and _is_row(lw, item, node)]
     if not items or len(items) < len(table.items) or _rooted(node) in written:
         return None

@@ -120,6 +120,10 @@ class Context:
     refused."""
     growing_displays: set[int] = field(default_factory=set[int])
     """Displays of such lists, inside other containers."""
+    by_cases: dict[tuple[int, int, str, str], tuple[str, tuple[Any, ...]]] = field(
+        default_factory=dict[tuple[int, int, str, str], tuple[str, tuple[Any, ...]]]
+    )
+    """Items of containers whose statements are a branch for each: the kind of container, and its keys."""
     tables: set[int] = field(default_factory=set[int])
     """Places where an item is taken of a container of constants by an index that is not known."""
     parts: dict[str, Function] = field(default_factory=dict[str, Function])

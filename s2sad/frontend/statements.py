@@ -12,6 +12,7 @@ from typing import Any
 import gast
 
 from s2sad.frontend.assignments import ann_assign, assign_target, aug_assign, dynamic_list, lower_assign
+from s2sad.frontend.item_cases import as_cases
 from s2sad.frontend.cases import chosen, with_cases
 from s2sad.frontend.decorators import decorate
 from s2sad.frontend.exceptions import lower_try
@@ -87,7 +88,8 @@ def lower_stmt(lw: Lowerer, node: Any) -> bool:
     method = _STATEMENTS.get(name)
     if method is None:
         return lw.fail(node, f"`{name}` is not supported in a differentiated function")
-    return bool(method(lw, node))
+    jumps = as_cases(lw, node)
+    return bool(method(lw, node) if jumps is None else jumps)
 
 
 def _return(lw: Lowerer, node: Any) -> bool:
