@@ -38,6 +38,7 @@ from s2sad.emit.twins import renamed, twins, unlike_variables, unnumbered
 from s2sad.emit.workspaces import made_once
 from s2sad.errors import Span, UnsupportedSyntaxError
 from s2sad.frontend.infer import InferenceError
+from s2sad.frontend.lowerer import Context
 from s2sad.frontend.source import has_source, unwrap
 from s2sad.ir.nodes import Function
 from s2sad.ir.types import Array, Type

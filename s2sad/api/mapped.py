@@ -133,7 +133,8 @@ class _Writer:
         opaque = frozenset(i.name for i in self.ctx.instances.values() if i.rule is not None)
         at_once = batched(made.function, self.ctx.functions(), opaque)
         how = "one element of the batch after the other" if at_once is None else "the whole batch at once"
-        made.function = replace(at_once or made.function, span=inner.function.span, doc=f"{what}`{self.label}`, {how}.")
+        span = inner.function.span if inner.function is not None else made.function.span
+        made.function = replace(at_once or made.function, span=span, doc=f"{what}`{self.label}`, {how}.")
         self.ctx.parts[made.name] = Function(made.name, (), (), ())
         self.ctx.copied[made.name] = overwritten(self.ctx, self.ctx.functions(), inner.name)
         return made, filled(inner.result, iter(leaf_types(made.result)))

@@ -9,10 +9,10 @@ import gast
 import numpy as np
 
 from s2sad.frontend import choices, formatted, growing, protocols, rows, texts
-from s2sad.frontend.item_cases import needs_cases
 from s2sad.frontend.containers import CHANGING, is_mutable
 from s2sad.frontend.cuts import cut_dim
 from s2sad.frontend.infer import broadcast_dims, fresh_dim, own_lengths
+from s2sad.frontend.item_cases import needs_cases
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.operators import BOOL, apply, build
 from s2sad.frontend.surely import NoItem

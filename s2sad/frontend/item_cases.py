@@ -1,4 +1,4 @@
-"""`bins[k].append(v)`, `u = parts[k]`, k known only at run time: the statement is a branch for each item of the container.
+"""`bins[k].append(v)`, `u = parts[k]`, k known only at run time: a branch for each item of the container.
 
                                       which = k
                                       if not 0 <= which < 3: raise IndexError(...)

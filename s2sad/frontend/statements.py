@@ -12,7 +12,6 @@ from typing import Any
 import gast
 
 from s2sad.frontend.assignments import ann_assign, assign_target, aug_assign, dynamic_list, lower_assign
-from s2sad.frontend.item_cases import as_cases
 from s2sad.frontend.cases import chosen, with_cases
 from s2sad.frontend.decorators import decorate
 from s2sad.frontend.exceptions import lower_try
@@ -20,6 +19,7 @@ from s2sad.frontend.exchange import with_exchanges
 from s2sad.frontend.expressions import NO_GENERATORS, lower_expr, lower_test
 from s2sad.frontend.flow import lower_break, lower_continue, lower_for, lower_if, lower_while, run_counted
 from s2sad.frontend.imports import lower_import
+from s2sad.frontend.item_cases import as_cases
 from s2sad.frontend.knownlists import delete
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.matching import lower_match
