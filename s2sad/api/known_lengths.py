@@ -22,7 +22,7 @@ def lengths_in(functions: Iterable[Function]) -> frozenset[int]:
     parts = [part for fn in functions for s in statements(fn.body) for e in exprs_of(s) for part in subexpressions(e)]
     kinds = [part.type for part in parts if isinstance(part, Apply | Var)]
     dims = {dim for kind in kinds if isinstance(kind, Array) for dim in kind.dims if isinstance(dim, int)}
-    dims |= {3 for part in parts if isinstance(part, Apply) and part.fn is np.cross}
+    dims |= {n for part in parts if isinstance(part, Apply) and part.fn is np.cross for n in (2, 3)}
     cut = {_cut(item) for part in parts if isinstance(part, Index) for item in part.index if isinstance(item, Slice)}
     return frozenset(dim + less for dim in dims for less in cut | {0} if 1 < dim and dim + less <= _FEW)
 

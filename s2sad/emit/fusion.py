@@ -447,14 +447,19 @@ def _first_local(body: tuple[Stmt, ...], made: set[str], uses: dict[str, int]) -
             base = inner.place.base
             if not isinstance(base, Var) or base.name not in made or uses.get(f"={base.name}") != 1:
                 continue
-            if inner.place in _below(inner.value):
-                continue  # what was there before the loops counts
+            before = stmt.body[: next(i for i, s in enumerate(stmt.body) if s is inner)]
+            if inner.place in _below(inner.value) or base.name in {v.name for v in _read_in(before)}:
+                continue  # what was there before the loops, or the turn, counts
             here = sum(
                 part == inner.place for s in stmt.body for e in exprs_of(s) for part in _below(e)
             )
             if here == uses.get(base.name):
                 return inner.place
     return None
+
+
+def _read_in(body: tuple[Stmt, ...]) -> list[Var]:
+    return [var for stmt in statements(body) for expr in exprs_of(stmt) for var in _names(expr)]
 
 
 def _scalarised(body: tuple[Stmt, ...], element: Index) -> tuple[Stmt, ...]:

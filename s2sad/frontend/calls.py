@@ -44,7 +44,7 @@ from s2sad.frontend.expansion import write_expansion
 from s2sad.frontend.expressions import as_expr, lower_expr, lower_test
 from s2sad.frontend.functional import Partial, call_partial
 from s2sad.frontend.indexing import lower_index
-from s2sad.frontend.infer import InferenceError, infer, infer_several, infer_several_of_any_length
+from s2sad.frontend.infer import REACHING, InferenceError, infer, infer_several, infer_several_of_any_length
 from s2sad.frontend.interpolants import call_interpolant
 from s2sad.frontend.lowerer import BottomReached, Instance, Lowerer
 from s2sad.frontend.noneresults import called
@@ -76,7 +76,7 @@ from s2sad.ir import ops
 from s2sad.ir.draws import UNSUPPORTED, is_draw, rehearsed
 from s2sad.ir.nodes import Apply, Assign, CallStmt, Expr, Index, Pack, Slice, Store, Var
 from s2sad.ir.types import Array, ListOf, Scalar, Static, Struct, is_complex, leaf_types
-from s2sad.ir.views import is_advanced
+from s2sad.ir.views import VIEWS, is_advanced
 from s2sad.ir.walk import root_of
 from s2sad.rules.rearranging import vectorized
 from s2sad.rules.writing import AT, OPERATORS
@@ -162,6 +162,8 @@ def call_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
 
     if getattr(fn, "__name__", "") == "prange" and (getattr(fn, "__module__", "") or "").startswith("numba"):
         fn = builtins.range  # Numba itself is imported by who compiles only
+    if len(args) == 1 and not kwargs and _is_cast_to_itself(fn, args[0]):
+        fn = np.asarray
     special = SPECIAL.get(fn) if _hashable(fn) else None
     if _hashable(fn) and fn in protocols.TAKES_ITEMS and not (fn in (min, max) and len(args) > 1):
         args = [protocols.iterated(lw, arg, node) for arg in args]
@@ -234,6 +236,12 @@ def call_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
     return library_call(lw, fn, args, kwargs, node)
 
 
+def _is_cast_to_itself(fn: Any, value: Value) -> bool:
+    """Say whether a call is `np.float64(a)` of an array that is of this kind: it gives the memory of the array."""
+    kind = value.expr.type if isinstance(value, V) else None
+    return isinstance(kind, Array) and isinstance(fn, type) and issubclass(fn, np.generic) and kind.dtype == fn.__name__
+
+
 def _call_expansion(lw: Lowerer, body: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
     """Call the code that stands for a library function; what cannot be read in it is said of the user's call."""
     try:
@@ -303,7 +311,8 @@ def _expansion(fn: Any, args: list[Value], kwargs: dict[str, Value]) -> Any:
     ranks = [_rank(a) for a in args]
     complexes = [isinstance(a, V) and is_complex(a.expr.type) for a in args]
     arrays = any(isinstance(a, V) and isinstance(a.expr.type, Array | ListOf) for a in args)
-    seen = {**known, "given": frozenset(named), "ndim": ranks, "complex": complexes, "arrays": arrays}
+    widths = [_width(a) for a in args]
+    seen = {**known, "given": frozenset(named), "ndim": ranks, "width": widths, "complex": complexes, "arrays": arrays}
     return expansion(fn, len(args), set(kwargs), missing, seen)
 
 
@@ -315,6 +324,12 @@ def _settled(name: str, value: Value) -> Value:
 
 def _rank(value: Value) -> int:
     return len(value.expr.type.dims) if isinstance(value, V) and isinstance(value.expr.type, Array) else 0
+
+
+def _width(value: Value) -> int | None:
+    """Return the length of the last axis of an array, if it is known."""
+    dims = value.expr.type.dims if isinstance(value, V) and isinstance(value.expr.type, Array) else ()
+    return dims[-1] if dims and isinstance(dims[-1], int) else None
 
 
 def outside(lw: Lowerer, value: Any, node: Any, name: str = "bound") -> Value:
@@ -473,6 +488,8 @@ def _result_name(fn: Any, count: int) -> str:
 
 def library_call(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
     """NumPy, `math`, SciPy, builtins: typed by asking them."""
+    from s2sad.rules import find
+
     if has_effects(fn):
         name = getattr(fn, "__name__", None) or getattr(fn, "name", "this")
         lw.fail(node, f"`{name}` is called for what it does, which a differentiated function cannot do",
@@ -510,6 +527,9 @@ def library_call(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Valu
     except InferenceError as error:
         several = _several_without_rule(lw, fn, dynamic, static, node)
         return _untypable(lw, fn, dynamic, str(error), node) if several is None else several
+    if _hashable(fn) and fn in REACHING and fn not in VIEWS and find(fn) is None:
+        return lw.fail(node, f"`{fn.__name__}` gives memory of its argument, or writes into it, and has no rule",
+                       "Writes would be lost. Take the array itself, an item of it, or a copy.", AliasError)  # fmt: skip
     if getattr(kind, "dtype", "") == "object":
         return lw.fail(node, "an array of objects holds no numbers that could be followed", "Use a numeric dtype.")
     return V(Apply(fn, tuple(dynamic), kind, tuple(static.items())))

@@ -13,8 +13,10 @@ from typing import Any
 import gast
 import numpy as np
 
+from s2sad.errors import AliasError
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.values import IterV, RangeV, RowsV, StaticV, StructV, V, Value, const, keys_of, leaves_of, literal
+from s2sad.frontend.written_through import is_written_through
 from s2sad.ir.types import Array, ListOf, Scalar, rank
 
 
@@ -235,8 +237,11 @@ def _sorted_by(lw: Lowerer, items: Value, key: Value, backwards: bool, node: Any
     order = _order_of(lw, keys, argsort, backwards, node)
     if isinstance(items, RowsV):
         return rows.ordered(lw, items, order, node)
-    chosen = lower_index(lw, items, [order.expr], node)
-    return _as_list(lw, chosen, node) if rank(items.expr.type) == 1 else chosen
+    if rank(items.expr.type) > 1 and is_written_through(lw.source.node, node):
+        lw.fail(node, "arrays in the order of a key are copies here, and something writes into them",
+                "Take the order of the keys, `order = np.argsort(keys)`, and write into `items[order[k]]`.",
+                AliasError)  # fmt: skip
+    return _as_list(lw, lower_index(lw, items, [order.expr], node), node)
 
 
 def _order_of(lw: Lowerer, keys: Value, argsort: str, backwards: bool, node: Any) -> V:

@@ -148,8 +148,9 @@ def _struct_item(lw: Lowerer, base: StructV, node: Any) -> Value:
         case SliceV(lower, upper, step):
             parts = (lower, upper, step)
             bounds = [None if p is None else getattr(as_expr(lw, p, node).type, "value", None) for p in parts]
-            if any(b is None and p is not None for b, p in zip(bounds, (lower, upper, step), strict=True)):
-                lw.fail(node, "the bounds of a slice of a tuple or list must be known")
+            if any(not isinstance(b, int) and p is not None for b, p in zip(bounds, parts, strict=True)):
+                lw.fail(node, "the bounds of a slice of a tuple or list must be known",
+                        "Make it an array first: `np.array(items)[:n]`.")  # fmt: skip
             items = base.items[slice(*bounds)]
             return StructV(base.kind if isinstance(base.kind, str) else "tuple", tuple(range(len(items))), items)
         case V(expr):
@@ -304,11 +305,27 @@ def lower_index_items(lw: Lowerer, node: Any, at: Any) -> list[Any]:
     items: list[Any] = []
     for part in parts:
         value = lower_expr(lw, part)
+        if isinstance(value, V) and isinstance(value.expr.type, Array | ListOf) and _is_made_tuple(lw, part):
+            lw.fail(part, "how many indices this tuple has is not known here",
+                    "Write them one by one: `A[place[0], place[1]]`.")  # fmt: skip
         if isinstance(value, StructV) and value.kind == "tuple" and not isinstance(node, gast.Tuple):
             items.extend(index_item(lw, v, part) for v in value.items)
         else:
             items.append(index_item(lw, value, part))
     return items
+
+
+def _is_made_tuple(lw: Lowerer, node: Any) -> bool:
+    """Say whether an index is `tuple(...)`, there or where its name is bound: several indices, and no array of them."""
+    match node:
+        case gast.Call(func=gast.Name(id="tuple")):
+            return True
+        case gast.Name(id=name):
+            bound = (n.value for n in gast.walk(lw.source.node) if isinstance(n, gast.Assign)
+                     and any(isinstance(t, gast.Name) and t.id == name for t in n.targets))  # fmt: skip
+            return any(isinstance(made, gast.Call) and _is_made_tuple(lw, made) for made in bound)
+        case _:
+            return False
 
 
 def index_item(lw: Lowerer, value: Value, node: Any) -> Any:

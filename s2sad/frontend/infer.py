@@ -16,6 +16,7 @@ import operator
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from types import MethodType
 from typing import Any
 
 import numpy as np
@@ -687,11 +688,19 @@ def _sample_array(dtype: str, shape: tuple[int, ...], layout: str) -> np.ndarray
     return sample
 
 
+REACHING: set[Any] = set()
+"""Functions without a rule that were seen to give memory of an argument, or to write into one."""
+
+
 def _call(fn: Any, samples: list[Any], static: dict[str, Any]) -> Any:
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            return fn(*samples, **static)
+            before = [sample.copy() for sample in samples if isinstance(sample, np.ndarray)]
+            result = fn(*samples, **static)
+        if before and not isinstance(fn, np.ufunc | MethodType) and _reaches(samples, before, result):
+            REACHING.add(fn)
+        return result
     except (ValueError, OverflowError) as error:
         if getattr(fn, "__module__", None) == "math":
             return math.nan
@@ -705,6 +714,14 @@ def _call(fn: Any, samples: list[Any], static: dict[str, Any]) -> Any:
         return _call(fn, first, static)
     except Exception as error:  # a library raises what it likes
         raise InferenceError(str(error)) from error
+
+
+def _reaches(samples: list[Any], before: list[Any], result: Any) -> bool:
+    """Say whether a call gave memory of its arguments, or changed what is in it."""
+    arrays = [sample for sample in samples if isinstance(sample, np.ndarray)]
+    given = result if isinstance(result, tuple | list) else [result]
+    shared = any(np.may_share_memory(a, part) for a in arrays for part in given if isinstance(part, np.ndarray))
+    return shared or any(a.tobytes() != was.tobytes() for a, was in zip(arrays, before, strict=True))
 
 
 def _first_places(sample: Any) -> Any:

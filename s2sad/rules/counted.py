@@ -29,8 +29,9 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, we
         heights = np.zeros(count, np.int64)
         np.add.at(heights, places[inside], 1)
     else:
-        heights = np.zeros(count)
-        np.add.at(heights, places[inside], np.ravel(weights)[inside])
+        heavy = np.ravel(weights)
+        heights = np.zeros(count, heavy.dtype)
+        np.add.at(heights, places[inside], heavy[inside])
     if density:
         return heights / np.diff(edges) / np.sum(heights), edges
     else:

@@ -48,7 +48,9 @@ def reduceat(fn: Any, array: Any, indices: Any) -> Any:
 
 def outer(fn: Any, a: Any, b: Any) -> Any:
     """Return `fn` of every element of `a` with every element of `b`."""
-    if b.ndim == 1:
+    if np.ndim(a) == 0 or np.ndim(b) == 0:
+        return fn(a, b)
+    elif b.ndim == 1:
         return fn(a[..., None], b)
     elif b.ndim == 2:
         return fn(a[..., None, None], b)

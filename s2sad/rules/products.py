@@ -212,6 +212,17 @@ def _elsewhere(known: Settings) -> bool:
     return any(name in known for name in ("axisa", "axisb", "axisc", "axis"))
 
 
+def _in_a_plane(known: Settings) -> bool:
+    """Say whether a cross product is that of vectors of two elements."""
+    return known["width"][:2] == [2, 2] and not _elsewhere(known)
+
+
+@expands(np.cross, when=_in_a_plane)
+def cross_in_a_plane(a: Any, b: Any) -> Any:
+    """Return the element that stands upright on both vectors."""
+    return a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]
+
+
 @expands(np.cross, when=_elsewhere)
 def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: Any = None) -> Any:
     """Return the cross product along the last axes, to which the given ones are moved."""

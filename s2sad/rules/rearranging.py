@@ -145,6 +145,8 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
         given if missing == 0 else np.full((1,) * a.ndim, given) if missing == a.ndim
         else given[(None,) * missing]
     )  # fmt: skip
+    if slab.dtype != a.dtype:
+        slab = slab.astype(a.dtype)
     if single:
         moved = np.moveaxis(slab, 0, k) if k > 0 else slab
         added = np.broadcast_to(moved, (*a.shape[:k], moved.shape[k], *a.shape[k + 1:]))

@@ -97,11 +97,13 @@ class Expansion:
     when: Callable[[Settings], bool] | None = None
     keywords: frozenset[str] = frozenset()
     arrays: bool = False
+    otherwise: Expansion | None = None
+    """What other calls may mean: it was registered before."""
 
 
 Settings = dict[str, Any]
 """What is known of a call beforehand: settings by parameter name, `given` the names of all that are given, of the
-operands `ndim` their ranks, `complex` whether they are, and `arrays` whether any is an array or a growing list."""
+operands `ndim` their ranks, `width` the lengths of their last axes where they are known, `complex` whether they are, and `arrays` whether any is an array or a growing list."""
 
 Rule = Elementwise | Structured | Constant
 
@@ -242,7 +244,8 @@ def expands(
 
     def register(body: Fn) -> Fn:
         for fn in fns:
-            EXPANSIONS[fn] = Expansion(body, counts, frozenset(names), when, frozenset(keywords), arrays)
+            before = EXPANSIONS.get(fn)
+            EXPANSIONS[fn] = Expansion(body, counts, frozenset(names), when, frozenset(keywords), arrays, before)
         return body
 
     return register
@@ -259,8 +262,15 @@ def expansion(fn: Any, count: int, names: set[str], has_none: bool, known: Setti
     _load()
     _load_extra(fn)
     found = EXPANSIONS.get(fn)
-    if found is None:
-        return None
+    while found is not None:
+        body = _body_for(found, count, names, has_none, known)
+        if body is not None:
+            return body
+        found = found.otherwise
+    return None
+
+
+def _body_for(found: Expansion, count: int, names: set[str], has_none: bool, known: Settings) -> Fn | None:
     if found.when is not None or found.keywords or found.arrays:
         asked = bool(names & found.keywords) or (found.arrays and known["arrays"])
         asked = asked or (found.when is not None and found.when(known))

@@ -317,18 +317,25 @@ class fliplr:
 class rot90:
     """Undone by rotating back."""
 
-    samples = (case(_MATRIX), case(_MATRIX, k=2), case(_CUBE, k=3, axes=(1, 2)))
+    samples = (
+        case(_MATRIX), case(_MATRIX, k=2), case(_CUBE, k=3, axes=(1, 2)), case(_CUBE, axes=(2, 0)),
+        case(_MATRIX, axes=(1, 0)), case(_MATRIX, k=3, axes=(-1, -2)), case(_MATRIX, axes=(0, -1)),
+    )  # fmt: skip
     complex = True
 
     def tangent(m: Any, y: Any, m_dot: Any, *, k: int = 1, axes: Any = (0, 1)) -> Any:
-        if m.ndim == 2:
+        if m.ndim == 2 and axes[0] % 2 == 0:
             return np.rot90(m_dot, k=k)
+        elif m.ndim == 2:
+            return np.rot90(m_dot, k=-k)
         else:
             return np.rot90(m_dot, k=k, axes=axes)
 
     def adjoint(m: Any, y: Any, y_bar: Any, m_bar: Any, *, k: int = 1, axes: Any = (0, 1)) -> None:
-        if m.ndim == 2:
+        if m.ndim == 2 and axes[0] % 2 == 0:
             m_bar += np.rot90(y_bar, k=-k)
+        elif m.ndim == 2:
+            m_bar += np.rot90(y_bar, k=k)
         else:
             m_bar += np.rot90(y_bar, k=-k, axes=axes)
 

@@ -38,6 +38,7 @@ from s2sad.ir.nodes import (
     Param,
     Return,
     Stmt,
+    Slice,
     Store,
     Swap,
     Var,
@@ -187,7 +188,8 @@ class _Tangent:
         value = stmt.value if not stmt.op else build(BY_SYMBOL[stmt.op], stmt.place, stmt.value)
         result = ex.tangent(value)
         known = replace(stmt, value=ex.known(stmt.value))
-        return [*ex.code, Store(_whole(place), "", result or zero(stmt.place.type), stmt.span), known]
+        into = _inside(place) if stmt.op else _whole(place)
+        return [*ex.code, Store(into, "", result or zero(stmt.place.type), stmt.span), known]
 
     def _append(self, stmt: Append) -> list[Stmt]:
         ex = self._writer(stmt.span)
@@ -282,9 +284,13 @@ def _before(code: list[Stmt], name: str) -> tuple[list[Stmt], list[Stmt]]:
     return code, []
 
 
-def _whole(place: Expr) -> Expr:
-    from s2sad.ir.nodes import Slice
+def _inside(place: Any) -> Any:
+    """Return what an operation in place writes: what is in an array that a list holds, not the list's item."""
+    held = isinstance(place, Index) and isinstance(place.base.type, ListOf) and isinstance(place.type, Array)
+    return Index(place, (Slice(None, None, None),), place.type) if held else _whole(place)
 
+
+def _whole(place: Expr) -> Expr:
     if isinstance(place, Var):
         return Index(place, (Slice(None, None, None),), place.type)
     return place
