@@ -410,7 +410,8 @@ class _Checker:
             return
         later = self.live.after.get(id(stmt), frozenset())
         for name, alias in self.exact.items():
-            if alias.root == self._root(items) and name in later:
+            whole = isinstance(alias.binding.target.type, ListOf)  # another name for the list sees what it holds now
+            if alias.root == self._root(items) and name in later and not whole:
                 raise AliasError(
                     f"an item of `{items}` is replaced here while `{name}` means one of them",
                     stmt.span,

@@ -11,7 +11,7 @@ import numpy as np
 
 from s2sad.api.lengths import counted
 from s2sad.api.structure import Tree, static_key
-from s2sad.errors import MissingRuleError, S2SADError, Span, UnsupportedSyntaxError
+from s2sad.errors import ArgumentError, MissingRuleError, NotDifferentiableError, S2SADError, Span, UnsupportedSyntaxError
 from s2sad.ir.types import Scalar, Static
 
 _COUNTED = frozenset(range(2, 17))
@@ -43,8 +43,8 @@ def with_constants(
     """
     try:
         return trees, build(trees, values)
-    except (UnsupportedSyntaxError, MissingRuleError) as error:
-        for choice in _choices(trees):
+    except (UnsupportedSyntaxError, MissingRuleError, ArgumentError) as error:
+        for choice in () if isinstance(error, ArgumentError) else _choices(trees):
             pairs = enumerate(zip(trees, values, strict=True))
             fixed = tuple(constant(tree, value) if i in choice else tree for i, (tree, value) in pairs)
             try:
@@ -58,6 +58,16 @@ def with_constants(
             return by_length, build(by_length, values)
         except S2SADError:
             raise error from None
+
+
+def refuse_constants(trees: Trees, values: tuple[Any, ...]) -> None:
+    """Check that no number that a pullback has a cotangent for was made a constant; raises NotDifferentiableError."""
+    for tree, value in zip(trees, values, strict=True):
+        if isinstance(tree.type, Static) and isinstance(value, float | complex | np.inexact):
+            raise NotDifferentiableError(
+                f"`{tree.path}` has to be known before the function runs, and has no cotangent then",
+                why="Differentiate a function of the other arguments: `lambda x: f(x, 2.5)`.",
+            )
 
 
 def _choices(trees: Trees) -> Iterator[frozenset[int]]:

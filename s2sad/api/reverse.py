@@ -14,6 +14,7 @@ from s2sad.api.direct import MISSED, Direct, begun, missed, named, write_call
 from s2sad.api.empty import typed
 from s2sad.api.flatten import Finish, Match, Outcome, Result, finisher, in_tuple, matcher, write_match
 from s2sad.api.guards import Guard, both, guard
+from s2sad.api.known import refuse_constants
 from s2sad.api.lengths import clearest
 from s2sad.api.notes import called
 from s2sad.api.plan import Entry, Request, entry, split_aux
@@ -127,6 +128,7 @@ def reverse_store(request: Request) -> Store[Reverse]:
     """Return the specialisations of a function in reverse mode, for every inexact leaf."""
 
     def build(trees: tuple[Tree, ...], values: tuple[Any, ...]) -> Reverse:
+        refuse_constants(trees, values)
         return clearest(made_for, _text, trees, values, len(store.known()))
 
     def made_for(trees: tuple[Tree, ...]) -> Reverse:

@@ -139,9 +139,14 @@ def _makes_a_list(node: Any, name: str) -> bool:
         return False
     if isinstance(node, gast.BinOp):
         return isinstance(node.op, gast.Mult) and not any(
-            isinstance(n, gast.ListComp | gast.GeneratorExp | gast.Call) for n in gast.walk(node)
+            isinstance(n, gast.ListComp | gast.GeneratorExp) or (isinstance(n, gast.Call) and not _is_length(n))
+            for n in gast.walk(node)
         )
     return isinstance(node, gast.ListComp)
+
+
+def _is_length(call: Any) -> bool:
+    return isinstance(call.func, gast.Name) and call.func.id == "len" and isinstance(call.args[0], gast.Name)
 
 
 def _as_load(name: Any) -> Any:

@@ -10,6 +10,7 @@ import logging
 import operator
 import sys
 import types
+from dataclasses import replace
 from typing import Any
 
 import gast
@@ -164,6 +165,10 @@ def call_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
         fn = builtins.range  # Numba itself is imported by who compiles only
     if len(args) == 1 and not kwargs and _is_cast_to_itself(fn, args[0]):
         fn = np.asarray
+    if fn is np.ravel and args and _is_scalar(args[0]):
+        fn, args, kwargs = np.atleast_1d, args[:1], {}
+    if _hashable(fn) and fn in (np.vstack, np.column_stack) and args and isinstance(args[0], StructV):
+        args = [_of_vectors(lw, args[0], node), *args[1:]]
     special = SPECIAL.get(fn) if _hashable(fn) else None
     if _hashable(fn) and fn in protocols.TAKES_ITEMS and not (fn in (min, max) and len(args) > 1):
         args = [protocols.iterated(lw, arg, node) for arg in args]
@@ -234,6 +239,12 @@ def call_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
         written = write_expansion(lw, body, args, kwargs, node)
         return _call_expansion(lw, body, args, kwargs, node) if written is None else written
     return library_call(lw, fn, args, kwargs, node)
+
+
+def _of_vectors(lw: Lowerer, parts: StructV, node: Any) -> StructV:
+    """Return what is stacked, numbers as arrays of one element."""
+    items = (call_function(lw, np.atleast_1d, [item], {}, node) if _is_scalar(item) else item for item in parts.items)
+    return replace(parts, items=tuple(items))
 
 
 def _is_cast_to_itself(fn: Any, value: Value) -> bool:

@@ -524,11 +524,28 @@ def lower_comprehension(lw: Lowerer, node: Any) -> Value:
     try:
         if binds_names(node):
             return as_loop(lw, node)
+        if (count := _count_of_nothing(node)) is not None:
+            lw.wanted = name
+            return lower_expr(lw, count)
         lw.apart = apart | {own: lw.fresh(own) for own in _own_names(node) if own in lw.env}
         return _comprehension(lw, node, name)
     finally:
         lw.comprehending -= 1
         lw.apart = apart
+
+
+def _count_of_nothing(node: Any) -> Any:
+    """Return `[None] * n` for `[None for _ in range(n)]`, a list to be filled; None of any other comprehension."""
+    match node:
+        case gast.ListComp(
+            elt=gast.Constant(value=None) as nothing,
+            generators=[gast.comprehension(iter=gast.Call(func=gast.Name(id="range"), args=[n]), ifs=[])],
+        ):
+            pass
+        case _:
+            return None
+    display = gast.copy_location(gast.List(elts=[nothing], ctx=gast.Load()), node)
+    return gast.copy_location(gast.BinOp(left=display, op=gast.Mult(), right=n), node)
 
 
 def _own_names(node: Any) -> list[str]:

@@ -136,8 +136,11 @@ def _as_two_returns(node: Any) -> Any:
 def _recurses(lw: Lowerer, node: Any) -> bool:
     """Say whether an expression calls the function that is being lowered."""
     own = lw.instance.fun if lw.instance is not None else None
-    names = [n.func.id for n in gast.walk(node) if isinstance(n, gast.Call) and isinstance(n.func, gast.Name)]
-    return any(lw.source.knows(name) and unwrap(lw.source.resolve(name)) is unwrap(own) for name in names)
+    called = [n.func for n in gast.walk(node) if isinstance(n, gast.Call) and isinstance(n.func, gast.Name)]
+    if any(lw.source.knows(n.id) and unwrap(lw.source.resolve(n.id)) is unwrap(own) for n in called):
+        return True
+    inner = [lower_expr(lw, n) for n in called if n.id == getattr(lw.source.node, "name", "")]
+    return any(isinstance(found, FuncV) and found.node is lw.source.node for found in inner)
 
 
 def _public(lw: Lowerer, value: Value, node: Any) -> Value:

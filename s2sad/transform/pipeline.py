@@ -522,7 +522,7 @@ def derive_program(
         with ctx.blamed():
             instance = instantiate(ctx, fun, types, Span("<call>", 0, 0, 0, 0, getattr(fun, "__name__", "")))
     except BottomReached as error:
-        source = source_of(fun)
+        source = source_of(getattr(fun, "fun", fun))
         raise UnsupportedSyntaxError(
             f"the recursion of `{source.name}` gives no type for its result",
             source.span(source.node),

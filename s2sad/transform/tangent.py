@@ -189,6 +189,8 @@ class _Tangent:
         result = ex.tangent(value)
         known = replace(stmt, value=ex.known(stmt.value))
         into = _inside(place) if stmt.op else _whole(place)
+        if result is None and not stmt.op and _is_held(place):
+            result = build(np.zeros_like, known.value)
         return [*ex.code, Store(into, "", result or zero(stmt.place.type), stmt.span), known]
 
     def _append(self, stmt: Append) -> list[Stmt]:
@@ -286,8 +288,12 @@ def _before(code: list[Stmt], name: str) -> tuple[list[Stmt], list[Stmt]]:
 
 def _inside(place: Any) -> Any:
     """Return what an operation in place writes: what is in an array that a list holds, not the list's item."""
-    held = isinstance(place, Index) and isinstance(place.base.type, ListOf) and isinstance(place.type, Array)
-    return Index(place, (Slice(None, None, None),), place.type) if held else _whole(place)
+    return Index(place, (Slice(None, None, None),), place.type) if _is_held(place) else _whole(place)
+
+
+def _is_held(place: Any) -> bool:
+    """Say whether a place is that of an array in a list."""
+    return isinstance(place, Index) and isinstance(place.base.type, ListOf) and isinstance(place.type, Array)
 
 
 def _whole(place: Expr) -> Expr:

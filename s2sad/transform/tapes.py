@@ -25,6 +25,7 @@ from s2sad.ir.nodes import (
     For,
     If,
     Index,
+    Pack,
     Slice,
     Stmt,
     Store,
@@ -174,6 +175,8 @@ class Tapes:
 
     def _list(self, place: Expr, loop: Any, hint: str, rebinds: bool, reachable: bool) -> Slot:
         kind = _fresh_type(place.type)
+        if isinstance(kind, Array) and self._may_be_empty(place):
+            kind = replace(kind, dims=tuple(fresh_dim() for _ in kind.dims))
         tape = Var(self.namer.fresh(f"{hint}_tape"), ListOf(kind))
         kept = (rebinds and not reachable) or isinstance(place.type, Scalar)
         value = place if kept else copied(place)
@@ -185,10 +188,23 @@ class Tapes:
         if not _is_item(place):
             return (_put_back(place, value, rebinds),)
         before = Var(self.namer.fresh(f"{noun(place)}_before"), value.type)
+        empty = self._may_be_empty(place)
+        if empty and isinstance(before.type, Array):
+            before = replace(before, type=replace(before.type, dims=tuple(fresh_dim() for _ in before.type.dims)))
         axes = range(len(place.type.dims) if isinstance(place.type, Array) else 0)
         lengths = [(build(ops.dim, before, literal(axis)), build(ops.dim, place, literal(axis))) for axis in axes]
         checks = [refused_if(build(operator.ne, *pair), NOWHERE, _OTHER_LENGTH) for pair in lengths]
-        return (Assign(before, value), *checks, _put_back(place, before, rebinds))
+        put_back = (*checks, _put_back(place, before, rebinds))
+        if empty:  # what stood there was nothing yet
+            there = build(operator.gt, build(ops.size, before), literal(0))
+            return (Assign(before, value), If(there, put_back, (), NOWHERE))
+        return (Assign(before, value), *put_back)
+
+    def _may_be_empty(self, place: Expr) -> bool:
+        """Say whether a place is in a list that begins with what stands for arrays until they are set: `[None] * n`."""
+        if not _is_item(place):
+            return False
+        return any(isinstance(s, Append) and _is_empty(s.value) for s in statements(self.layout.fn.body))
 
     def _indexed(self, place: Expr, loops: list[For], hint: str, rebinds: bool, there: bool | None) -> Slot | None:
         outer = loops[0]
@@ -476,6 +492,13 @@ def _parts(expr: Expr) -> Any:
     from s2sad.ir.walk import subexpressions
 
     return subexpressions(expr)
+
+
+def _is_empty(value: Expr) -> bool:
+    """Say whether a value is an array without elements, as stands in a list for what is set later."""
+    made = isinstance(value, Apply) and value.fn in (np.zeros, np.empty) and bool(value.args)
+    sizes = value.args[0].items if made and isinstance(value.args[0], Pack) else value.args[:1] if made else ()
+    return any(isinstance(size, Const) and size.value == 0 for size in sizes)
 
 
 def _is_item(place: Expr) -> bool:
