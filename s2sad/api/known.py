@@ -74,12 +74,20 @@ def _choices(trees: Trees) -> Iterator[frozenset[int]]:
     """Yield the arguments to make constants of, the likeliest first."""
     numbers = [i for i, tree in enumerate(trees) if isinstance(tree.type, Scalar)]
     whole = [i for i in numbers if np.dtype(getattr(trees[i].type, "dtype")).kind in "biu"]
+    whole += [i for i, tree in enumerate(trees) if is_tuple_of_places(tree)]
     tried: set[frozenset[int]] = set()
     for choice in (*([i] for i in whole), whole, *([i] for i in numbers), numbers):
         picked = frozenset(choice)
         if picked and picked not in tried:
             tried.add(picked)
             yield picked
+
+
+def is_tuple_of_places(tree: Tree) -> bool:
+    """Say whether an argument is a tuple of whole numbers, or of such tuples: axes, a shape, widths of a border."""
+    kinds = [leaf.type for leaf in tree.leaves()]
+    plain = all(node.cls is tuple or node.is_leaf for node in tree.nodes())
+    return tree.cls is tuple and plain and all(isinstance(k, Scalar) and np.dtype(k.dtype).kind in "biu" for k in kinds)
 
 
 def lowered(fun: Callable[..., Any], trees: Trees) -> None:

@@ -10,7 +10,7 @@ from s2sad.api.deriving import DERIVING
 from s2sad.api.direct import Direct, missed
 from s2sad.api.flatten import Match
 from s2sad.api.guards import Guard
-from s2sad.api.known import constant, with_constants
+from s2sad.api.known import constant, is_tuple_of_places, with_constants
 from s2sad.api.signature import Binder
 from s2sad.api.structure import Tree, describe
 from s2sad.ir.types import Scalar, Static
@@ -30,8 +30,8 @@ S = TypeVar("S", bound=Specialisation)
 
 
 def _made_constant(tree: Tree, other: Tree) -> bool:
-    """Say whether a number among the arguments had to be known; lengths that had to be are asked for anew."""
-    return isinstance(tree.type, Scalar) and isinstance(other.type, Static)
+    """Say whether numbers among the arguments had to be known; lengths that had to be are asked for anew."""
+    return not isinstance(tree.type, Static) and isinstance(other.type, Static)
 
 
 class Store(Generic[S]):
@@ -109,7 +109,7 @@ class Store(Generic[S]):
         names = self.binder.names_for(values)
         trees = [describe(value, name) for value, name in zip(values, names, strict=True)]
         for i in self._constants:
-            if isinstance(trees[i].type, Scalar):
+            if isinstance(trees[i].type, Scalar) or is_tuple_of_places(trees[i]):
                 trees[i] = constant(trees[i], values[i])
         return tuple(trees)
 

@@ -245,8 +245,8 @@ def static_key(value: Any, depth: int = 2) -> Hashable:
         return cls, value.dtype, value.tobytes()
     if isinstance(value, np.ndarray):
         return cls, value.dtype, tuple(n == 1 for n in value.shape), layout_of(value)
-    if isinstance(value, float | complex) and value != value:
-        return cls, repr(value)
+    if isinstance(value, complex) or (isinstance(value, float) and (value != value or value == 0.0)):
+        return cls, repr(value)  # NaN differs from itself, and -0.0 does not from 0.0
     if cls in _ATOMS or isinstance(value, np.dtype | np.generic | type | types.ModuleType):
         return cls, value
     if isinstance(value, Custom):

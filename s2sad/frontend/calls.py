@@ -52,6 +52,7 @@ from s2sad.frontend.noneresults import called
 from s2sad.frontend.numba_objects import call_numba_object
 from s2sad.frontend.operators import apply, build
 from s2sad.frontend.order import Order
+from s2sad.frontend.shape_arguments import SHAPED, with_known_shape
 from s2sad.frontend.solvers import refuse_solver
 from s2sad.frontend.source import has_source, source_of, unwrap
 from s2sad.frontend.starred import starred_arguments
@@ -91,8 +92,9 @@ def lower_call(lw: Lowerer, node: Any) -> Value:
     order = Order(lw)
     for part in node.args:
         whole = makes_array(target) and not order.values and not isinstance(part, gast.Starred)
-        order.lower(rows_as_arrays(part, node.func) if whole else getattr(part, "value", part)
-                    if isinstance(part, gast.Starred) else part)  # fmt: skip
+        sized = isinstance(target, StaticV) and _hashable(target.value) and SHAPED.get(target.value) == len(order.values)
+        order.lower(rows_as_arrays(part, node.func) if whole or (sized and isinstance(part, gast.BinOp))
+                    else getattr(part, "value", part) if isinstance(part, gast.Starred) else part)  # fmt: skip
     for keyword in node.keywords:
         order.lower(keyword.value)
     stars = [inner for part, inner in zip(node.args, order.values, strict=False) if isinstance(part, gast.Starred)]
@@ -167,6 +169,8 @@ def call_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
         fn = np.asarray
     if fn is np.ravel and args and _is_scalar(args[0]):
         fn, args, kwargs = np.atleast_1d, args[:1], {}
+    if _hashable(fn) and fn in SHAPED:
+        args, kwargs = with_known_shape(lw, fn, args, kwargs, node)
     if _hashable(fn) and fn in (np.vstack, np.column_stack) and args and isinstance(args[0], StructV):
         args = [_of_vectors(lw, args[0], node), *args[1:]]
     special = SPECIAL.get(fn) if _hashable(fn) else None
@@ -635,6 +639,8 @@ def _untypable(lw: Lowerer, fn: Any, args: list[Expr], reason: str, node: Any) -
 def _ufunc_method(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
     """`np.add.at`, `np.add.reduce` and their like."""
     owner, name = fn.__self__, fn.__name__
+    if name == "at":  # a list of values is an array
+        args = [*args[:2], *(array_of(lw, a, node) if isinstance(a, StructV) else a for a in args[2:])]
     if name == "at" and owner in (np.add, np.subtract):
         target = as_expr(lw, args[0], node)
         index = args[1]
