@@ -60,6 +60,25 @@ def parameters_kept(fn: Function, wrt: tuple[int, ...], facts: Facts) -> Functio
     return replace(fn, body=(*start, *(_renamed(stmt, names) for stmt in fn.body)))
 
 
+def arguments_kept(fn: Function) -> Function:
+    """Return `fn` with no parameter bound anywhere: each that was has a local name, which begins as the parameter.
+
+    What runs the sweep back by itself is given the arguments as they came in.
+    """
+    again = {name for stmt in statements(fn.body) for name in bound(stmt)}
+    moved = [p for p in fn.params if p.name in again]
+    if not moved:
+        return fn
+    namer = Namer(names_in(fn.body) | {p.name for p in fn.params})
+    names = {p.name: namer.fresh(f"{p.name}_now") for p in moved}
+    start: list[Stmt] = []
+    for param in moved:
+        var = Var(param.name, param.type)
+        value = build(np.copy, var) if isinstance(param.type, Array) else var
+        start.append(Assign(Var(names[param.name], param.type), value, fn.span))
+    return replace(fn, body=(*start, *(_renamed(stmt, names) for stmt in fn.body)))
+
+
 def with_own_arguments(fn: Function, count: int, facts: Facts) -> Function:
     """Return the code of a rule with copies of those of its first arguments that it writes into: others read them."""
     written = written_names(fn, facts)

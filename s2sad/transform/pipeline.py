@@ -19,7 +19,7 @@ from s2sad.ir.types import Array, ListOf, Scalar, Struct, Type, is_inexact, leaf
 from s2sad.ir.walk import exprs_of, map_blocks, reads, statements
 from s2sad.transform.adjoint import Sweeps, sweeps
 from s2sad.transform.decisions import Decisions
-from s2sad.transform.entry import bound_apart, parameters_kept, with_own_arguments
+from s2sad.transform.entry import arguments_kept, bound_apart, parameters_kept, with_own_arguments
 from s2sad.transform.inlined import inlined, recursive
 from s2sad.transform.linear import split
 from s2sad.transform.named import with_named_results
@@ -158,7 +158,7 @@ class Deriver:
         if key in self.recursions:
             return self.recursions[key]
         self.recursions[key] = None  # while it is being made
-        fn = self._whole(callee)
+        fn = arguments_kept(self._whole(callee))
         called = {s.callee for s in statements(fn.body) if isinstance(s, CallStmt) and s.fn is None}
         through_others = any(callee in self.facts.reached(name) for name in called - {callee})
         if callee not in called or through_others or self.ctx.device or self.facts.writes(callee):
