@@ -33,13 +33,13 @@ def _gather(name: str, helper: Any, texts: dict[str, str], modules: set[str], co
     if name in texts:
         return
     scope = helper.__globals__
-    for used in _names(helper.__code__):
+    for used in names_of(helper.__code__):
         value = scope.get(used)
         if isinstance(value, types.ModuleType):
             modules.add(f"import {value.__name__}" if value.__name__ == used else f"import {value.__name__} as {used}")
         elif isinstance(value, types.FunctionType) and value.__module__.startswith(_PACKAGE):
             _gather(used, value, texts, modules, constants)
-        elif isinstance(value, int | float | tuple):
+        elif isinstance(value, int | float | str | tuple | dict | list):
             lines = wrap(f"{used} = {value!r}", 0)
             if lines[0] not in constants:
                 constants.extend(lines)
@@ -49,8 +49,9 @@ def _gather(name: str, helper: Any, texts: dict[str, str], modules: set[str], co
     texts[name] = text
 
 
-def _names(code: types.CodeType) -> list[str]:
-    inner = [n for c in code.co_consts if isinstance(c, types.CodeType) for n in _names(c)]
+def names_of(code: types.CodeType) -> list[str]:
+    """Return the global names and attributes that code mentions, that of inner functions included."""
+    inner = [n for c in code.co_consts if isinstance(c, types.CodeType) for n in names_of(c)]
     return sorted({*code.co_names, *inner})
 
 

@@ -9,13 +9,17 @@ from typing import Any, TypeVar
 import gast
 import numpy as np
 
+from s2sad.api.inlining import names_of
 from s2sad.api.lengths import counted
 from s2sad.api.structure import Tree, static_key
 from s2sad.errors import ArgumentError, MissingRuleError, NotDifferentiableError, S2SADError, Span, UnsupportedSyntaxError
+from s2sad.frontend.source import has_source, unwrap
 from s2sad.ir.types import Scalar, Static
 
 _COUNTED = frozenset(range(2, 17))
 """Lengths that a specialisation may be made for."""
+_VECTORS = frozenset({2, 3})
+_DEEP = 4  # calls that are followed
 S = TypeVar("S")
 Trees = tuple[Tree, ...]
 
@@ -27,13 +31,14 @@ def constant(tree: Tree, value: Any) -> Tree:
 
 
 def with_constants(
-    build: Callable[[Trees, tuple[Any, ...]], S], trees: Trees, values: tuple[Any, ...]
+    build: Callable[[Trees, tuple[Any, ...]], S], trees: Trees, values: tuple[Any, ...], fun: Any = None
 ) -> tuple[Trees, S]:
     """Build a specialisation; where the compiler refuses, build it again with numbers as constants.
 
     Whole numbers and flags are tried first, one at a time and then together, then all numbers: most of
     what must be known is an axis, a count or an order. Then the lengths of short arrays, as `f(*theta)` may
-    ask for. Each value, or length, then has a specialisation of its own.
+    ask for. Each value, or length, then has a specialisation of its own. Cross products ask beforehand whether
+    vectors have two or three elements.
 
     Returns:
         The structures that the specialisation was made for, and it.
@@ -41,6 +46,11 @@ def with_constants(
     Raises:
         S2SADError: what the compiler said at first, if constants do not help.
     """
+    if (vectors := counted(trees, values, _VECTORS)) is not None and _mentions(fun, "cross"):
+        try:
+            return vectors, build(vectors, values)
+        except S2SADError:  # as for other functions
+            pass
     try:
         return trees, build(trees, values)
     except (UnsupportedSyntaxError, MissingRuleError, ArgumentError) as error:
@@ -58,6 +68,17 @@ def with_constants(
             return by_length, build(by_length, values)
         except S2SADError:
             raise error from None
+
+
+def _mentions(fun: Any, word: str, depth: int = _DEEP) -> bool:
+    """Say whether the text of a function has a name, or that of a function that it calls by a global name."""
+    plain = unwrap(fun) if has_source(fun) else None
+    code, scope = getattr(plain, "__code__", None), getattr(plain, "__globals__", {})
+    if code is None:
+        return False
+    names = names_of(code)
+    called = [scope[name] for name in names if callable(scope.get(name)) and name != code.co_name]
+    return word in names or (depth > 0 and any(_mentions(one, word, depth - 1) for one in called))
 
 
 def refuse_constants(trees: Trees, values: tuple[Any, ...]) -> None:

@@ -39,15 +39,17 @@ class Store(Generic[S]):
 
     Attributes:
         binder: the signature of the function.
+        fun: the function itself.
         direct: takes calls like the last that was described, in one step; MISSED for any other.
         last: the structures of the last call that was described.
     """
 
-    __slots__ = ("_build", "_constants", "_known", "_latest", "_recent", "binder", "direct", "last")
+    __slots__ = ("_build", "_constants", "_known", "_latest", "_recent", "binder", "direct", "fun", "last")
 
     def __init__(self, fun: Callable[..., Any], build: Callable[[tuple[Tree, ...], tuple[Any, ...]], S]) -> None:
         """Keep specialisations of `fun` that `build(trees, values)` makes."""
         self.binder = Binder(fun)
+        self.fun = fun
         self._build = build
         self._constants: frozenset[int] = frozenset()  # the arguments that had to be known
         self._recent: dict[tuple[Any, ...], tuple[S, ...]] = {}
@@ -78,7 +80,7 @@ class Store(Generic[S]):
         with DERIVING:
             found = self._fitting(key, values)
             if found is None:
-                found = with_constants(self._build, trees, values)
+                found = with_constants(self._build, trees, values, self.fun)
                 pairs = enumerate(zip(trees, found[0], strict=True))
                 self._constants = self._constants.union(i for i, (tree, other) in pairs if _made_constant(tree, other))
                 kept = (rules, *(tree.key for tree in found[0]))

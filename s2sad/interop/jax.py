@@ -81,8 +81,8 @@ def function(fun: Callable[..., Any], output: Callable[..., Any] | None = None) 
 
 
 def _host(value: Any) -> Any:
-    """Return a JAX array as NumPy's, one without axes as a number."""
-    return np.asarray(value)[()]
+    """Return a JAX array as one of NumPy's that may be written into, one without axes as a number."""
+    return np.array(value)[()]
 
 
 def _fitted(value: Any, like: Any) -> Any:

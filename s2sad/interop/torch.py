@@ -44,6 +44,7 @@ def function(fun: Callable[..., Any]) -> Callable[..., Any]:
             wanted = any(ctx.needs_input_grad)
             out, ctx.pullback = s2sad.vjp(fun, *values) if wanted else (fun(*values), None)
             device = next((arg.device for arg in args if isinstance(arg, _torch.Tensor)), None)
+            ctx.save_for_backward(*(arg for arg in args if isinstance(arg, _torch.Tensor)))
             ctx.single = not isinstance(out, tuple)
             tensors = tuple(_tensor(part, device) for part in ((out,) if ctx.single else out))
             ctx.like = [(t.dtype, t.shape) for t in tensors]
@@ -51,8 +52,15 @@ def function(fun: Callable[..., Any]) -> Callable[..., Any]:
             return tensors[0] if ctx.single else tensors
 
         @staticmethod
-        @_torch.autograd.function.once_differentiable
         def backward(ctx: Any, *bars: Any) -> Any:
+            again = _torch.is_grad_enabled()  # a graph of this pass is asked for
+            with _torch.no_grad():
+                found = Bridge.pulled(ctx, bars)
+            inputs = [*ctx.saved_tensors, *(bar for bar in bars if bar is not None)] if again else []
+            return tuple(_Once.apply(bar, *inputs) if again and bar is not None else bar for bar in found)
+
+        @staticmethod
+        def pulled(ctx: Any, bars: Any) -> tuple[Any, ...]:
             given = [
                 np.zeros(shape, dtype=str(dtype).removeprefix("torch.")) if bar is None else _array(bar)
                 for bar, (dtype, shape) in zip(bars, ctx.like, strict=True)
@@ -67,6 +75,23 @@ def function(fun: Callable[..., Any]) -> Callable[..., Any]:
         return Bridge.apply(*args)
 
     return call
+
+
+class _Once(_torch.autograd.Function):
+    """A gradient in a graph that may be differentiated again, which would leave out how it moves."""
+
+    @staticmethod
+    def forward(ctx: Any, bar: Any, *inputs: Any) -> Any:
+        del ctx, inputs
+        return bar.clone()
+
+    @staticmethod
+    def backward(ctx: Any, *bars: Any) -> Any:
+        del ctx, bars
+        raise s2sad.NotDifferentiableError(
+            "a function of `s2sad.interop.torch` is differentiated once, and here its gradient is differentiated",
+            why="Give PyTorch the gradient itself: `function(s2sad.grad(fun))`, whose derivative is the second one.",
+        )
 
 
 def _array(value: Any) -> Any:

@@ -87,7 +87,7 @@ def turned_about_swapped_axes(x):
 
 
 def area_of_a_polygon(x):
-    p = np.vstack((x[:2], x[2:], x[1:3]))
+    p = x.reshape(2, 2)
     t = 0.0
     for i in range(p.shape[0] - 1):
         t += np.cross(p[i], p[i + 1])
