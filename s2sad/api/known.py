@@ -12,7 +12,14 @@ import numpy as np
 from s2sad.api.inlining import names_of
 from s2sad.api.lengths import counted
 from s2sad.api.structure import Tree, static_key
-from s2sad.errors import ArgumentError, MissingRuleError, NotDifferentiableError, S2SADError, Span, UnsupportedSyntaxError
+from s2sad.errors import (
+    ArgumentError,
+    MissingRuleError,
+    NotDifferentiableError,
+    S2SADError,
+    Span,
+    UnsupportedSyntaxError,
+)
 from s2sad.frontend.source import has_source, unwrap
 from s2sad.ir.types import Scalar, Static
 

@@ -92,8 +92,9 @@ def lower_call(lw: Lowerer, node: Any) -> Value:
     order = Order(lw)
     for part in node.args:
         whole = makes_array(target) and not order.values and not isinstance(part, gast.Starred)
-        sized = isinstance(target, StaticV) and _hashable(target.value) and SHAPED.get(target.value) == len(order.values)
-        order.lower(rows_as_arrays(part, node.func) if whole or (sized and isinstance(part, gast.BinOp))
+        known = target.value if isinstance(target, StaticV) and _hashable(target.value) else None
+        sized = isinstance(part, gast.BinOp) and SHAPED.get(known) == len(order.values)
+        order.lower(rows_as_arrays(part, node.func) if whole or sized
                     else getattr(part, "value", part) if isinstance(part, gast.Starred) else part)  # fmt: skip
     for keyword in node.keywords:
         order.lower(keyword.value)
@@ -544,7 +545,7 @@ def library_call(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Valu
         return _untypable(lw, fn, dynamic, str(error), node) if several is None else several
     if _hashable(fn) and fn in REACHING and fn not in VIEWS and find(fn) is None:
         return lw.fail(node, f"`{fn.__name__}` gives memory of its argument, or writes into it, and has no rule",
-                       "Writes would be lost. Take the array itself, an item of it, or a copy.", AliasError)  # fmt: skip
+                       "Writes would be lost. Take the array, an item of it, or a copy.", AliasError)  # fmt: skip
     if getattr(kind, "dtype", "") == "object":
         return lw.fail(node, "an array of objects holds no numbers that could be followed", "Use a numeric dtype.")
     return V(Apply(fn, tuple(dynamic), kind, tuple(static.items())))

@@ -1,4 +1,4 @@
-"""Whether a function writes into arrays that it got out of an expression: through a name, a loop's variable, an item."""
+"""Whether a function writes into what it got out of an expression: through a name, a loop's variable, an item."""
 
 from __future__ import annotations
 

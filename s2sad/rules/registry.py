@@ -103,7 +103,8 @@ class Expansion:
 
 Settings = dict[str, Any]
 """What is known of a call beforehand: settings by parameter name, `given` the names of all that are given, of the
-operands `ndim` their ranks, `width` the lengths of their last axes where they are known, `complex` whether they are, and `arrays` whether any is an array or a growing list."""
+operands `ndim` their ranks, `width` the lengths of their last axes where they are known, `complex` whether they are,
+and `arrays` whether any is an array or a growing list."""
 
 Rule = Elementwise | Structured | Constant
 

@@ -12,11 +12,17 @@ from s2sad.rules.registry import expands
 @expands(np.diff, keywords=("n", "prepend", "append"), counts=(1,), names=("axis",))
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
     """Return differences of neighbours, taken `n` times, after something was put at either end."""
-    whole = a
-    if prepend is not None:
-        whole = np.concatenate((end_piece(prepend, whole, axis), whole), axis=axis)
-    if append is not None:
-        whole = np.concatenate((whole, end_piece(append, a, axis)), axis=axis)
+    if prepend is not None and append is not None:
+        whole = np.concatenate((end_piece(prepend, a, axis), a, end_piece(append, a, axis)), axis=axis)
+    elif prepend is not None:
+        whole = np.concatenate((end_piece(prepend, a, axis), a), axis=axis)
+    elif append is not None:
+        whole = np.concatenate((a, end_piece(append, a, axis)), axis=axis)
+    elif n == 0:
+        return a
+    else:
+        whole = np.diff(a, axis=axis)
+        n = n - 1
     for _ in range(n):
         whole = np.diff(whole, axis=axis)
     return whole

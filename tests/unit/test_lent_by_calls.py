@@ -54,7 +54,7 @@ def written_in_a_loop_over_a_sorted_list(x):
 @pytest.mark.parametrize("fun", [required, checked, added_in_place, written_through_a_sorted_list,
                                  written_in_a_loop_over_a_sorted_list], ids=lambda fun: fun.__name__)  # fmt: skip
 def test_what_cannot_be_followed_is_refused(fun, target):
-    with pytest.raises(AliasError, match="memory of its argument|are copies here"):
+    with pytest.raises(AliasError, match=r"memory of its argument|are copies here"):
         s2sad.grad(fun, target=target)(X)
 
 
