@@ -232,7 +232,7 @@ def _is_given_buffer(lw: Lowerer, name: str, expr: Expr, node: Any) -> bool:
 
     The function that a user differentiates works on a copy then, for the argument is the caller's.
     """
-    given = node.value.id if isinstance(node, gast.Assign) and isinstance(node.value, gast.Name) else None
+    given = _named_for(node, name)
     if given is None or not isinstance(expr, Var) or not isinstance(expr.type, Array) or expr.name != given:
         return False
     entered = lw.instance is next(iter(lw.ctx.instances.values()), None) and lw.outer is None
@@ -240,6 +240,19 @@ def _is_given_buffer(lw: Lowerer, name: str, expr: Expr, node: Any) -> bool:
     whole = lw.source.node
     alone = entered and given in parameters and not is_read_behind(whole, given, node)
     return alone and name in exchanged_names(whole)
+
+
+def _named_for(node: Any, name: str) -> str | None:
+    """Return the name that a statement binds another name to: `p = u`, `p, c = u, u.copy()`."""
+    match node:
+        case gast.Assign(value=gast.Name(id=given)):
+            return given
+        case gast.Assign(targets=[gast.Tuple(elts=targets)], value=gast.Tuple(elts=values)) if len(targets) == len(values):
+            pairs = zip(targets, values, strict=True)
+            found = [v for t, v in pairs if isinstance(t, gast.Name) and t.id == name]
+            return found[0].id if len(found) == 1 and isinstance(found[0], gast.Name) else None
+        case _:
+            return None
 
 
 def _is_seen_again(lw: Lowerer, cell: Cell) -> bool:
