@@ -541,6 +541,12 @@ def _dist(call: Apply) -> Expr | None:
     return applied(builtins.abs, (whole,), call.type)
 
 
+def _sum_of_truths(call: Apply) -> Expr | None:
+    """NumPy's True + True is True: one of them holds."""
+    kinds = [getattr(part.type, "dtype", "") for part in (call, *call.args)]
+    return applied(operator.or_, call.args, call.type) if kinds == ["bool"] * 3 else None
+
+
 def _power(call: Apply) -> Expr | None:
     """Compiled, a whole number to a negative power would be 0."""
     base, exponent = call.args
@@ -626,6 +632,7 @@ _REWRITES: dict[Any, Rewrite] = {
     np.fix: _renamed(np.trunc),
     np.heaviside: _renamed(runtime.heaviside),
     operator.pow: _power,
+    operator.add: _sum_of_truths,
     builtins.float: _float,
     builtins.pow: _builtin_power,
     **dict.fromkeys(_OF_COMPLEX_ONLY, _of_complex),
