@@ -6,6 +6,7 @@
 - The index of an axis of length 1 in an expression of arrays: Numba branches at each axis of each
   array, and LLVM writes the loop anew for each way through these branches: 7 seconds for a product of
   two arrays of five axes. Ours is a mask, as fast to run.
+- Products of matrices and vectors: `products.py`.
 - The allocation of arrays, the class of those handed back and the larger of two floats, not to compile faster
   but to run faster: `memory.py`, `boxing.py`, `extremes.py`.
 """
@@ -17,7 +18,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
-from s2sad.backends import blas, boxing, extremes, memory
+from s2sad.backends import blas, boxing, extremes, memory, products
 
 _extending: Any = importlib.import_module("numba.core.extending")
 _types: Any = importlib.import_module("numba.core.types")
@@ -101,4 +102,5 @@ _LEAN = [
     (_sums, "check_axis_bounds", _unbounded),
     (_elementwise._ArrayIndexingHelper, "update_indices", _masked_indices),
     *boxing.REPLACED,
+    *products.REPLACED,
 ]

@@ -1,0 +1,54 @@
+"""Products of matrices and vectors of every layout, of no elements too, and lengths that do not agree."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+import s2sad
+
+SHAPES = [((3, 4), (4, 5)), ((3, 4), (4,)), ((4,), (4, 5)), ((4,), (4,)), ((1, 4), (4, 5)), ((3, 4), (4, 1)),
+          ((1, 4), (4, 1)), ((0, 4), (4, 5)), ((3, 0), (0, 5)), ((3, 0), (0,)), ((0,), (0,))]  # fmt: skip
+
+
+def product(a, b):
+    return a @ b
+
+
+def squares(a, b):
+    return np.sum((a @ b) ** 2)
+
+
+def laid_out(x, layout):
+    if layout == "F":
+        return np.asfortranarray(x)
+    return np.repeat(x, 2, axis=-1)[..., ::2] if layout == "A" else x
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize(("left", "right"), SHAPES, ids=str)
+def test_products_and_their_adjoints(left, right, dtype):
+    random = np.random.default_rng(0)
+
+    def drawn(shape):
+        numbers = random.normal(size=shape)
+        return (numbers + 1j * random.normal(size=shape) if dtype is np.complex128 else numbers).astype(dtype)
+
+    for first, second in itertools.product("CFA", "CFA"):
+        a, b = laid_out(drawn(left), first), laid_out(drawn(right), second)
+        value, pullback = s2sad.vjp(product, a, b)
+        np.testing.assert_allclose(value, a @ b, rtol=1e-5, atol=1e-6)
+        bar = drawn(np.shape(value)) if np.shape(value) else dtype(1.5)
+        a_bar, b_bar = pullback(bar)
+        tall, wide = a.reshape(-1, left[-1]), b.reshape(right[0], -1)
+        both = np.reshape(bar, (tall.shape[0], wide.shape[1]))
+        np.testing.assert_allclose(a_bar, (both @ wide.T).reshape(left), rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(b_bar, (tall.T @ both).reshape(right), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(("left", "right"), [((3, 4), (5, 4)), ((3, 4), (3,)), ((4,), (3, 4)), ((3,), (4,))], ids=str)
+def test_lengths_that_do_not_agree_are_said(left, right):
+    with pytest.raises(ValueError, match=r"incompatible|mismatch|not aligned"):
+        s2sad.grad(squares)(np.ones(left), np.ones(right))
