@@ -248,6 +248,9 @@ class _Checker:
         self.ends: dict[Block, State] = {}
         targets = [s.target for s in statements(fn.body) if isinstance(s, Assign)]
         self.lists = {v.name for v in (*fn.params, *targets) if isinstance(v.type, ListOf)}
+        self.counters = {s.var.name for s in statements(fn.body) if isinstance(s, For)}
+        self.twice: set[str] = set()
+        """Lists that may hold one array in two places."""
 
     def run(self) -> None:
         state: State = {
@@ -289,11 +292,13 @@ class _Checker:
                 base = view_base(stmt.value) if replaces and isinstance(stmt.value.type, Array) else None
                 if base is None:
                     return state
+                self._put(root.name, stmt.value, base, state)
                 return {**state, root.name: state.get(root.name, frozenset()) | state.get(base.name, frozenset())}
             case Append(target, value):
                 base = view_base(value)
                 if base is None:
                     return state
+                self._put(target.name, value, base, state)
                 return {**state, target.name: state.get(target.name, frozenset()) | state.get(base.name, frozenset())}
             case Swap(first, second):
                 return self._swap(first.name, second.name, state)
@@ -374,10 +379,20 @@ class _Checker:
             return not apart(a, b)
         return bool(state.get(first.name, frozenset()) & state.get(second.name, frozenset()))
 
+    def _put(self, items: str, value: Expr, base: Var, state: State) -> None:
+        """Note that a list may hold what it is given in another place already; rows of an array are apart."""
+        row = isinstance(value, Index) and any(
+            isinstance(at, Var) and at.name in self.counters for at in value.index
+        ) and not isinstance(base.type, ListOf)
+        if not row and (base.name == items or state.get(base.name, frozenset()) & state.get(items, frozenset())):
+            self.twice.add(items)
+
     def _write(self, name: str, stmt: Stmt, state: State, replaces: bool = False) -> None:
         """Follow a write through a name; `replaces`: it gives a list another item, and no array other elements."""
         root = self._root(name)
         touched = state.get(name, frozenset())
+        if self.twice and not replaces and not self.only_unsure:
+            self._refuse_twice(stmt, touched, state)
         for o in touched:
             self.writers.setdefault(_site(o), set()).add(root)
         later = self.live.after.get(id(stmt), frozenset()) - set(bound(stmt))  # what the statement binds is no old name
@@ -401,6 +416,18 @@ class _Checker:
                     f"Which of them the write reaches cannot be decided. Make one a copy{example}, before the write.\n"
                     "If the write is meant to reach the other array too, do it in an inner function that is called\n"
                     "with the array or with its part: `sweep(u)`, then `sweep(u.T)`.",
+                )
+
+    def _refuse_twice(self, stmt: Stmt, touched: frozenset[Any], state: State) -> None:
+        """Refuse a write into an array that a list, which is still read, holds in two places."""
+        later = self.live.after.get(id(stmt), frozenset())
+        for items in sorted(self.twice & later):
+            if state.get(items, frozenset()) & touched:
+                raise AliasError(
+                    f"an array is written here that the list `{items}` may hold twice" if is_in_text(items, stmt.span)
+                    else "an array is written here that a list may hold twice",
+                    stmt.span,
+                    "Put a copy into the list: `items.append(v.copy())`.",
                 )
 
     def _replaced(self, items: str, stmt: Store) -> None:

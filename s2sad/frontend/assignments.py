@@ -247,7 +247,9 @@ def _named_for(node: Any, name: str) -> str | None:
     match node:
         case gast.Assign(value=gast.Name(id=given)):
             return given
-        case gast.Assign(targets=[gast.Tuple(elts=targets)], value=gast.Tuple(elts=values)) if len(targets) == len(values):
+        case gast.Assign(targets=[gast.Tuple(elts=targets)], value=gast.Tuple(elts=values)) if (
+            len(targets) == len(values)
+        ):
             pairs = zip(targets, values, strict=True)
             found = [v for t, v in pairs if isinstance(t, gast.Name) and t.id == name]
             return found[0].id if len(found) == 1 and isinstance(found[0], gast.Name) else None

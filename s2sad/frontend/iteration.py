@@ -581,6 +581,9 @@ def _comprehension(lw: Lowerer, node: Any, name: str | None) -> Value:
         lw.back_to(start)  # an item changes what stands outside: `[log.note(v) for v in x]`
         return as_loop(lw, node)
     lw.env = before
+    if not item_type:  # a condition that is known not to hold
+        lw.back_to(start)
+        return StructV("list", (), ())
     if isinstance(item_type[0], Struct):
         behind = lw.block[position:]
         del lw.block[position:]

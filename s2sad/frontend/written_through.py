@@ -19,7 +19,7 @@ def is_written_through(function: Any, made: Any) -> bool:
 
 def _names_for(function: Any, made: Any) -> set[str]:
     """Return the names that may mean the result, or a part of it."""
-    names: set[str] = set()
+    names = _sorted_itself(made)
     while True:
         found = {
             name
@@ -30,6 +30,15 @@ def _names_for(function: Any, made: Any) -> set[str]:
         if found <= names:
             return names
         names |= found
+
+
+def _sorted_itself(made: Any) -> set[str]:
+    """Return the name of the list in `items.sort(key=...)`: its items are what the expression gives."""
+    match made:
+        case gast.Call(func=gast.Attribute(value=gast.Name(id=name), attr="sort")):
+            return {name}
+        case _:
+            return set()
 
 
 def _bindings(function: Any) -> list[tuple[Any, Any]]:

@@ -11,6 +11,7 @@ definition of the names, and of those that they are exchanged with, is an index 
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,7 +21,7 @@ from s2sad.frontend.operators import build
 from s2sad.frontend.values import literal
 from s2sad.ir import ops
 from s2sad.ir.nodes import Assign, Const, Expr, For, Function, Index, Slice, Stmt, Swap, Var, While
-from s2sad.ir.types import Array, Scalar
+from s2sad.ir.types import Array, ListOf, Scalar
 from s2sad.ir.walk import bound, map_blocks, map_children, map_exprs, statements
 from s2sad.transform.naming import Namer
 
@@ -166,6 +167,8 @@ class _Place:
             if isinstance(item, Slice):
                 found.append(literal(0) if item.lower is None else item.lower)
                 found.append(build(ops.dim, self.base, literal(axis)) if item.upper is None else item.upper)
+            elif isinstance(self.base.type, ListOf) and isinstance(item, Const) and item.value < 0:
+                found.append(build(operator.add, build(ops.length, self.base), item))  # the list may grow
             else:
                 found.append(item)
         return found
@@ -203,9 +206,11 @@ def _rewritten(body: tuple[Stmt, ...], moved: dict[str, _Place], namer: Namer) -
 
 
 def _joined(place: Index) -> Index:
-    """Write `buf[at][i]` as `buf[at, i]`."""
+    """Write `buf[at][i]` as `buf[at, i]`, an item of an array that a list holds as it is."""
     row = place.base
     assert isinstance(row, Index)
+    if isinstance(row.base.type, ListOf):
+        return place
     rows = all(not isinstance(item, Slice) for item in row.index)
     return Index(row.base, (*row.index, *place.index), place.type) if rows and _is_plain(place.index) else place
 

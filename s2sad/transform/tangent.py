@@ -189,8 +189,8 @@ class _Tangent:
         result = ex.tangent(value)
         known = replace(stmt, value=ex.known(stmt.value))
         into = _inside(place) if stmt.op else _whole(place)
-        if result is None and not stmt.op and _is_held(place):
-            result = build(np.zeros_like, known.value)
+        if not stmt.op and _is_held(place):
+            result = build(np.zeros_like, known.value) if result is None else _own(result, stmt.value)
         return [*ex.code, Store(into, "", result or zero(stmt.place.type), stmt.span), known]
 
     def _append(self, stmt: Append) -> list[Stmt]:

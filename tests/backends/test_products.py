@@ -42,7 +42,7 @@ def test_products_and_their_adjoints(left, right, dtype):
         np.testing.assert_allclose(value, a @ b, rtol=1e-5, atol=1e-6)
         bar = drawn(np.shape(value)) if np.shape(value) else dtype(1.5)
         a_bar, b_bar = pullback(bar)
-        tall, wide = a.reshape(-1, left[-1]), b.reshape(right[0], -1)
+        tall, wide = a if a.ndim > 1 else a[None], b if b.ndim > 1 else b[:, None]
         both = np.reshape(bar, (tall.shape[0], wide.shape[1]))
         np.testing.assert_allclose(a_bar, (both @ wide.T).reshape(left), rtol=1e-4, atol=1e-5)
         np.testing.assert_allclose(b_bar, (tall.T @ both).reshape(right), rtol=1e-4, atol=1e-5)
