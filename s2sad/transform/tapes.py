@@ -496,8 +496,10 @@ def _parts(expr: Expr) -> Any:
 
 def _is_empty(value: Expr) -> bool:
     """Say whether a value is an array without elements, as stands in a list for what is set later."""
-    made = isinstance(value, Apply) and value.fn in (np.zeros, np.empty) and bool(value.args)
-    sizes = value.args[0].items if made and isinstance(value.args[0], Pack) else value.args[:1] if made else ()
+    if not isinstance(value, Apply) or value.fn not in (np.zeros, np.empty) or not value.args:
+        return False
+    shape = value.args[0]
+    sizes = shape.items if isinstance(shape, Pack) else (shape,)
     return any(isinstance(size, Const) and size.value == 0 for size in sizes)
 
 
