@@ -170,6 +170,8 @@ def call_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
         fn = np.asarray
     if fn is np.ravel and args and _is_scalar(args[0]):
         fn, args, kwargs = np.atleast_1d, args[:1], {}
+    if fn is np.bincount and len(args) == 3:
+        args, kwargs = args[:2], {**kwargs, "minlength": args[2]}
     if _hashable(fn) and fn in SHAPED:
         args, kwargs = with_known_shape(lw, fn, args, kwargs, node)
     if _hashable(fn) and fn in (np.vstack, np.column_stack) and args and isinstance(args[0], StructV):

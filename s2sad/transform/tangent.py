@@ -190,7 +190,9 @@ class _Tangent:
         known = replace(stmt, value=ex.known(stmt.value))
         into = _inside(place) if stmt.op else _whole(place)
         if not stmt.op and _is_held(place):
-            result = build(np.zeros_like, known.value) if result is None else _own(result, stmt.value)
+            result = (
+                build(np.zeros_like, known.value) if result is None else _own(ex.full(result, stmt.value), stmt.value)
+            )
         return [*ex.code, Store(into, "", result or zero(stmt.place.type), stmt.span), known]
 
     def _append(self, stmt: Append) -> list[Stmt]:
@@ -256,7 +258,7 @@ class _Tangent:
                 name = ex.value(value, 2) if isinstance(value.type, Array) else value
                 dots.append(build(np.zeros_like, name) if isinstance(value.type, Array) else zero(kind))
             else:
-                dots.append(ex.full(result, value))
+                dots.append(_own(ex.full(result, value), value))
         values = tuple(ex.known(v) for v in stmt.values)
         return [*ex.code, replace(stmt, values=(*values, *dots))]
 

@@ -98,6 +98,43 @@ def items_that_are_replaced_and_written(x):
     return np.sum(items[1])
 
 
+def shifted(v):
+    return v + 1.0
+
+
+def of_a_shifted_array(x):
+    a = shifted(x)
+    a[0] *= 4
+    return np.sum(a * x) + np.sum(x)
+
+
+def step(y, h):
+    return y + h
+
+
+def of_steps(x):
+    y = x.copy()
+    total = 0.0
+    for k in range(3):
+        z = step(y, 0.1)
+        z[k] *= z[k]
+        total += np.sum(z * y)
+        y = step(z, -0.1)
+    return total + np.sum(y)
+
+
+def numbers_spread_over_items(x):
+    items = [np.ones(3) for _ in range(len(x))]
+    for i in range(len(x)):
+        items[i] = x[i] + np.ones(3)
+    return np.sum(items[0]) + np.sum(items[1] ** 2)
+
+
+def counted_with_a_length(x):
+    n = len(x) + 1
+    return np.sum(np.bincount(np.array([0, 1, 1, 2]), x * x, n) ** 2) * n
+
+
 DEBUG = False
 
 
@@ -110,7 +147,15 @@ def a_comprehension_of_nothing(x):
 @pytest.mark.parametrize(
     "fun",
     [a_named_item_of_a_growing_list, a_named_item_behind_the_growth, rows_of_a_matrix, new_arrays_of_one_name,
-     items_that_are_replaced_and_written, a_comprehension_of_nothing], ids=lambda fun: fun.__name__,
+     items_that_are_replaced_and_written, a_comprehension_of_nothing, of_a_shifted_array, of_steps,
+     numbers_spread_over_items, counted_with_a_length], ids=lambda fun: fun.__name__,
 )  # fmt: skip
 def test_derivatives_are_those_of_the_program(fun, target):
     assert_derivatives(fun, X, target)
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_the_tangent_of_a_result_is_no_other_tangent(target):
+    gradient = s2sad.grad(of_steps, target="python")
+    columns = [(gradient(X + h) - gradient(X - h)) / 2e-6 for h in np.eye(4) * 1e-6]
+    np.testing.assert_allclose(s2sad.hessian(of_steps, target=target)(X), columns, rtol=1e-6, atol=1e-7)
