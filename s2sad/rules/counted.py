@@ -38,6 +38,20 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, we
         return heights, edges
 
 
+def counted_so_far(given: Settings) -> bool:
+    """Say whether a weighted `np.bincount` is asked for a length that only a run knows."""
+    return {"weights", "minlength"} <= given["given"] and "minlength" not in given
+
+
+@expands(np.bincount, when=counted_so_far)
+def bincount(x: Any, weights: Any, minlength: Any) -> Any:
+    """Return the sums of the weights by number, as many as asked for at least."""
+    most = np.max(x) + 1 if x.size > 0 else 0
+    sums = np.zeros(max(most, minlength))
+    np.add.at(sums, x, weights)
+    return sums
+
+
 def values_alone(given: Settings) -> bool:
     """Say whether a call of `np.unique` asks for the values of all elements and for nothing beside them."""
     asked = ("return_index", "return_inverse", "return_counts")

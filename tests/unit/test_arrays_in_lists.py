@@ -131,8 +131,7 @@ def numbers_spread_over_items(x):
 
 
 def counted_with_a_length(x):
-    n = len(x) + 1
-    return np.sum(np.bincount(np.array([0, 1, 1, 2]), x * x, n) ** 2) * n
+    return np.sum(np.bincount(np.array([0, 1, 1, 2]), x * x, x.size) ** 2)
 
 
 DEBUG = False
