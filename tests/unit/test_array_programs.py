@@ -58,11 +58,11 @@ M: return gathered(M[[0, 0, 2]]) + gathered(M[M > 0])
 x, s: return halved(stacked(x, s, np.stack)) + halved(stacked(x, s, np.vstack))
 x, s: return halved(stacked(x, s, np.concatenate)) + halved(stacked(x, s, np.hstack))
 x, s: return stacked(x, s, np.column_stack) * 2.0
+M: return np.squeeze(M[:, :1]) * M[:, 1]
 M: return np.pad(M, 1, mode='linear_ramp') * np.take(M, [0, 9], mode='clip').sum() + np.sum(np.vectorize(np.sin)(M))
 """
 REFUSED = {
     "return np.pad(M, 1, mode='empty')": "mode",
-    "return np.squeeze(M[:, :1])": "name the axis",
     "A = M.T; A.flat[0] = 1.0; return A": "not in C order",
 }
 HELPERS = '''
