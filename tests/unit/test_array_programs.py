@@ -58,7 +58,6 @@ M: return gathered(M[[0, 0, 2]]) + gathered(M[M > 0])
 x, s: return halved(stacked(x, s, np.stack)) + halved(stacked(x, s, np.vstack))
 x, s: return halved(stacked(x, s, np.concatenate)) + halved(stacked(x, s, np.hstack))
 x, s: return stacked(x, s, np.column_stack) * 2.0
-M: return np.squeeze(M[:, :1]) * M[:, 1]
 M: return np.pad(M, 1, mode='linear_ramp') * np.take(M, [0, 9], mode='clip').sum() + np.sum(np.vectorize(np.sin)(M))
 """
 REFUSED = {
@@ -113,6 +112,15 @@ def test_what_cannot_be_read_is_refused_with_the_line(body: str) -> None:
     with pytest.raises(S2SADError, match=re.escape(REFUSED[body])) as caught:
         run.vjp(ARGUMENTS["M"], 2)
     assert body.split("; ")[-2 if "flat" in body else -1] in str(caught.value)
+
+
+def test_an_axis_that_a_slice_leaves_of_one_element_is_squeezed() -> None:
+    """Where the lengths of the argument are known, that of the axis is."""
+    M = ARGUMENTS["M"]
+    value, pullback = s2sad.vjp(function(1, "M", "return np.squeeze(M[:, :1]) * M[:, 1]"), M, target="python")
+    np.testing.assert_allclose(value, M[:, 0] * M[:, 1])
+    (M_bar,) = pullback(np.ones(3))
+    np.testing.assert_allclose(M_bar[:, :2], M[:, 1::-1])
 
 
 def test_second_order_through_a_list_of_arrays() -> None:
