@@ -159,7 +159,10 @@ class _Tangent:
         if isinstance(value, Apply) and value.fn is ops.new_list:
             return [stmt, Assign(dot, Apply(ops.new_list, (), target.type), stmt.span)]
         if isinstance(value, Apply) and value.fn is ops.pop:
-            popped = Apply(ops.pop, (self.dot(value.args[0]),), target.type)  # type: ignore[arg-type]
+            items = value.args[0]
+            if not isinstance(items, Var) or items.name not in self.varied:  # a list of constants has no tangents
+                return [stmt, Assign(dot, _zeros(target), stmt.span)]
+            popped = Apply(ops.pop, (self.dot(items),), target.type)
             return [Assign(dot, popped, stmt.span), stmt]
         self_reading = target.name in reads(value)
         if not self_reading:
