@@ -95,6 +95,7 @@ def _none_at(rule: Elementwise, position: int, complex_argument: bool) -> bool:
 def edges(body: tuple[Stmt, ...], flow_of: FlowOf) -> list[tuple[str, str]]:
     """Return the pairs `(from, to)` along which derivatives flow in one statement."""
     result: list[tuple[str, str]] = []
+    written = _written_lists(body, flow_of)
     for stmt in statements(body):
         match stmt:
             case Assign(target, value):
@@ -107,8 +108,12 @@ def edges(body: tuple[Stmt, ...], flow_of: FlowOf) -> list[tuple[str, str]]:
                 root = root_of(place)
                 if root is not None:
                     result.extend((name, root.name) for name in sources(value))
+                    held = _alias_root(value) if root.name in written else None
+                    result.extend([(root.name, held)] if held is not None else [])
             case Append(target, value):
                 result.extend((name, target.name) for name in sources(value))
+                held = _alias_root(value) if target.name in written else None
+                result.extend([(target.name, held)] if held is not None else [])  # so for what a list holds
             case Swap(first, second):
                 result.extend(((first.name, second.name), (second.name, first.name)))
             case CallStmt(targets, callee, args):
@@ -116,6 +121,38 @@ def edges(body: tuple[Stmt, ...], flow_of: FlowOf) -> list[tuple[str, str]]:
             case _:
                 pass
     return result
+
+
+def _written_lists(body: tuple[Stmt, ...], flow_of: FlowOf) -> set[str]:
+    """Return the lists whose arrays are written, themselves or under a name of their own."""
+    if not any(isinstance(s, Append) for s in statements(body)):
+        return set()
+    views = {s.target.name: base for s in statements(body)
+             if isinstance(s, Assign) and (base := _alias_root(s.value)) is not None}  # fmt: skip
+    found: set[str] = set()
+
+    def note(name: str) -> None:
+        seen: set[str] = set()
+        while name not in seen:
+            seen.add(name)
+            name = views.get(name, name)
+        found.update(seen)
+
+    for stmt in statements(body):
+        match stmt:
+            case Store(place, op):
+                root = root_of(place)
+                whole = isinstance(place, Index) and isinstance(place.base.type, ListOf) and not op
+                if root is not None and not whole:
+                    note(root.name)
+            case CallStmt(_, callee, args):
+                for at in flow_of(callee).writes:
+                    root = root_of(args[at])
+                    if root is not None:
+                        note(root.name)
+            case _:
+                pass
+    return found
 
 
 def _alias_root(value: Expr) -> str | None:

@@ -158,3 +158,20 @@ def test_the_tangent_of_a_result_is_no_other_tangent(target):
     gradient = s2sad.grad(of_steps, target="python")
     columns = [(gradient(X + h) - gradient(X - h)) / 2e-6 for h in np.eye(4) * 1e-6]
     np.testing.assert_allclose(s2sad.hessian(of_steps, target=target)(X), columns, rtol=1e-6, atol=1e-7)
+
+
+def written_through_the_list_alone(x, n):
+    a = np.zeros(4)
+    items = [a, x * 2.0]
+    for k in range(n):
+        items.append(x * 1.0)
+        items[k % 2][k] += x[1]
+    return np.sum(a) + sum(np.sum(q * q) for q in items)
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_what_is_written_through_a_list_has_a_tangent_under_its_own_name(target):
+    x_dot = np.array([1.0, 2.0, -1.0, 0.5])
+    _, got = s2sad.jvp(written_through_the_list_alone, (X, 3), (x_dot, None), target=target)
+    before, behind = (written_through_the_list_alone(X + h * x_dot, 3) for h in (-1e-6, 1e-6))
+    np.testing.assert_allclose(got, (behind - before) / 2e-6, rtol=1e-6)
