@@ -193,6 +193,38 @@ def _lists(stmt: Stmt) -> set[str]:
 State = dict[str, frozenset[Any]]
 
 
+def _moves(body: tuple[Stmt, ...]) -> set[int]:
+    """Return the statements that give a list an item which leaves its own place in the same block: exchanges."""
+    from s2sad.ir.walk import blocks_of
+
+    found: set[int] = set()
+    taken: dict[str, tuple[int, Expr]] = {}
+    stored = [(at, s) for at, s in enumerate(body) if isinstance(s, Store) and not s.op and _is_item(s.place)]
+    for at, stmt in enumerate(body):
+        if isinstance(stmt, Assign) and _is_item(stmt.value):
+            taken[stmt.target.name] = (at, stmt.value)
+        for block in blocks_of(stmt):
+            found |= _moves(block)
+    for at, stmt in stored:
+        since, source = taken.get(stmt.value.name, (0, stmt.value)) if isinstance(stmt.value, Var) else (at, stmt.value)
+        gone = any(other > since and _is_same_item(one.place, source) for other, one in stored if one is not stmt)
+        if gone or _is_same_item(stmt.place, stmt.value):
+            found.add(id(stmt))
+    return found
+
+
+def _is_same_item(place: Expr, other: Expr) -> bool:
+    """Say whether two places are written alike, whatever is known of the lengths of what is there."""
+    if not (_is_item(place) and _is_item(other) and isinstance(place, Index) and isinstance(other, Index)):
+        return False
+    first, second = root_of(place), root_of(other)
+    return first is not None and second is not None and first.name == second.name and place.index == other.index
+
+
+def _is_item(place: Expr) -> bool:
+    return isinstance(place, Index) and isinstance(place.base.type, ListOf) and isinstance(place.type, Array)
+
+
 def check(fn: Function, facts: Facts, only_unsure: bool = False) -> None:
     """Raise AliasError if a write may reach memory that another live name shares unprovably.
 
@@ -249,6 +281,7 @@ class _Checker:
         targets = [s.target for s in statements(fn.body) if isinstance(s, Assign)]
         self.lists = {v.name for v in (*fn.params, *targets) if isinstance(v.type, ListOf)}
         self.counters = {s.var.name for s in statements(fn.body) if isinstance(s, For)}
+        self.moves = _moves(fn.body)
         self.twice: set[str] = set()
         """Lists that may hold one array in two places."""
 
@@ -292,7 +325,8 @@ class _Checker:
                 base = view_base(stmt.value) if replaces and isinstance(stmt.value.type, Array) else None
                 if base is None:
                     return state
-                self._put(root.name, stmt.value, base, state)
+                if id(stmt) not in self.moves:
+                    self._put(root.name, stmt.value, base, state)
                 return {**state, root.name: state.get(root.name, frozenset()) | state.get(base.name, frozenset())}
             case Append(target, value):
                 base = view_base(value)

@@ -241,5 +241,5 @@ def test_the_copy_that_is_proposed_is_one_of_the_array_and_not_of_the_list_that_
             last[i] = a[i] + items[1][i]
         return np.sum(a * last)
 
-    with pytest.raises(s2sad.AliasError, match=r"`a = a.copy\(\)`"):
+    with pytest.raises(s2sad.AliasError, match=r"`items.append\(v.copy\(\)\)`"):
         s2sad.grad(program, target="python")(X)

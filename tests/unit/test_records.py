@@ -312,5 +312,5 @@ def test_fields_of_records_by_an_index_that_is_not_known(fun, target):
 
 
 def test_a_record_that_may_be_written_is_no_row_of_a_table():
-    with pytest.raises(s2sad.UnsupportedSyntaxError, match="the index into this container is not known"):
+    with pytest.raises(s2sad.AliasError, match="may or may not be the one that another name means"):
         s2sad.grad(lengthened, target="python")(X, JOINTS)
