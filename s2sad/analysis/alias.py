@@ -41,7 +41,7 @@ from s2sad.ir.nodes import (
     While,
 )
 from s2sad.ir.types import Array, ListOf
-from s2sad.ir.views import view_base
+from s2sad.ir.views import is_item, view_base
 from s2sad.ir.walk import bound, exprs_of, reads, root_of, statements, subexpressions
 
 if TYPE_CHECKING:
@@ -199,9 +199,9 @@ def _moves(body: tuple[Stmt, ...]) -> set[int]:
 
     found: set[int] = set()
     taken: dict[str, tuple[int, Expr]] = {}
-    stored = [(at, s) for at, s in enumerate(body) if isinstance(s, Store) and not s.op and _is_item(s.place)]
+    stored = [(at, s) for at, s in enumerate(body) if isinstance(s, Store) and not s.op and is_item(s.place)]
     for at, stmt in enumerate(body):
-        if isinstance(stmt, Assign) and _is_item(stmt.value):
+        if isinstance(stmt, Assign) and is_item(stmt.value):
             taken[stmt.target.name] = (at, stmt.value)
         for block in blocks_of(stmt):
             found |= _moves(block)
@@ -215,14 +215,10 @@ def _moves(body: tuple[Stmt, ...]) -> set[int]:
 
 def _is_same_item(place: Expr, other: Expr) -> bool:
     """Say whether two places are written alike, whatever is known of the lengths of what is there."""
-    if not (_is_item(place) and _is_item(other) and isinstance(place, Index) and isinstance(other, Index)):
+    if not (is_item(place) and is_item(other) and isinstance(place, Index) and isinstance(other, Index)):
         return False
     first, second = root_of(place), root_of(other)
     return first is not None and second is not None and first.name == second.name and place.index == other.index
-
-
-def _is_item(place: Expr) -> bool:
-    return isinstance(place, Index) and isinstance(place.base.type, ListOf) and isinstance(place.type, Array)
 
 
 def check(fn: Function, facts: Facts, only_unsure: bool = False) -> None:

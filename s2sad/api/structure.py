@@ -241,7 +241,7 @@ _ATOMS = (type(None), bool, int, float, complex, str, bytes, type, types.Functio
 def static_key(value: Any, depth: int = 2) -> Hashable:
     """Return a key that changes when a static value does: value, or identity and attributes."""
     cls = type(value)
-    if isinstance(value, np.ndarray) and not value.ndim:
+    if isinstance(value, np.ndarray | np.inexact) and not value.ndim:
         return cls, value.dtype, value.tobytes()
     if isinstance(value, np.ndarray):
         return cls, value.dtype, tuple(n == 1 for n in value.shape), layout_of(value)

@@ -385,7 +385,7 @@ def _store_struct(lw: Lowerer, target: Any, base: StructV, value: Value, node: A
         if known is None and not isinstance(key, StaticV):
             needs_cases(lw, base, target)
         lw.fail(target, f"the key written to this {base.kind} is not known here",
-                "Use a constant key, or an array instead of a list.")  # fmt: skip
+                f"Use a constant key, or an array instead of a {base.kind}.")  # fmt: skip
     write_item(lw, base, known, value, node)
 
 

@@ -27,8 +27,9 @@ from s2sad.frontend.values import (
     literal,
 )
 from s2sad.ir import ops
-from s2sad.ir.nodes import Apply, CallStmt, Const, Expr, If, Index, Raise, Slice, Swap, Var
+from s2sad.ir.nodes import Apply, CallStmt, Const, Expr, If, Raise, Slice, Swap, Var
 from s2sad.ir.types import Array, ListOf, Scalar, Static, rank
+from s2sad.ir.views import is_item
 from s2sad.ir.walk import reads
 
 
@@ -86,8 +87,7 @@ def _exchanges_items(node: Any) -> bool:
 def _own_item(value: Value) -> Value:
     """Return an array of a list as one of its own, which stays when the list gets another in its place."""
     expr = value.expr if isinstance(value, V) else None
-    is_item = isinstance(expr, Index) and isinstance(expr.base.type, ListOf) and isinstance(expr.type, Array)
-    return V(build(np.copy, expr)) if is_item and expr is not None else value
+    return V(build(np.copy, expr)) if expr is not None and is_item(expr) else value
 
 
 def _named_in_place(lw: Lowerer, names: list[Any], items: list[Value], node: Any) -> bool:

@@ -64,6 +64,11 @@ def _sums_nothing(subscripts: str) -> bool:
     return not arrow or set(letters) <= set(result)
 
 
+def is_item(place: Any) -> bool:
+    """Say whether a place is that of an array in a list, which holds the very array that is stored there."""
+    return isinstance(place, Index) and isinstance(place.base.type, ListOf) and isinstance(place.type, Array)
+
+
 def is_advanced(index: tuple[Any, ...]) -> bool:
     """Say whether an index holds arrays, so that reading by it copies."""
     return any(not isinstance(item, Slice) and isinstance(item.type, Array) for item in index)

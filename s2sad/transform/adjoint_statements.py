@@ -47,7 +47,7 @@ from s2sad.ir.nodes import (
     While,
 )
 from s2sad.ir.types import Array, Dim, ListOf, Scalar, Type, is_complex, is_inexact
-from s2sad.ir.views import is_advanced
+from s2sad.ir.views import is_advanced, is_item
 from s2sad.ir.walk import bound, exprs_of, names_in, reads, root_of, statements
 from s2sad.runtime.indexing import last_of_each
 from s2sad.runtime.lists import add_lists
@@ -655,7 +655,7 @@ def _of_kind(var: Var, kind: Scalar | None) -> Var:
 
 
 def _zero_place(place: Expr) -> Expr:
-    in_list = isinstance(place, Index) and isinstance(place.base.type, ListOf) and isinstance(place.type, Array)
+    in_list = is_item(place)
     if isinstance(place, Var) or in_list:  # an item is cleared where it lies: names of the turn stand for it
         return Index(place, (Slice(None, None, None),), place.type)
     return place

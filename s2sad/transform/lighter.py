@@ -26,8 +26,8 @@ from s2sad.frontend.operators import build
 from s2sad.frontend.values import literal
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Assign, Const, Expr, For, Function, If, Index, Stmt, Store, Var, While
-from s2sad.ir.types import Array, ListOf, Scalar
-from s2sad.ir.views import view_base
+from s2sad.ir.types import Array, Scalar
+from s2sad.ir.views import is_item, view_base
 from s2sad.ir.walk import is_const, map_blocks, map_children, map_exprs, reads, root_of
 from s2sad.transform.algebra import transposed
 
@@ -56,16 +56,11 @@ def lightened(stmt: Stmt, first: Callable[[Expr], Expr] = lambda expr: expr) -> 
 
     def light(expr: Expr) -> Expr:
         made = _lightened(first(expr))
-        kept = not isinstance(stmt, Store) or _keeps_the_array(stmt.place)
+        kept = not isinstance(stmt, Store) or is_item(stmt.place)
         named = kept and view_base(expr) is None and view_base(made) is not None
         return build(np.copy, made) if named else made
 
     return map_exprs(stmt, light)
-
-
-def _keeps_the_array(place: Expr) -> bool:
-    """Say whether a place is one in a list, which holds the very array that is stored."""
-    return isinstance(place, Index) and isinstance(place.base.type, ListOf) and isinstance(place.type, Array)
 
 
 def _lightened(expr: Any) -> Any:

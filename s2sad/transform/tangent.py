@@ -45,7 +45,7 @@ from s2sad.ir.nodes import (
     While,
 )
 from s2sad.ir.types import Array, ListOf, Scalar, is_complex, is_inexact
-from s2sad.ir.views import VIEWS
+from s2sad.ir.views import VIEWS, is_item
 from s2sad.ir.walk import names_in, reads, root_of
 from s2sad.rules.registry import Constant, Elementwise, Structured
 from s2sad.runtime.lists import add_lists
@@ -192,7 +192,7 @@ class _Tangent:
         result = ex.tangent(value)
         known = replace(stmt, value=ex.known(stmt.value))
         into = _inside(place) if stmt.op else _whole(place)
-        if not stmt.op and _is_held(place):
+        if not stmt.op and is_item(place):
             result = (
                 build(np.zeros_like, known.value) if result is None else _own(ex.full(result, stmt.value), stmt.value)
             )
@@ -293,12 +293,7 @@ def _before(code: list[Stmt], name: str) -> tuple[list[Stmt], list[Stmt]]:
 
 def _inside(place: Any) -> Any:
     """Return what an operation in place writes: what is in an array that a list holds, not the list's item."""
-    return Index(place, (Slice(None, None, None),), place.type) if _is_held(place) else _whole(place)
-
-
-def _is_held(place: Any) -> bool:
-    """Say whether a place is that of an array in a list."""
-    return isinstance(place, Index) and isinstance(place.base.type, ListOf) and isinstance(place.type, Array)
+    return Index(place, (Slice(None, None, None),), place.type) if is_item(place) else _whole(place)
 
 
 def _whole(place: Expr) -> Expr:

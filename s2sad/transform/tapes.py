@@ -35,6 +35,7 @@ from s2sad.ir.nodes import (
 )
 from s2sad.ir.shapes import refused_if, stands_for_one
 from s2sad.ir.types import Array, ListOf, Scalar, Sym, Type
+from s2sad.ir.views import is_item
 from s2sad.ir.walk import blocks_of, bound, exprs_of, reads, root_of, statements, targets
 from s2sad.runtime.lists import copy_arrays, copy_list
 from s2sad.transform.extents import furthest, nearest
@@ -185,7 +186,7 @@ class Tapes:
         return Slot((create,), loop, (Append(tape, value),), self._put_back(place, popped, rebinds))
 
     def _put_back(self, place: Expr, value: Expr, rebinds: bool) -> tuple[Stmt, ...]:
-        if not _is_item(place):
+        if not is_item(place):
             return (_put_back(place, value, rebinds),)
         before = Var(self.namer.fresh(f"{noun(place)}_before"), value.type)
         empty = self._may_be_empty(place)
@@ -202,7 +203,7 @@ class Tapes:
 
     def _may_be_empty(self, place: Expr) -> bool:
         """Say whether a place is in a list that begins with what stands for arrays until they are set: `[None] * n`."""
-        if not _is_item(place):
+        if not is_item(place):
             return False
         return any(isinstance(s, Append) and _is_empty(s.value) for s in statements(self.layout.fn.body))
 
@@ -503,11 +504,6 @@ def _is_empty(value: Expr) -> bool:
     return any(isinstance(size, Const) and size.value == 0 for size in sizes)
 
 
-def _is_item(place: Expr) -> bool:
-    """Say whether a place is that of an array in a list."""
-    return isinstance(place, Index) and isinstance(place.base.type, ListOf) and isinstance(place.type, Array)
-
-
 def _put_back(place: Expr, value: Expr, rebinds: bool) -> Stmt:
     if isinstance(place, Var) and (rebinds or isinstance(place.type, Scalar)):
         return Assign(place, value)
@@ -523,7 +519,7 @@ def copied(value: Expr) -> Expr:
 
 def _whole(place: Expr) -> Expr:
     """A whole array is written back through `[:]`, keeping its buffer and its aliases."""
-    if isinstance(place, Index) and not _is_item(place):
+    if isinstance(place, Index) and not is_item(place):
         return place
     return Index(place, (Slice(None, None, None),), place.type)
 

@@ -187,3 +187,12 @@ def test_a_number_that_has_a_cotangent_is_no_constant():
 
 def test_an_argument_that_compares_by_its_contents_has_no_hash():
     assert s2sad.grad(lambda x, s: x * s.k, target="python")(2.0, SimpleNamespace(k=3.0)) == 3.0
+
+
+def test_zeros_of_either_sign_in_a_closure_are_two():
+    def angle_from(k):
+        return lambda x: np.arctan2(k, x)
+
+    for k in (0.0, -0.0, np.float32(0.0), np.float32(-0.0)):
+        value, _ = s2sad.value_and_grad(angle_from(k), target="python")(-1.0)
+        np.testing.assert_allclose(value, np.arctan2(k, -1.0), rtol=1e-6)
