@@ -10,9 +10,10 @@ from __future__ import annotations
 import importlib
 import operator
 import re
+from contextlib import nullcontext
 from typing import Any
 
-from s2sad.backends import extremes, lean, remainders, vector_math, vectors
+from s2sad.backends import extremes, lean, natives, remainders, vector_math, vectors
 from s2sad.backends.aliasing import Scopes
 from s2sad.backends.base import Hints
 
@@ -186,7 +187,8 @@ class Pipeline(_compiler.CompilerBase):
     """The passes of `numba.njit`, with our lowering in the place of Numba's."""
 
     def _compile_core(self) -> Any:
-        with lean.compilation(), vectors.vectorised():
+        at_once = self.state.flags.auto_parallel.enabled
+        with lean.compilation(), vectors.vectorised(), nullcontext() if at_once else natives.known():
             return super()._compile_core()
 
     def define_pipelines(self) -> list[Any]:

@@ -19,12 +19,15 @@ from s2sad.backends.fingerprint import fingerprint, globals_used, is_library
 from s2sad.backends.literals import for_any_number
 from s2sad.backends.machine_code import keep
 from s2sad.errors import CompileError, S2SADError, Span
+from s2sad.runtime import linalg
 
 _numba: Any = importlib.import_module("numba")
 _errors: Any = importlib.import_module("numba.core.errors")
 _compiler_lock: Any = importlib.import_module("numba.core.compiler_lock")
 _Dispatcher: Any = importlib.import_module("numba.core.dispatcher").Dispatcher
 
+_NATIVE = frozenset({linalg.matmul_batch})
+"""Helpers that `natives` writes where they are called; the rest is compiled as it stands."""
 _ADVICE = 'Use target="python": NumPy in CPython differentiates what Numba cannot compile.'
 
 Fastmath = bool | frozenset[str]
@@ -50,9 +53,10 @@ def _load(stem: str, module: Module) -> Loaded:
     scipy_special.enable(module.text, *module.externals.values())
     memory.keep()
     given: dict[str, Any] = {
-        name: jitted(helper, fastmath=fastmath, error_model=model)
+        name: helper if helper in _NATIVE and not module.parallel
+        else jitted(helper, fastmath=fastmath, error_model=model)
         for name, helper in module.runtime.items()
-    }
+    }  # fmt: skip
     for name, value in module.externals.items():
         given[name] = (
             jitted(cast(Any, value), fastmath=fastmath, error_model=model, cache=cache)
@@ -110,7 +114,7 @@ def jitted(
             _jitted[key] = dispatcher
             cells = dispatcher.py_func.__closure__ or ()
             for name, used in globals_used(function).items():
-                if _is_source(used):
+                if _is_source(used) and used not in _NATIVE:
                     scope[name] = jitted(used, **options)
             for cell in cells:
                 if _is_source(cell.cell_contents):

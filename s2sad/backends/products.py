@@ -1,13 +1,16 @@
 """Products of matrices and vectors, which Numba compiles as several functions of its own for each pair of layouts.
 
 `a @ b` takes it 0.3 to 0.6 s: a function that makes the result, calls `np.dot` with it, and functions that check
-lengths. Here the checks, the array and the call of BLAS are written where the product stands.
+lengths. Here the checks, the array and the call of BLAS are written where the product stands. Products of batches
+of matrices, which Numba lacks, are one call for each of the batch, of arrays of any strides: BLAS takes a matrix
+whose rows or columns lie in one piece, for others there is a loop.
 Source: the interface of the reference BLAS (Lawson et al. 1979), as Numba's helper library exports it.
 """
 
 from __future__ import annotations
 
 import importlib
+import operator
 from typing import Any
 
 _arrays: Any = importlib.import_module("numba.np.arrayobj")
@@ -15,7 +18,15 @@ _linalg: Any = importlib.import_module("numba.np.linalg")
 _utils: Any = importlib.import_module("numba.core.cgutils")
 _base: Any = importlib.import_module("numba.core.imputils")
 _types: Any = importlib.import_module("numba.core.types")
+_typing: Any = importlib.import_module("numba.core.typing")
 
+_ir: Any = importlib.import_module("llvmlite.ir")
+
+_WHOLE = _ir.IntType(64)
+_LETTER = _ir.IntType(8)
+_PLACE = _LETTER.as_pointer()
+_FEW = 256
+"""Multiplications of a product that a loop is as fast for as a call."""
 _LONGEST = 2**31 - 1
 """Lengths are handed to BLAS as C integers."""
 
@@ -88,6 +99,120 @@ def _of_matrices(context: Any, builder: Any, sig: Any, left: Any, right: Any, ou
                     _linalg.call_xxgemm(
                         context, builder, x_type, x_shape, x.data, y_type, y_shape, y.data, kind, shape, out.data
                     )
+
+
+def batched(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    """Write the products of two batches of matrices, of which one alone serves all; raises ValueError when it runs."""
+    x, y = (_Batch(context, builder, kind, value) for kind, value in zip(sig.args, args, strict=True))
+    _check(context, builder, x.lengths[1:], y.lengths[1:])
+    one = context.get_constant(_types.intp, 1)
+    count = builder.select(builder.icmp_signed("==", x.lengths[0], one), y.lengths[0], x.lengths[0])
+    for batch in (x, y):
+        fits = builder.or_(*(builder.icmp_signed("==", batch.lengths[0], number) for number in (one, count)))
+        with builder.if_then(builder.not_(fits), likely=False):
+            text = "batches of matrices could not be broadcast together"
+            context.call_conv.return_user_exc(builder, ValueError, (text,))
+    m, k, n = x.lengths[1], x.lengths[2], y.lengths[2]
+    out = _arrays._empty_nd_impl(context, builder, sig.return_type, [count, m, n])
+    few = builder.icmp_signed("<", builder.mul(builder.mul(m, k), n), context.get_constant(_types.intp, _FEW))
+    x_way, y_way = x.way(), y.way()
+    by_loop = builder.or_(few, builder.not_(builder.and_(x_way.exists, y_way.exists)))
+    size = builder.mul(builder.mul(m, n), out.itemsize)
+    with _utils.for_range(builder, count) as turn:
+        x_at, y_at = x.at(turn.index, count), y.at(turn.index, count)
+        out_at = builder.gep(builder.bitcast(out.data, _PLACE), [builder.mul(turn.index, size)])
+        with builder.if_else(by_loop) as (small, large):
+            with small:
+                _by_loop(context, builder, sig.return_type, (x, x_at), (y, y_at), (m, k, n), out_at)
+            with large:
+                _by_blas(context, builder, sig.return_type.dtype, (x_way, x_at), (y_way, y_at), (m, k, n), out_at)
+    return _base.impl_ret_new_ref(context, builder, sig.return_type, out._getvalue())
+
+
+class _Way:
+    """How BLAS is told of a matrix: whether it is one that BLAS can take, by rows, and how far these are apart."""
+
+    def __init__(self, exists: Any, letter: Any, apart: Any) -> None:
+        self.exists, self.letter, self.apart = exists, letter, apart
+
+
+class _Batch:
+    """An array of three axes, the last two of which are matrices."""
+
+    def __init__(self, context: Any, builder: Any, kind: Any, value: Any) -> None:
+        self.context, self.builder, self.kind = context, builder, kind
+        given = _arrays.make_array(kind)(context, builder, value)
+        self.data = builder.bitcast(given.data, _PLACE)
+        self.size = given.itemsize
+        self.lengths = _utils.unpack_tuple(builder, given.shape)
+        self.strides = _utils.unpack_tuple(builder, given.strides)
+
+    def at(self, index: Any, count: Any) -> Any:
+        """Return where a matrix begins: the only one there is, or that of the index."""
+        only = self.builder.icmp_signed("!=", self.lengths[0], count)
+        none = self.context.get_constant(_types.intp, 0)
+        return self.builder.gep(self.data, [self.builder.select(only, none, self.builder.mul(index, self.strides[0]))])
+
+    def way(self) -> _Way:
+        """Return how BLAS can take the matrices: rows in one piece, or columns."""
+        rows = self._lie(1, 2)
+        columns = self._lie(2, 1)
+        builder = self.builder
+        apart = builder.sdiv(builder.select(rows, self.strides[1], self.strides[2]), self.size)
+        letter = builder.select(rows, _LETTER(ord("n")), _LETTER(ord("t")))
+        return _Way(builder.or_(rows, columns), letter, apart)
+
+    def _lie(self, outer: int, inner: int) -> Any:
+        """Say whether what the inner axis counts lies in one piece, and the next begins behind it."""
+        builder = self.builder
+        close = builder.icmp_signed("==", self.strides[inner], self.size)
+        length = builder.mul(self.lengths[inner], self.size)
+        behind = builder.icmp_signed(">=", self.strides[outer], length)
+        whole = builder.icmp_signed("==", builder.srem(self.strides[outer], self.size), self.size.type(0))
+        return builder.and_(close, builder.and_(behind, whole))
+
+
+def _by_loop(context: Any, builder: Any, kind: Any, left: Any, right: Any, sizes: Any, out: Any) -> None:
+    """Add up a product of two matrices, one row of the result after the other."""
+    (x, x_at), (y, y_at) = left, right
+    m, k, n = sizes
+    item = context.get_data_type(kind.dtype).as_pointer()
+    sig = _typing.signature(kind.dtype, kind.dtype, kind.dtype)
+    times, plus = (context.get_function(op, sig) for op in (operator.mul, operator.add))
+
+    def there(start: Any, first: Any, strides: Any, second: Any) -> Any:
+        away = builder.add(builder.mul(first, strides[0]), builder.mul(second, strides[1]))
+        return builder.bitcast(builder.gep(start, [away]), item)
+
+    size = x.size
+    row = builder.mul(n, size)
+    _utils.memset(builder, out, builder.mul(m, row), 0)
+    with _utils.for_range(builder, m) as i, _utils.for_range(builder, k) as p:
+        factor = context.unpack_value(builder, kind.dtype, there(x_at, i.index, x.strides[1:], p.index))
+        with _utils.for_range(builder, n) as j:
+            place = there(out, i.index, (row, size), j.index)
+            other = context.unpack_value(builder, kind.dtype, there(y_at, p.index, y.strides[1:], j.index))
+            total = plus(builder, (context.unpack_value(builder, kind.dtype, place), times(builder, (factor, other))))
+            context.pack_value(builder, kind.dtype, total, place)
+
+
+def _by_blas(context: Any, builder: Any, dtype: Any, left: Any, right: Any, sizes: Any, out: Any) -> None:
+    """Call BLAS, which counts by columns: the transposed result is the product of the transposed, exchanged."""
+    (x_way, x_at), (y_way, y_at) = left, right
+    m, k, n = sizes
+    arguments = [_LETTER] * 3 + [_WHOLE] * 3 + [_PLACE, _PLACE, _WHOLE, _PLACE, _WHOLE, _PLACE, _PLACE, _WHOLE]
+    function = _utils.get_or_insert_function(
+        builder.module, _ir.FunctionType(_ir.IntType(32), arguments), "numba_xxgemm"
+    )
+    one, zero = (
+        builder.bitcast(_linalg.make_constant_slot(context, builder, dtype, value), _PLACE) for value in (1.0, 0.0)
+    )
+    kind = _LETTER(ord(_linalg.get_blas_kind(dtype)))
+    failed = builder.call(
+        function,
+        (kind, y_way.letter, x_way.letter, n, m, k, one, y_at, y_way.apart, x_at, x_way.apart, zero, out, n),
+    )
+    _linalg.check_blas_return(context, builder, failed)
 
 
 def _any_is(context: Any, builder: Any, value: int, lengths: Any) -> Any:
