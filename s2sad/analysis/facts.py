@@ -8,7 +8,7 @@ from typing import Any
 
 from s2sad.analysis.activity import LIBRARY, Flow, flow_summary
 from s2sad.analysis.alias import exact_aliases, view_base
-from s2sad.analysis.loops import popped_from
+from s2sad.analysis.loops import changes_length, popped_from
 from s2sad.ir import ops
 from s2sad.ir.nodes import (
     Append,
@@ -308,6 +308,16 @@ def written_by(stmt: Stmt, facts: Facts) -> list[str]:
             return []
 
 
+def resized_by(stmt: Stmt, facts: Facts) -> list[str]:
+    """Return the names of lists that one statement may make longer or shorter."""
+    match stmt:
+        case CallStmt(_, callee, args):
+            given = [args[i] for i in facts.writes(callee) if i < len(args)]
+            return [arg.name for arg in given if isinstance(arg, Var) and isinstance(arg.type, ListOf)]
+        case _:
+            return written_by(stmt, facts) if changes_length(stmt) else []
+
+
 def _groups(fn: Function, facts: Facts) -> Callable[[str], str]:
     """Union names that may share memory, whatever the order of statements."""
     from s2sad.analysis.sharing import Groups
@@ -315,4 +325,4 @@ def _groups(fn: Function, facts: Facts) -> Callable[[str], str]:
     return Groups(fn, facts).find
 
 
-__all__ = ["Facts", "exact_aliases", "is_inexact", "written_by", "written_names"]
+__all__ = ["Facts", "exact_aliases", "is_inexact", "resized_by", "written_by", "written_names"]

@@ -44,7 +44,7 @@ from s2sad.ir.nodes import (
     Var,
 )
 from s2sad.ir.shapes import reads_content
-from s2sad.ir.types import Array, Dim, Scalar
+from s2sad.ir.types import Array, Dim, ListOf, Scalar
 from s2sad.ir.walk import blocks_of, bound, exprs_of, map_blocks, names_in, reads, statements, subexpressions
 from s2sad.transform.filled import is_length
 from s2sad.transform.naming import Namer
@@ -158,6 +158,8 @@ def _has_turns(loop: For, counters: dict[str, For]) -> bool:
     around = counters.get(start[0]) if start is not None and start[0] is not None else None
     if start is None or around is None or start[1] > 0 or not isinstance(ahead.step, Const) or ahead.step.value < 1:
         return False
+    if any(isinstance(part, Var) and isinstance(part.type, ListOf) for part in subexpressions(ahead.stop)):
+        return False  # a list may be longer in the next turn
     changed = {name for s in statements(around.body) for name in bound(s)}
     return (forwards(around) or around).stop == ahead.stop and not reads(ahead.stop) & changed
 

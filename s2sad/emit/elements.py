@@ -210,10 +210,19 @@ class Elements:
         expr = self._unwrapped(expr)
         if isinstance(expr, Var | Index) or is_view(expr):
             expr = self._measured(expr, own)
-        elif isinstance(expr, Apply) and expr.fn in _FILLED and isinstance(like := expr.args[0], Var):
-            if isinstance(like.type, Array) and like.type.dims == expr.type.dims:  # type: ignore[union-attr]
+        elif isinstance(expr, Apply) and expr.fn in _FILLED:
+            like = expr.args[0]
+            if isinstance(like, Var) and isinstance(like.type, Array) and like.type.dims == expr.type.dims:  # type: ignore[union-attr]
                 self._measured(like, own)
+            else:
+                self._note_literal(expr.type.dims, own)  # type: ignore[union-attr]
         return self.at(expr, tuple(own))
+
+    def _note_literal(self, dims: tuple[Dim, ...], own: list[Expr]) -> None:
+        """Note the lengths of an array that is not there: the others must have them."""
+        for dim, at in zip(dims, own, strict=True):
+            if isinstance(dim, int) and at in self.index and isinstance(at, Var):
+                self.lengths[self.index.index(at)].append((dim, literal(dim)))
 
     def _unwrapped(self, expr: Expr) -> Expr:
         """Return what a name stands for where that is another array with axes of length one put in."""

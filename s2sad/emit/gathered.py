@@ -26,7 +26,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from s2sad.analysis.facts import Facts
+from s2sad.analysis.facts import Facts, resized_by
 from s2sad.analysis.liveness import Liveness
 from s2sad.analysis.loops import popped_from
 from s2sad.analysis.sharing import Apart
@@ -97,7 +97,7 @@ class _Gathering:
     """Splits the nests of one function."""
 
     def __init__(self, fn: Function, facts: Facts) -> None:
-        self.apart = Apart(fn, facts)
+        self.apart, self.facts = Apart(fn, facts), facts
         self.live = Liveness(fn.body)
         self.namer = Namer({p.name for p in fn.params} | names_in(fn.body))
 
@@ -107,7 +107,7 @@ class _Gathering:
         """Return a block with its nests split, and the arrays that are to be made before the statement around it."""
         out: list[Stmt] = []
         leaving: list[_Made] = []
-        kept = _kept_by(around) if around is not None else set[str]()
+        kept = _kept_by(around, self.facts) if around is not None else set[str]()
         outside = known
         for stmt in body:
             made: list[_Made] = []
@@ -522,14 +522,17 @@ def _has_turns(loop: For) -> Expr:
     return build(operator.gt, stop, literal(loop.start.value - offset))
 
 
-def _kept_by(around: Stmt) -> set[str]:
-    """Return the names that a statement gives another array; exchanges of arrays of equal lengths do not count."""
+def _kept_by(around: Stmt, facts: Facts) -> set[str]:
+    """Return the names that a statement gives another array, or another length to a list.
+
+    Exchanges of arrays of equal lengths do not count.
+    """
     found: set[str] = set()
     for stmt in statements((around,)):
         if isinstance(stmt, Swap) and isinstance(stmt.first.type, Array) and isinstance(stmt.second.type, Array):
             if stmt.first.type.dims == stmt.second.type.dims:
                 continue
-        found.update(bound(stmt))
+        found.update(bound(stmt), resized_by(stmt, facts))
     return found
 
 

@@ -12,7 +12,7 @@
 To make two arrays costs as much as the adjoint of a system of twenty equations. Needs: the helper is the adjoint or
 tangent of the user's function, not that function itself; it makes the array on every path, does not keep it, and the
 lengths are those of what it is given. Zeros are made once where every call writes the same elements before it
-reads any; elsewhere every call fills the array.
+reads any, as the lengths that say which are the same too; elsewhere every call fills the array.
 """
 
 from __future__ import annotations
@@ -59,11 +59,15 @@ _MOST = 6  # arrays that a helper is lent
 
 @dataclass(frozen=True, slots=True)
 class _Room:
-    """An array in which a function works: its name there, its lengths in terms of parameters, whether it stays zero."""
+    """An array in which a function works: its name there, its lengths in terms of parameters, whether it stays zero.
+
+    `deciding`: the lengths that say which of its elements are set.
+    """
 
     name: str
     sizes: tuple[Expr, ...]
     zeros: bool
+    deciding: tuple[Expr, ...] = ()
 
 
 def lent(functions: dict[str, Function], own: Collection[str], entry: str) -> dict[str, Function]:
@@ -128,11 +132,11 @@ def _borrowing(fn: Function, facts: Facts) -> tuple[Function, tuple[_Room, ...]]
         if value.fn is np.copy:
             body.append(copying(target, value.args[0], namer, stmt.span))
         zeros = value.fn in (np.zeros, np.zeros_like)
-        stays = zeros and _is_written_alike(target, fn.body, steady, times)
-        if zeros and not stays:
+        deciding = _written_alike(target, fn.body, steady, times) if zeros else None
+        if zeros and deciding is None:
             whole = Index(target, tuple(EVERY for _ in kind.dims), kind)
             body.append(Store(whole, "", literal(0.0), stmt.span))
-        rooms.append(_Room(target.name, sizes, stays))
+        rooms.append(_Room(target.name, sizes, deciding is not None, _lengths_of(deciding or (), fn)))
     if not rooms:
         return fn, ()
     kinds = {made[0].name: made[2] for s in fn.body if (made := _making(s)) is not None}
@@ -182,23 +186,43 @@ def _is_of_axes(size: Expr) -> bool:
             return isinstance(size, Const)
 
 
-def _is_written_alike(
+def _written_alike(
     array: Var, body: tuple[Stmt, ...], steady: Collection[str], times: Counter[str]
-) -> bool:
-    """Say whether every call sets the same elements of an array, before it reads any: others stay zero for ever."""
+) -> set[str] | None:
+    """Return the arrays whose lengths say which elements of one are set, before any is read: others stay zero.
+
+    None where more than lengths says it.
+    """
     lengths = set(steady)
+    sets: dict[str, set[str]] = {}
+    deciding: set[str] = set()
     read = False
     for stmt in body:
         if isinstance(stmt, Assign) and times[stmt.target.name] == 1 and _is_length(stmt.value, lengths):
             lengths.add(stmt.target.name)
+            sets[stmt.target.name] = set().union(*(sets.get(name, {name}) for name in reads(stmt.value)))
         met = [s for s in statements((stmt,)) if any(array.name in reads(e) for e in exprs_of(s))]
         writes = [s for s in met if isinstance(s, Store) and root_of(s.place) == array]
         if any(isinstance(s, CallStmt) for s in met) or (writes and read):
-            return False
-        if writes and not (isinstance(stmt, For) and writes == met and _sets_alike(stmt, array, lengths, frozenset())):
-            return False
+            return None
+        if writes:
+            if not (isinstance(stmt, For) and writes == met and _sets_alike(stmt, array, lengths, frozenset())):
+                return None
+            loops = [s for s in statements((stmt,)) if isinstance(s, For)]
+            said = [e for loop in loops for e in (loop.start, loop.stop, loop.step)]
+            said += [e for s in writes if isinstance(s.place, Index) for e in s.place.index if not isinstance(e, Slice)]
+            deciding.update(*(sets.get(name, {name}) for e in said for name in reads(e) & lengths))
         read |= bool(met) and not writes
-    return True
+    return deciding
+
+
+def _lengths_of(names: Collection[str], fn: Function) -> tuple[Expr, ...]:
+    """Return the lengths of parameters along all of their axes."""
+    found = [Var(p.name, p.type) for p in fn.params if p.name in names]
+    return tuple(
+        build(ops.dim, array, literal(axis))
+        for array in found if isinstance(array.type, Array) for axis in range(len(array.type.dims))
+    )  # fmt: skip
 
 
 def _sets_alike(loop: For, array: Var, lengths: set[str], counters: frozenset[str]) -> bool:
@@ -273,8 +297,9 @@ class _Lender:
         for room in self.found[call.callee]:
             sizes = [_with_lengths(size, given, self.known) for size in room.sizes]
             known = [size for size in sizes if size is not None]
-            key = (call.callee, room.name, *known)
-            if len(known) < len(sizes):
+            deciding = [_with_lengths(size, given, self.known) for size in room.deciding]
+            key = (call.callee, room.name, *known, *deciding)
+            if len(known) < len(sizes) or None in deciding:
                 lengths = [_with_lengths(size, given, None) for size in room.sizes]
                 made = self._make(room, [size for size in lengths if size is not None], call, here)
             elif key in self.made:

@@ -27,7 +27,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from s2sad.analysis.bounds import least_of, lower_bounds
-from s2sad.analysis.facts import Facts, written_by
+from s2sad.analysis.facts import Facts, resized_by, written_by
 from s2sad.analysis.liveness import Liveness
 from s2sad.analysis.sharing import Apart
 from s2sad.ir import ops
@@ -155,7 +155,8 @@ class _Work:
     def _is_steady(self, expr: Expr, around: For | While) -> bool:
         """Say whether nothing in the loop around changes what an expression reads."""
         names = reads(expr)
-        return not any(set(bound(s)) & names for s in (around, *statements(around.body)))
+        inside = (around, *statements(around.body))
+        return not any({*bound(s), *resized_by(s, self.facts)} & names for s in inside)
 
     def _is_apart(self, loop: For, ahead: list[Assign], inner: For, inside: set[str]) -> bool:
         """Say whether the sums read nothing that the turns of the loop change, but what they are made with."""

@@ -19,7 +19,7 @@ from dataclasses import replace
 import numpy as np
 
 from s2sad.analysis.bounds import Bounds, least_of, lower_bounds
-from s2sad.analysis.facts import Facts, written_by
+from s2sad.analysis.facts import Facts, resized_by, written_by
 from s2sad.analysis.liveness import Liveness
 from s2sad.analysis.sharing import Groups
 from s2sad.emit.lanes import EVERY, dtype_of, sizes_in
@@ -94,7 +94,7 @@ class _Workspaces:
         """Return a loop with its arrays before it. `was`: the loop as it was when liveness was found."""
         before: list[Stmt] = []
         kept: list[Stmt] = []
-        inside = Counter(name for s in statements((loop,)) for name in (*bound(s), *_counted_on(s)))
+        inside = Counter(name for s in statements((loop,)) for name in _changed_by(s, self.facts))
         groups = Groups(replace(self.fn, body=(loop,)), self.facts)
         shared = {groups.find(name) for name in groups.parent}
         late = self.live.before_loop_body(was) | self.live.after.get(id(was), frozenset())
@@ -227,9 +227,10 @@ def creation_in(stmt: Stmt) -> tuple[Var, Apply, Array] | None:
             return None
 
 
-def _counted_on(stmt: Stmt) -> tuple[str, ...]:
-    """Return the name of a number that a statement changes in place."""
-    return (stmt.place.name,) if isinstance(stmt, Store) and isinstance(stmt.place, Var) else ()
+def _changed_by(stmt: Stmt, facts: Facts) -> list[str]:
+    """Return what a statement binds, a number that it changes in place, and lists that it makes longer or shorter."""
+    counted = [stmt.place.name] if isinstance(stmt, Store) and isinstance(stmt.place, Var) else []
+    return [*bound(stmt), *counted, *resized_by(stmt, facts)]
 
 
 def numbers_of(value: Expr) -> list[tuple[Index, Expr]]:

@@ -11,6 +11,7 @@ from typing import Any
 
 import gast
 
+from s2sad.frontend import formatted, texts
 from s2sad.frontend.assignments import ann_assign, assign_target, aug_assign, dynamic_list, lower_assign
 from s2sad.frontend.cases import chosen, with_cases
 from s2sad.frontend.decorators import decorate
@@ -103,7 +104,11 @@ def _return(lw: Lowerer, node: Any) -> bool:
     if isinstance(value, FuncV | Poison | RangeV | IterV):
         lw.fail(node, "a function cannot be the result of a differentiated function",
                 "Return numbers, arrays, or containers of them.")  # fmt: skip
-    if isinstance(value, RowsV) and lw.depth == 0 and lw.instance is next(iter(lw.ctx.instances.values()), None):
+    at_the_top = lw.depth == 0 and lw.instance is next(iter(lw.ctx.instances.values()), None)
+    if at_the_top and (what := _no_result(value)):
+        lw.fail(node, f"{what} cannot be a result of a differentiated function",
+                "Return numbers, arrays, or containers of them.")  # fmt: skip
+    if isinstance(value, RowsV) and at_the_top:
         lw.fail(node, "a list of records cannot be the result of a differentiated function",
                 "Return an array for each field, or `np.array(…)` of the list.")  # fmt: skip
     if isinstance(value, StructV) and value.kind == "list" and id(lw.source.node) in lw.ctx.lists_returned:
@@ -114,6 +119,19 @@ def _return(lw: Lowerer, node: Any) -> bool:
     lw.results.append(value)
     lw.emit(Return(tuple(leaves_of(value)), lw.span(node)))
     return True
+
+
+def _no_result(value: Value) -> str:
+    """Say what there is in a value that no derivative can return, if anything."""
+    if isinstance(value, FuncV):
+        return "a function"
+    if not isinstance(value, StructV):
+        return ""
+    if formatted.is_unknown(value) or isinstance(value.kind, texts.Choice):
+        return "a text that the run makes"
+    if not isinstance(value.kind, type) and value.kind not in ("tuple", "list", "dict", KIND):
+        return "a slice" if value.kind == "slice" else "a function"
+    return next(filter(None, map(_no_result, value.items)), "")
 
 
 def _returned(lw: Lowerer, node: Any) -> Value:

@@ -6,14 +6,14 @@ The gradient of `np.sum(a * b)` is `b` and `a`, and nothing in it asks whether t
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
 from s2sad.frontend.infer import is_elementwise
 from s2sad.frontend.values import literal
 from s2sad.ir import ops
-from s2sad.ir.nodes import Apply, Expr, Stmt, Var
+from s2sad.ir.nodes import Apply, Expr, Stmt, Store, Var
 from s2sad.ir.shapes import refused_if
 from s2sad.ir.types import Array, Dim, Scalar, Sym, not_one
 from s2sad.ir.walk import exprs_of, subexpressions
@@ -37,7 +37,7 @@ class Agreement:
 
     def note(self, stmts: Iterable[Stmt]) -> None:
         """Take note of the lengths that statements compare by themselves, as they stay."""
-        self.asked |= {frozenset(pair) for stmt in stmts for pair in _met_in(stmt)}
+        self.asked |= {frozenset(pair) for stmt in stmts for pair in _met_in_value(stmt)}
 
     def checks(self, stmt: Stmt) -> list[Stmt]:
         """Return what raises where the statement would; each pair of lengths is asked for once."""
@@ -75,6 +75,12 @@ class Agreement:
 
 
 def _met_in(stmt: Stmt) -> Iterator[tuple[Dim, Dim]]:
+    if isinstance(stmt, Store) and isinstance(stmt.place.type, Array) and isinstance(stmt.value.type, Array):
+        yield from _met((stmt.place.type.dims, stmt.value.type.dims))
+    yield from _met_in_value(stmt)
+
+
+def _met_in_value(stmt: Stmt) -> Iterator[tuple[Dim, Dim]]:
     for part in (p for expr in exprs_of(stmt) for p in subexpressions(expr)):
         if isinstance(part, Apply):
             yield from _pairs(part)
@@ -87,6 +93,10 @@ def _pairs(call: Apply) -> Iterator[tuple[Dim, Dim]]:
         first, second = shapes
         yield first[-1], second[max(len(second) - 2, 0)]
     elif is_elementwise(call.fn):
-        for at in range(1, max(map(len, shapes), default=0) + 1):
-            met = [shape[-at] for shape in shapes if len(shape) >= at and shape[-at] != 1]
-            yield from ((met[0], other) for other in met[1:])
+        yield from _met(shapes)
+
+
+def _met(shapes: Sequence[tuple[Dim, ...]]) -> Iterator[tuple[Dim, Dim]]:
+    for at in range(1, max(map(len, shapes), default=0) + 1):
+        met = [shape[-at] for shape in shapes if len(shape) >= at and shape[-at] != 1]
+        yield from ((met[0], other) for other in met[1:])

@@ -146,7 +146,8 @@ class _Zeros:
             and isinstance(place.type, Array) and isinstance(value.type, Array)
             and value.type.dtype == place.type.dtype
             and same_dims(place.type.dims, value.type.dims)
-        )  # fmt: skip
+            and not any(isinstance(a, int) ^ isinstance(b, int) for a, b in zip(place.type.dims, value.type.dims))
+        )  # fmt: skip  # a length that the program says is compared with the other where the two are added
         if not fits:
             return stmt, after
         assert isinstance(place, Var)

@@ -1,0 +1,151 @@
+"""What is made once for all turns and calls has room for each: lengths that change between them are no lengths."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import s2sad
+from tests.differences import assert_derivatives
+
+X = np.linspace(0.3, 1.2, 10)
+
+
+def add(u, p, o):
+    for i in range(p.size):
+        o[i] += p[i] * (0.5 * u[i] - 0.3 * u[i + 2] + 0.2 * u[i + 1])
+
+
+def helper_of_longer_parts(x):
+    o = np.zeros(x.size)
+    u = x.copy()
+    for t in range(3):
+        add(u, x[: 4 - t], o)
+        u[1:] += 0.3 * o[:-1]
+    return np.sum(o * u)
+
+
+def solved(a, d, o):
+    cp = np.zeros(a.size)
+    for i in range(d.size):
+        cp[i] = 0.3 * a[i] * d[i]
+    for i in range(a.size - 1):
+        o[i] += cp[i] * a[i + 1] + cp[i + 1]
+
+
+def helper_with_zeros(x):
+    o = np.zeros(x.size)
+    for t in range(3):
+        solved(x, x[: 7 - 2 * t], o)
+    return np.sum(o * x)
+
+
+def stencil_over_a_list(x):
+    weights = [0.3, 0.2, 0.5]
+    o = np.zeros(x.size)
+    for t in range(3):
+        for i in range(len(weights)):
+            o[i] += 0.5 * x[i] * weights[i] - 0.3 * x[i + 2] + 0.2 * x[i + 1]
+        weights.append(o[t])
+    return np.sum(o * x)
+
+
+def products_over_a_list(x):
+    a = np.outer(np.sin(X), np.cos(X))
+    weights = [0.3, 0.2]
+    u = np.copy(x)
+    for _ in range(3):
+        for i in range(len(weights)):
+            total = 0.0
+            for j in range(x.size):
+                total += a[i, j] * u[j]
+            u[i] += weights[i] * np.tanh(total)
+        weights.append(0.1 * u[0])
+    return np.sum(u * u)
+
+
+def grown(items, value):
+    items.append(value)
+
+
+def list_grown_by_a_helper(x):
+    weights = [0.3, 0.2, 0.5]
+    o = np.zeros(x.size)
+    for t in range(3):
+        for i in range(len(weights)):
+            o[i] += 0.5 * x[i] * weights[i] - 0.3 * x[i + 2] + 0.2 * x[i + 1]
+        grown(weights, o[t])
+    return np.sum(o * x)
+
+
+PROGRAMS = [
+    helper_of_longer_parts, helper_with_zeros, stencil_over_a_list, products_over_a_list, list_grown_by_a_helper,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+@pytest.mark.parametrize("fun", PROGRAMS)
+def test_arrays_that_are_worked_in(fun, target):
+    assert_derivatives(fun, X, target)
+    given, dot = X.copy(), np.cos(X)
+    _, tangent = s2sad.jvp(fun, (given,), (dot,), target=target)
+    np.testing.assert_allclose(tangent, np.sum(s2sad.grad(fun, target=target)(X) * dot), rtol=1e-9)
+
+
+def times_ones(x):
+    return np.sum(x * np.ones(3))
+
+
+def plus_zeros(x):
+    return np.sum(x + np.zeros(3))
+
+
+def above_zeros(x):
+    return np.sum((x > np.zeros(3)) * x)
+
+
+def added_to_zeros(x):
+    r = np.zeros(4)
+    r += x * 2
+    return np.sum(r)
+
+
+def taken_from_ones(x):
+    r = np.ones(4)
+    r -= x
+    return np.sum(r)
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+@pytest.mark.parametrize("transform", [s2sad.grad, s2sad.value_and_grad])
+@pytest.mark.parametrize("fun", [times_ones, plus_zeros, above_zeros, added_to_zeros, taken_from_ones])
+def test_lengths_that_a_program_says_are_asked_for(fun, transform, target):
+    fits = np.ones(4 if "4" in fun.__code__.co_consts or 4 in fun.__code__.co_consts else 3)
+    transform(fun, target=target)(fits)
+    for n in (2, 5):
+        with pytest.raises(ValueError):
+            fun(np.ones(n))
+        with pytest.raises(ValueError):
+            transform(fun, target=target)(np.ones(n))
+
+
+def text(x):
+    return f"{x[0]}"
+
+
+def text_beside(x):
+    return x[0] ** 2, str(x[0])
+
+
+def function_beside(x):
+    return x[0] ** 2, lambda y: y
+
+
+@pytest.mark.parametrize("fun", [text, text_beside, function_beside])
+def test_results_that_none_can_return(fun):
+    for transform in (s2sad.grad, s2sad.jacrev, s2sad.differentiate):
+        with pytest.raises(s2sad.errors.UnsupportedSyntaxError, match="cannot be a result") as caught:
+            transform(fun)(np.ones(3))
+        assert caught.value.span.line == fun.__code__.co_firstlineno + 1
+    with pytest.raises(s2sad.errors.UnsupportedSyntaxError, match="cannot be a result"):
+        s2sad.grad(fun, has_aux=True)(np.ones(3))
