@@ -351,6 +351,9 @@ def _combined(make: Callable[..., Iterable[tuple[Any, ...]]]) -> Any:
                                "Write nested loops over the indices.")  # fmt: skip
             given.append(items if items is not None else number)
         named = {name: known_value(value) for name, value in kwargs.items()}
+        if UNKNOWN in named.values():
+            return lw.fail(node, f"`{make.__name__}` needs a number here that is known before the function runs",
+                           "Write nested loops over the indices, or give the number as a constant.")  # fmt: skip
         rows = list(make(*given, **named))
         tuples = [StructV("tuple", tuple(range(len(row))), row) for row in rows]
         return StructV("list", tuple(range(len(tuples))), tuple(tuples))

@@ -473,6 +473,9 @@ def _astype(lw: Lowerer, owner: V, dtype: Value, node: Any) -> Value:
         return lw.fail(node, "an array of objects holds no numbers that could be followed", "Use a numeric dtype.")
     target = {float: np.float64, int: np.int64, complex: np.complex128, bool: np.bool_}.get(dtype.value, dtype.value)
     scalar_type = np.dtype(target).type
+    if np.dtype(target).kind not in "biufc":
+        what = "an array of texts or dates holds no numbers that could be followed"
+        return lw.fail(node, what, "Use a numeric dtype.")
     kind = owner.expr.type
     if isinstance(kind, Scalar):
         return apply(lw, scalar_type, (owner.expr,), {}, node)

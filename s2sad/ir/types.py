@@ -61,8 +61,9 @@ def is_carried(dim: object) -> bool:
 
 
 def renamed_length(name: str, like: Sym) -> str:
-    """Return a name for the length `like` that still says whether it was given as a number, or is a broadcast."""
+    """Return a name for the length `like` that still says whether it was given, is a broadcast, or changes by turns."""
     name = BROADCAST + name if BROADCAST in like.name else UNEVEN.name if is_uneven(like) else name
+    name = CARRIED + name if CARRIED in like.name else name
     return _GIVEN + name if is_given(like) else name
 
 

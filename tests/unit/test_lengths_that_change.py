@@ -78,7 +78,22 @@ def list_grown_by_a_helper(x):
     return np.sum(o * x)
 
 
+def grown_by_turns(x, k):
+    p = x[:2].copy()
+    for t in range(k):
+        q = np.zeros(p.size + 1)
+        q[1:] = p * x[t]
+        q[:-1] += np.sin(p)
+        p = q
+    return np.sum(p * p)
+
+
+def array_that_grows_in_two_calls(x):
+    return grown_by_turns(x, 3) + grown_by_turns(x * 2.0, 3)
+
+
 PROGRAMS = [
+    array_that_grows_in_two_calls,
     helper_of_longer_parts, helper_with_zeros, stencil_over_a_list, products_over_a_list, list_grown_by_a_helper,
 ]  # fmt: skip
 
