@@ -33,7 +33,8 @@ def layouts(shape, dtype="float64"):
 
 
 def same(found, wanted):
-    assert isinstance(found, np.ndarray) and found.dtype == wanted.dtype and found.shape == wanted.shape
+    assert isinstance(found, np.ndarray)
+    assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape)
     np.testing.assert_array_equal(found, wanted)
 
 
@@ -42,7 +43,8 @@ def made(n, m):
     return (
         np.zeros(n), np.zeros((n, m)), np.zeros((n, m), dtype=np.int64), np.zeros(n, np.float32), np.ones((m, n)),
         np.ones(n, dtype=np.bool_), np.full(n, -np.inf), np.full((n, m), 3), np.full((n, m), 2, dtype=np.float64),
-        np.full(n, True), np.full(n, 1j), np.arange(n), np.zeros(()), np.zeros((n, 2), "float32"), np.full((2, n), n / 3),
+        np.full(n, True), np.full(n, 1j), np.arange(n), np.zeros(()), np.zeros((n, 2), "float32"),
+        np.full((2, n), n / 3),
     )  # fmt: skip
 
 
@@ -101,7 +103,8 @@ def test_axes_in_another_order():
     for x in layouts((2, 3, 4)):
         for found, wanted in zip(turned(x), turned.py_func(x), strict=True):
             same(found, wanted)
-            assert np.shares_memory(found, x) and found.strides == wanted.strides
+            assert np.shares_memory(found, x)
+            assert found.strides == wanted.strides
 
 
 @pytest.mark.parametrize("axes", [(0, 0, 1), (0, 1, 3), (0, -4, 1)])
@@ -162,7 +165,7 @@ def test_batches_of_views_that_overlap():
 
 @pytest.mark.parametrize(("left", "right"), [((2, 3, 4), (2, 5, 4)), ((2, 3, 4), (3, 4, 2))])
 def test_batches_that_do_not_fit(left, right):
-    with pytest.raises(ValueError, match="incompatible|broadcast"):
+    with pytest.raises(ValueError, match=r"incompatible|broadcast"):
         product(np.ones(left), np.ones(right))
 
 
