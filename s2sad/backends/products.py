@@ -26,7 +26,7 @@ _WHOLE = _ir.IntType(64)
 _LETTER = _ir.IntType(8)
 _PLACE = _LETTER.as_pointer()
 _FEW = 256
-"""Multiplications of a product that a loop is as fast for as a call."""
+"""Multiplications of a product that are left to a loop, as a call takes its time too; the number was not measured."""
 _LONGEST = 2**31 - 1
 """Lengths are handed to BLAS as C integers."""
 
