@@ -7,6 +7,7 @@ calls the user's own functions, and checks what they return, leaf by leaf.
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from s2sad.errors import RuleError, Span
+from s2sad.frontend.records import is_plain_class
 from s2sad.frontend.userrule import UserRule
 from s2sad.ir.types import Array, ListOf, Scalar, Static, Struct, Type, is_complex, is_inexact, leaf_types
 
@@ -66,16 +68,35 @@ def _copies(leaves: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(leaf.copy() if isinstance(leaf, np.ndarray) else leaf for leaf in leaves)
 
 
-def structured(kind: Type, leaves: Iterator[Any]) -> Any:
-    """Put a value of type `kind` together from its leaves."""
+def structured(kind: Type, leaves: Iterator[Any], constant: Callable[[Any], Any] = lambda held: held) -> Any:
+    """Put a value of type `kind` together from its leaves; `constant` gives what stands for a part that is fixed."""
     match kind:
         case Struct(container, keys, items):
-            parts = [structured(item, leaves) for item in items]
+            parts = [structured(item, leaves, constant) for item in items]
             return _container(container, keys, parts)
         case Static(value):
-            return value
+            return constant(value)
         case _:
             return next(leaves)
+
+
+def still(held: Any) -> Any:
+    """Return the tangent of a constant: zeros in place of the numbers that it holds, at any depth."""
+    match held:
+        case float() | complex() | np.inexact():
+            return type(held)(0)
+        case np.ndarray() if held.dtype.kind in "fc":
+            return np.zeros_like(held)
+        case tuple() if hasattr(held, "_fields"):
+            return type(held)(*map(still, held))
+        case tuple() | list():
+            return type(held)(map(still, held))
+        case dict():
+            return {key: still(value) for key, value in held.items()}
+        case _ if dataclasses.is_dataclass(type(held)) or is_plain_class(type(held)):
+            return _container(type(held), tuple(vars(held)), [still(value) for value in vars(held).values()])
+        case _:
+            return held
 
 
 def _container(kind: Any, keys: tuple[Any, ...], parts: list[Any]) -> Any:
@@ -273,7 +294,7 @@ def _pushed(rule: UserRule, sig: Signature, only_dots: bool, values: tuple[Any, 
     dots = iter([next(given) if on else fitted(kind, None, value, "", sig.span) for kind, value, on in rows])
     leaves = iter(_copies(flat))
     args = [structured(kind, leaves) for kind in sig.types]
-    tangents = [structured(kind, dots) for kind in sig.types]
+    tangents = [structured(kind, dots, still) for kind in sig.types]
     pair = rule.call_jvp(args, tangents)
     if not (isinstance(pair, tuple) and len(pair) == 2):
         raise mismatch(f"the rule of `{sig.name}` gives no pair", "(out, out_dot)", value_text(pair), sig.span)

@@ -95,7 +95,11 @@ def lower_test(lw: Lowerer, node: Any) -> Expr | bool:
     held = lw.env.get(node.id) if isinstance(node, gast.Name) else None
     if isinstance(held, StructV) and held.kind == optional.KIND:
         return optional.truth(held)
-    value = _all_or_any(lw, node) if isinstance(node, gast.BoolOp) else lower_expr(lw, node)
+    return truth_of(lw, _all_or_any(lw, node) if isinstance(node, gast.BoolOp) else lower_expr(lw, node), node)
+
+
+def truth_of(lw: Lowerer, value: Value, node: Any) -> Expr | bool:
+    """Return whether Python takes a value for true; an array of rank 1 or more is returned as it is."""
     said = protocols.truth(lw, value, node)
     value = value if said is None else said
     match value:
@@ -505,10 +509,20 @@ def _if_exp(lw: Lowerer, node: Any) -> Value:
     if one is not None:
         return one
     simple = not then and not other and isinstance(a, V) and isinstance(b, V)
-    numbers = all(isinstance(x, V) and isinstance(x.expr.type, Scalar) for x in (a, b))
+    numbers = all(isinstance(x, V) and isinstance(x.expr.type, Scalar) for x in (V(test), a, b))
     if simple and numbers and isinstance(a, V) and isinstance(b, V):
         return apply(lw, ops.ifexp, (test, a.expr, b.expr), {}, node)
     return _if_statement(lw, node, test, then, a, other, b)
+
+
+def lower_bool(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    """`bool(value)`; of an array it is a branch, which refuses more than one element when it runs."""
+    test = truth_of(lw, args[0], node) if args else False
+    if isinstance(test, bool):
+        return StaticV(test)
+    if isinstance(test.type, Scalar):
+        return V(test)
+    return _if_statement(lw, node, test, [], StaticV(True), [], StaticV(False))
 
 
 def _if_statement(

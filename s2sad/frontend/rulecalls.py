@@ -21,7 +21,7 @@ from s2sad.frontend.infer import InferenceError
 from s2sad.frontend.lowerer import BottomReached, Captured, Context, Instance, Lowerer
 from s2sad.frontend.operators import build
 from s2sad.frontend.sampled import sampled
-from s2sad.frontend.source import Source, has_source
+from s2sad.frontend.source import Source, has_source, source_of
 from s2sad.frontend.userrule import UserRule
 from s2sad.frontend.values import StaticV, StructV, V, Value, leaves_of, rebuild, type_of
 from s2sad.ir.nodes import CallStmt, Expr, Function, Param, Return, Var
@@ -208,10 +208,25 @@ class Node:
         self.end_lineno, self.end_col_offset = max(span.end_line, 1), span.end_column
 
 
+def rule_span(instance: Instance, *functions: Any) -> Span:
+    """Return where the first of a rule's functions that has a text stands; without one, where the ruled one does."""
+    assert instance.function is not None
+    for fun in functions:
+        try:
+            source = source_of(fun) if has_source(fun) else None
+        except SourceNotFoundError:
+            continue
+        if source is not None:
+            return source.span(source.node)
+    return instance.function.span
+
+
 def rule_lowerer(ctx: Context, instance: Instance) -> tuple[Lowerer, list[Value]]:
     """Start a function that has the parameters of the ruled one; return its arguments' values."""
     assert instance.function is not None
-    source = Source(instance.name, None, instance.function.span.file, 1, 0, {}, {})
+    rule: UserRule = instance.rule
+    span = rule_span(instance, rule.bwd, rule.jvp)
+    source = Source(span.function or instance.name, None, span.file, 1, 0, {}, {})
     params = instance.function.params
     captured = {id(item.read()): item for item in instance.captured}
     lw = Lowerer(ctx, source, {}, [], {p.name for p in params}, captured=captured)
@@ -277,14 +292,14 @@ def lower_reverse(
 
     rule: UserRule = instance.rule
     assert rule.fwd is not None and rule.bwd is not None and instance.function is not None
-    span = instance.function.span
-    node = Node(span)
+    node = Node(rule_span(instance, rule.bwd))
     keywords: dict[str, Value] = {key: StaticV(value) for key, value in rule.keywords}
     count, args = len(args), rule.spread(args, _items)
     pair = call_value(lw, StaticV(rule.fwd), args, keywords, node)
     if not (isinstance(pair, StructV) and len(pair.items) == 2):
-        raise mismatch(f"the fwd of `{title(instance)}` gives no pair", "(out, residuals)", _text(pair), span)
-    check_result(instance, pair.items[0], f"the result that the fwd of `{title(instance)}` gives")
+        raise mismatch(f"the fwd of `{title(instance)}` gives no pair", "(out, residuals)", _text(pair),
+                       rule_span(instance, rule.fwd))  # fmt: skip
+    check_result(instance, pair.items[0], f"the result that the fwd of `{title(instance)}` gives", rule.fwd)
     fixed = [args[i] for i in rule.nondiff]
     given = call_value(lw, StaticV(rule.bwd), [*fixed, pair.items[1], out_bar(leaves_of(pair.items[0]))], {}, node)
     wanted = [i for i in range(len(args)) if i not in rule.nondiff]
@@ -292,7 +307,8 @@ def lower_reverse(
     if bars is None or len(bars) != len(wanted):
         raise mismatch(
             f"the bwd of `{title(instance)}` gives another number of cotangents",
-            f"a tuple of {len(wanted)} cotangents, one for each differentiated argument", _text(given), span,
+            f"a tuple of {len(wanted)} cotangents, one for each differentiated argument", _text(given),
+            rule_span(instance, rule.bwd),
         )  # fmt: skip
     by_argument = dict(zip(wanted, bars, strict=True))
     every: list[Value] = [by_argument.get(i, StaticV(None)) for i in range(len(args))]
@@ -339,10 +355,10 @@ def _text(value: Value) -> str:
     return "None" if isinstance(value, StaticV) and value.value is None else type_text(type_of(value))
 
 
-def check_result(instance: Instance, out: Value, what: str) -> None:
-    """Check what a rule gives as the result against the function's own; raises RuleError."""
-    assert instance.function is not None and instance.result is not None
-    _same_kind(instance.result, type_of(out), what, instance.function.span)
+def check_result(instance: Instance, out: Value, what: str, fun: Any) -> None:
+    """Check what `fun` of a rule gives as the result against the function's own; raises RuleError."""
+    assert instance.result is not None
+    _same_kind(instance.result, type_of(out), what, rule_span(instance, fun))
 
 
 def _same_kind(expected: Type, received: Type, what: str, span: Span) -> None:
@@ -381,7 +397,7 @@ def lower_forward(lw: Lowerer, instance: Instance, args: list[Value], tangents: 
 
     rule: UserRule = instance.rule
     assert rule.jvp is not None and instance.function is not None
-    span = instance.function.span
+    span = rule_span(instance, rule.jvp)
     node = Node(span)
     args, tangents = rule.spread(args, _items), rule.spread(tangents, _items)
     if rule.per_argument is not None:
@@ -392,7 +408,7 @@ def lower_forward(lw: Lowerer, instance: Instance, args: list[Value], tangents: 
     pair = call_value(lw, StaticV(rule.jvp), rule.arranged(args, primals, directions), keywords, node)
     if not (isinstance(pair, StructV) and len(pair.items) == 2):
         raise mismatch(f"the rule of `{title(instance)}` gives no pair", "(out, out_dot)", _text(pair), span)
-    check_result(instance, pair.items[0], f"the result that the rule of `{title(instance)}` gives")
+    check_result(instance, pair.items[0], f"the result that the rule of `{title(instance)}` gives", rule.jvp)
     return pair.items[0], pair.items[1]
 
 

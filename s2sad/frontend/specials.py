@@ -22,7 +22,7 @@ from s2sad.frontend.calls import call_function, library_call
 from s2sad.frontend.comparisons import set_of
 from s2sad.frontend.displays import row_of_numbers
 from s2sad.frontend.expansion import refuse
-from s2sad.frontend.expressions import as_expr, list_of, outside_value
+from s2sad.frontend.expressions import as_expr, list_of, lower_bool, outside_value
 from s2sad.frontend.functional import (
     lower_combinations,
     lower_combinations_with_replacement,
@@ -536,12 +536,6 @@ def _vectorize(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: A
     return lower_partial(lw, [StaticV(vectorized), *args], {}, node)
 
 
-def _bool(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
-    if isinstance(args[0], V):
-        return V(build(operator.ne, args[0].expr, literal(0)))
-    return StaticV(bool(known_value(args[0])))
-
-
 def _slice(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
     from s2sad.frontend.values import SliceV
 
@@ -660,7 +654,7 @@ SPECIAL: dict[Any, Any] = {
     builtins.breakpoint: _breakpoint,
     builtins.all: _logical(all, True),
     builtins.any: _logical(any, False),
-    builtins.bool: _bool,
+    builtins.bool: lower_bool,
     builtins.slice: _slice,
     copy.copy: _copy,
     copy.deepcopy: _deep_copy,

@@ -12,7 +12,7 @@ from s2sad.analysis.facts import Facts
 from s2sad.errors import AliasError, NotDifferentiableError, RuleError, Span, UnsupportedSyntaxError
 from s2sad.frontend.functions import instantiate
 from s2sad.frontend.lowerer import BottomReached, Context, Instance
-from s2sad.frontend.rulecalls import title
+from s2sad.frontend.rulecalls import rule_span, title
 from s2sad.frontend.source import source_of
 from s2sad.ir.nodes import CallStmt, Expr, Function, Param, Return, Stmt, Var
 from s2sad.ir.types import Array, ListOf, Scalar, Struct, Type, is_inexact, leaf_types
@@ -40,7 +40,7 @@ from s2sad.transform.together import (
     taken_in,
     without_empty_sweep,
 )
-from s2sad.transform.unmoved import gives_unmoved
+from s2sad.transform.unmoved import unmoved
 from s2sad.transform.unnested import with_flat_params, with_flat_results
 from s2sad.transform.versions import calling, version, versions
 from s2sad.transform.written_out import written_out
@@ -263,13 +263,14 @@ class Deriver:
             )  # fmt: skip
 
     def _require_moved(self, instance: Instance, tangent_rule: Function, on: tuple[bool, ...]) -> None:
-        """A tangent that no tangent moves is a slope that was not multiplied, unless it is zero."""
+        """A tangent that stays where the others are zero is none, or a slope that was not multiplied."""
         assert instance.result is not None
         tangents = sum(is_inexact(kind) for kind in leaf_types(instance.result))
-        if not runs_as_is(tangent_rule) and gives_unmoved(tangent_rule, sum(on), tangents, self.facts):
+        wrong = "" if runs_as_is(tangent_rule) else unmoved(tangent_rule, sum(on), tangents, self.facts)
+        if wrong:
             raise RuleError(
-                f"the tangent that the rule of `{title(instance)}` gives does not depend on the tangents",
-                tangent_rule.span,
+                f"the tangent that the rule of `{title(instance)}` gives {wrong}",
+                rule_span(instance, instance.rule.jvp),
                 "Multiply the derivative by the tangent, as in `np.cos(x) * x_dot`. A tangent that is zero is None.",
             )  # fmt: skip
 
@@ -280,7 +281,7 @@ class Deriver:
         if any(p.name in given and self._asks_for(adjoint, at) for at, p in enumerate(fn.params)):
             raise RuleError(
                 f"the tangent rule of `{title(instance)}` is not linear in the tangents, so that it has no transpose",
-                tangent_rule.span, "Let each tangent appear once in a product, or give a rule with `defvjp`.",
+                rule_span(instance, instance.rule.jvp), "Let each tangent appear once in a product, or give a rule with `defvjp`.",
             )  # fmt: skip
 
     def _asks_for(self, name: str, at: int, within: frozenset[str] = frozenset()) -> bool:

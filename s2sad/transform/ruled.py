@@ -37,7 +37,15 @@ from s2sad.ir.nodes import Apply, Assign, CallStmt, Const, Expr, Function, If, P
 from s2sad.ir.types import Array, ListOf, Scalar, Static, Struct, Type, is_complex, is_inexact, leaf_types
 from s2sad.transform.algebra import zero
 from s2sad.transform.ruled_as_is import adjoint_as_is, signature, tangent_as_is
-from s2sad.transform.ruled_parts import adjoint_function, dot_params, out_bar, seeds_of, span_of, tangent_function
+from s2sad.transform.ruled_parts import (
+    adjoint_function,
+    dot_params,
+    out_bar,
+    seeds_of,
+    span_of,
+    tangent_function,
+    tangent_values,
+)
 
 _BOOL = Scalar("bool", weak=True)
 
@@ -223,7 +231,7 @@ def _lowered_tangent(ctx: Context, instance: Instance, name: str, on: tuple[bool
     assert instance.result is not None
     lw, args = rule_lowerer(ctx, instance)
     dots, leaves = dot_params(lw, instance, on)
-    tangents = [rebuild(kind, leaves) for kind in instance.types]
+    tangents = tangent_values(instance, leaves)
     out, out_dot = lower_forward(lw, instance, args, tangents)
     what = f"the tangent that the rule of `{title(instance)}` gives"
     values = leaves_of(out)

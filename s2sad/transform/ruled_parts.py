@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
+from typing import Any
+
 import numpy as np
 
 from s2sad.errors import Span
 from s2sad.frontend.lowerer import Instance, Lowerer
 from s2sad.frontend.operators import build
+from s2sad.frontend.records import is_plain_class
 from s2sad.frontend.rulecalls import title
-from s2sad.frontend.values import Value, rebuild
+from s2sad.frontend.values import Poison, StaticV, StructV, V, Value, literal, pack, rebuild
 from s2sad.ir.nodes import Expr, Function, Param, Return, Stmt, Var
-from s2sad.ir.types import Array, Type, leaf_types
+from s2sad.ir.types import Array, Static, Struct, Type, leaf_types
 from s2sad.transform.algebra import zero
 
 
@@ -60,6 +64,41 @@ def out_bar(result: Type, seeds: list[Var | None], outs: list[Expr]) -> Value:
         for seed, kind, out in zip(seeds, kinds, outs, strict=True)
     ]
     return rebuild(result, leaves)
+
+
+def tangent_values(instance: Instance, leaves: list[Expr]) -> list[Value]:
+    """Return the tangents that a rule is given, with zeros for what is fixed in the program."""
+    return [_tangent(kind, leaves) for kind in instance.types]
+
+
+def _tangent(kind: Type, leaves: list[Expr]) -> Value:
+    match kind:
+        case Struct((str() | type()) as container, keys, items) if container != "slice":
+            return StructV(container, keys, tuple(_tangent(item, leaves) for item in items))
+        case Static(held) if not isinstance(held, Poison):
+            return _still(held)
+        case _:
+            return rebuild(kind, leaves)
+
+
+def _still(held: Any) -> Value:
+    """Return the tangent of a constant: zeros in place of the numbers that it holds, at any depth."""
+    match held:
+        case float() | complex() | np.inexact():
+            return V(literal(type(held)(0)))
+        case np.ndarray() if held.dtype.kind in "fc":
+            size = pack("tuple", [literal(n) for n in held.shape])
+            return V(build(np.zeros, size, dtype=held.dtype.type))
+        case tuple() | list():
+            names = getattr(held, "_fields", tuple(range(len(held))))
+            kind = type(held) if hasattr(held, "_fields") else type(held).__name__
+            return StructV(kind, names, tuple(map(_still, held)))
+        case dict():
+            return StructV("dict", tuple(held), tuple(map(_still, held.values())))
+        case _ if dataclasses.is_dataclass(held) or is_plain_class(type(held)):
+            return StructV(type(held), tuple(vars(held)), tuple(map(_still, vars(held).values())))
+        case _:
+            return StaticV(held)
 
 
 def dot_params(lw: Lowerer, instance: Instance, on: tuple[bool, ...]) -> tuple[list[Param], list[Expr]]:

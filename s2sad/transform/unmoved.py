@@ -12,11 +12,13 @@ from s2sad.ir.types import Array
 from s2sad.ir.walk import bound, exprs_of, reads, root_of, statements
 
 _SUMS = {operator.add, operator.sub, np.add, np.subtract}
+_UNMOVED = "does not depend on the tangents"
+_ADDED = "is not linear in the tangents: something that does not depend on them is added"
 _ZEROS = {np.zeros, np.zeros_like, np.empty, np.empty_like}
 
 
-def gives_unmoved(fn: Function, dots: int, tangents: int, facts: Facts) -> bool:
-    """Say whether some tangent that a rule gives depends on no tangent, and is surely not zero.
+def unmoved(fn: Function, dots: int, tangents: int, facts: Facts) -> str:
+    """Say what is wrong with a tangent that is surely not zero where the tangents given are; "" if none is.
 
     Args:
         fn: the rule, `(*params, *dots) -> (*results, *result_dots)`.
@@ -31,7 +33,10 @@ def gives_unmoved(fn: Function, dots: int, tangents: int, facts: Facts) -> bool:
     vanishing = frozenset(p.name for p in fn.params[first:])
     flows = facts.flow(fn.name).results or ()
     rows = list(zip(last.values, flows, strict=True))[len(fn.results) - tangents :]
-    return any(not flow & moving and not _may_vanish(value, fn, vanishing, facts, (fn.name,)) for value, flow in rows)
+    for value, flow in rows:
+        if not _may_vanish(value, fn, vanishing, facts, (fn.name,)):
+            return _ADDED if flow & moving else _UNMOVED
+    return ""
 
 
 def _may_vanish(expr: Expr, fn: Function, vanishing: frozenset[str], facts: Facts, within: tuple[str, ...]) -> bool:

@@ -228,3 +228,64 @@ def test_slopes_are_found_where_a_rule_is_defined_by_name():
         s2sad.defjvp(np.sinc, lambda p, t: (np.sinc(p[0]), 2.0 * p[0]))
         with pytest.raises(RuleError, match="does not depend on the tangents"):
             grad(lambda x: np.sinc(x), target="python")(0.5)
+
+
+class Damper:
+    """A plain class with a ruled method."""
+
+    def __init__(self, c, scale):
+        self.c, self.scale = c, scale
+
+    @custom_jvp
+    def force(self, v):
+        return self.c * self.scale[0] * v
+
+
+Damper.force.defjvp(
+    lambda p, t: (p[0].force(p[1]), 5.0 * t[1] + t[0].c * p[1] + np.sum(t[0].scale) * p[1])
+)
+
+
+@BOTH
+def test_an_object_that_is_fixed_has_a_tangent_of_zeros(target):
+    """Its numbers and arrays do not move: a rule that reads the tangent of one gets zero, not the object."""
+    spring, damper = Spring(2.0), Damper(3.0, np.array([2.0, 1.0]))
+    assert s2sad.jvp(lambda x: spring.force(x), (3.0,), (1.0,), target=target) == (6.0, 7.0)
+    assert s2sad.jvp(lambda x: damper.force(x), (2.0,), (1.0,), target=target) == (12.0, 5.0)
+    assert grad(lambda x: damper.force(x), target=target)(2.0) == 5.0
+
+
+def test_a_fixed_object_in_a_rule_that_runs_as_it_is():
+    """What the compiler cannot read is given the same zeros."""
+
+    @custom_jvp
+    def pulled(spring, x):
+        return spring.stiffness * x
+
+    @pulled.defjvp
+    def _(p, t):
+        eval("1")
+        return p[0].stiffness * p[1], 7.0 * t[1] + t[0].stiffness * p[1]
+
+    spring = Spring(2.0)
+    assert s2sad.jvp(lambda x: pulled(spring, x), (3.0,), (1.0,), target="python") == (6.0, 7.0)
+
+
+@BOTH
+def test_something_added_to_a_tangent_is_refused(target):
+    """A rule that is affine is not linear; it is named where the rule stands."""
+
+    @custom_jvp
+    def square(x):
+        return x * x
+
+    @square.defjvp
+    def pushed(primals, tangents):
+        return primals[0] ** 2, 2.0 * primals[0] * tangents[0] + 1.0
+
+    for derive in (
+        lambda: grad(square, target=target)(2.0),
+        lambda: s2sad.jvp(square, (2.0,), (1.0,), target=target),
+    ):
+        with pytest.raises(RuleError, match=r"is not linear in the tangents(.|\n)*in `pushed`"):
+            derive()
