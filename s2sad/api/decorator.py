@@ -389,6 +389,8 @@ def differentiate(
         from s2sad.backends.base import effective
 
         function = function.py_func if isinstance(function, Differentiable) else function
+        if not callable(function):
+            raise ArgumentError(f"a function is needed, not `{function!r}`")
         if target == "cuda":
             from s2sad.api.device import DeviceDifferentiable
 

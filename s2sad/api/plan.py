@@ -22,7 +22,8 @@ from s2sad.api.options import Options, nans_are_checked
 from s2sad.api.signature import Place, label
 from s2sad.api.structure import Tree, child_values, inexact_leaves, kind_text, rebuild, tree_of
 from s2sad.errors import AliasError, ArgumentError, NotDifferentiableError
-from s2sad.ir.types import Array, ListOf, Static, Struct, Sym, is_complex, is_inexact
+from s2sad.frontend.source import returned_at
+from s2sad.ir.types import Array, ListOf, Scalar, Static, Struct, Sym, is_complex, is_inexact
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,26 +155,32 @@ def require_scalar(output: Tree, fun: Any, options: Options) -> None:
     if isinstance(kind, Array) and kind.dims:
         raise NotDifferentiableError(
             f"`{name}` returns {kind_text(output)}, of shape {shape_text(kind)}; a gradient needs a scalar",
+            returned_at(fun),
             why="Use `s2sad.jacrev` or `s2sad.jacfwd` for the Jacobian, or `s2sad.vjp` with a cotangent.",
         )
     if isinstance(kind, Struct | ListOf):
         aux = " If only its first item is to be differentiated, pass has_aux=True." * (output.cls is tuple)
         raise NotDifferentiableError(
             f"`{name}` returns a {output.cls.__name__}; a gradient needs a scalar",
+            returned_at(fun),
             why=f"Use `s2sad.jacrev` for Jacobians, or `s2sad.vjp` with cotangents.{aux}",
         )
     if isinstance(kind, Static) or not is_inexact(kind):
         raise NotDifferentiableError(
             f"`{name}` returns {kind_text(output)}, which has no gradient",
+            returned_at(fun),
             why="A gradient needs a real scalar output of a floating-point type.",
         )
     if is_complex(kind) and not options.holomorphic:
         raise NotDifferentiableError(
             f"`{name}` returns a complex scalar; its gradient needs holomorphic=True",
+            returned_at(fun),
             why="Differentiate a real output such as `abs(...)` or `.real`, or use `s2sad.vjp`.",
         )
     if options.holomorphic and not is_complex(kind):
-        raise NotDifferentiableError(f"holomorphic=True needs a complex output; `{name}` returns a real one")
+        raise NotDifferentiableError(
+            f"holomorphic=True needs a complex output; `{name}` returns a real one", returned_at(fun)
+        )
 
 
 def shape_text(kind: Array) -> str:
@@ -207,7 +214,7 @@ def differentiated(chosen: Sequence[Tree], options: Options, zeros: bool = True)
     for tree in chosen:
         for node in tree.nodes():
             nothing = isinstance(node.type, Static) and node.value is None
-            if not is_inexact(node.type) and not options.allow_int and not nothing:
+            if not is_inexact(node.type) and not nothing and (not options.allow_int or _extended(node)):
                 raise _not_inexact(node, zeros)
             if options.holomorphic and is_inexact(node.type) and not is_complex(node.type):
                 raise NotDifferentiableError(
@@ -215,6 +222,13 @@ def differentiated(chosen: Sequence[Tree], options: Options, zeros: bool = True)
                     why=f"Pass `{_cast(node, 'complex')}`.",
                 )
     return tuple(leaf for tree in chosen for leaf in inexact_leaves(tree))
+
+
+def _extended(node: Tree) -> str:
+    """Return the builtin kind of a leaf of floating-point numbers that are not differentiated; "" of any other."""
+    if not isinstance(node.type, Scalar | Array) or is_inexact(node.type):
+        return ""
+    return {"f": "float", "c": "complex"}.get(np.dtype(node.type.dtype).kind, "")
 
 
 def _as_container(node: Tree) -> str:
@@ -233,6 +247,11 @@ def _not_inexact(node: Tree, zeros: bool) -> NotDifferentiableError:
         return NotDifferentiableError(
             f"`{node.path}` is {kind_text(node)}, which has no gradient",
             why=f"Choose other arguments with `argnums`{_as_container(node)}.",
+        )
+    if wide := _extended(node):
+        return NotDifferentiableError(
+            f"`{node.path}` is {kind_text(node)}, which has no gradient here",
+            why=f"Numbers of more than 64 bits are not differentiated: pass `{_cast(node, wide)}`.",
         )
     return NotDifferentiableError(
         f"`{node.path}` is {kind_text(node)}, which has no gradient",

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from s2sad.errors import ArgumentError
+from s2sad.errors import AliasError, ArgumentError
 
 Argnums = int | str | tuple[int | str, ...]
 
@@ -37,7 +37,7 @@ class Binder:
     parameters are called `x0`, `x1`, ….
     """
 
-    __slots__ = ("_defaults", "_placed", "_signature", "arity", "fun", "names", "variadic")
+    __slots__ = ("_defaults", "_placed", "_shared", "_signature", "arity", "fun", "names", "variadic")
 
     def __init__(self, fun: Callable[..., Any]) -> None:
         """Read the signature of `fun`."""
@@ -53,10 +53,16 @@ class Binder:
         plain = self._signature is not None and all(p.kind in _POSITIONAL for p in parameters)
         self.arity = len(parameters) if plain else -1
         self._defaults = tuple(p.default for p in parameters) if plain else ()
+        self._shared = frozenset(p.name for p in parameters if isinstance(p.default, list | dict | set))
         self._placed: tuple[Argnums, tuple[Place, ...]] | None = None  # the last answer of `places`
 
     def bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
-        """Return one value per parameter: defaults filled in, `*args` a tuple."""
+        """Return one value per parameter: defaults filled in, `*args` a tuple.
+
+        Raises:
+            ArgumentError: the arguments do not fit the signature.
+            AliasError: the function writes into a default, which all its calls share.
+        """
         if self._signature is None:
             if kwargs:
                 raise ArgumentError(
@@ -68,13 +74,30 @@ class Binder:
                 return args
             rest = self._defaults[len(args) :]
             if len(args) < self.arity and not any(value is inspect.Parameter.empty for value in rest):
+                if self._shared:
+                    self._refuse_written(self._shared.intersection(self.names[len(args) :]))
                 return args + rest
         try:
             bound = self._signature.bind(*args, **kwargs)
         except TypeError as error:
             raise ArgumentError(f"{label(self.fun)}{self._signature}: {error}") from None
+        if self._shared:
+            self._refuse_written(self._shared.difference(bound.arguments))
         bound.apply_defaults()
         return tuple(bound.arguments.values())
+
+    def _refuse_written(self, defaults: frozenset[str]) -> None:
+        from s2sad.frontend.containers import written_place
+        from s2sad.frontend.source import has_source, source_of
+
+        source = source_of(self.fun) if defaults and has_source(self.fun) else None
+        place = None if source is None else written_place(source.node, defaults)
+        if source is not None and place is not None:
+            raise AliasError(
+                "a default that is a container is written here, which the next call would see",
+                source.span(place),
+                "Make it in the function: `if items is None: items = []`.",
+            )
 
     def names_for(self, values: tuple[Any, ...]) -> tuple[str, ...]:
         """Return the parameters' names for a bound call."""

@@ -18,6 +18,7 @@ import numpy as np
 
 from s2sad.api.custom import CustomJVP, CustomVJP, rule_of
 from s2sad.errors import ArgumentError
+from s2sad.frontend.dispatch import dispatches
 
 _MODULE = "s2sad_written"
 _REQUIRED = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -25,7 +26,7 @@ _REQUIRED = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_
 
 def has_own_source(fun: Any) -> bool:
     """Say whether the compiler can read `fun` itself."""
-    if isinstance(fun, functools.partial | np.ufunc | types.BuiltinFunctionType):
+    if isinstance(fun, functools.partial | np.ufunc | types.BuiltinFunctionType) or dispatches(fun):
         return False
     if isinstance(fun, types.FunctionType | types.MethodType) or not callable(fun):
         return True

@@ -68,12 +68,23 @@ def missing_rule_help(fn: Any) -> str:
     """Show the three lines that add a rule for `fn`."""
     from s2sad.frontend.distributions import written_beside
 
+    owner = getattr(fn, "__self__", None)
+    if (owner is not None and not isinstance(owner, type | types.ModuleType | np.ufunc)) or _asks_the_system(fn):
+        return written_beside(fn) + (
+            "Call it outside, and pass what it gives as an argument. If that depends on what is differentiated,\n"
+            "put the call in a function of your own, and give it a rule: `@s2sad.custom_vjp`."
+        )
     return written_beside(fn) + (
         "Neither a rule nor Python source to differentiate was found. Give it a rule:\n"
         f"    s2sad.defvjp({dotted(fn)}, fwd, bwd)\n"
         f"    # fwd(*args) -> (result, residuals)\n"
         f"    # bwd(residuals, result_bar) -> one cotangent for each argument"
     )
+
+
+def _asks_the_system(fn: Any) -> bool:
+    home = (getattr(fn, "__module__", "") or "").split(".")[0]
+    return home in ("os", "posix", "nt", "io", "_io", "time", "datetime", "socket", "subprocess", "pathlib", "sys")
 
 
 @functools.lru_cache(maxsize=1024)

@@ -43,7 +43,7 @@ from s2sad.frontend.values import (
 )
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Expr, Slice, Store, Var
-from s2sad.ir.types import Array, ListOf, Static, is_complex, rank
+from s2sad.ir.types import Array, ListOf, Static, Struct, is_complex, rank
 from s2sad.ir.views import VIEWS, view_base
 from s2sad.ir.walk import bound, reads, statements
 
@@ -330,6 +330,8 @@ def _store_item(lw: Lowerer, target: Any, value: Value, node: Any, op: str = "")
                 if op == "/":
                     growing.check_division(lw, expr, node)
                 written = growing.fitted(lw, expr, written, node)
+            if isinstance(expr.type, Array):
+                _refuse_unfit(lw, place.expr, written, node)
             lw.emit(Store(place.expr, op, written, span))
         case V():
             lw.fail(target, "a number cannot be written by index",
@@ -339,6 +341,19 @@ def _store_item(lw: Lowerer, target: Any, value: Value, node: Any, op: str = "")
             lw.fail(target, "this value cannot be written by index",
                     "Arrays, lists and dicts are written by index: make a new value, and assign it "
                     "to the name.")  # fmt: skip
+
+
+def _refuse_unfit(lw: Lowerer, place: Expr, value: Expr, node: Any) -> None:
+    """Refuse what no array holds, and an array in the place of a number."""
+    if isinstance(value.type, Static | Struct | ListOf):
+        held = value.type.value if isinstance(value.type, Static) else "a container"
+        what = f"`{held!r}`" if isinstance(value.type, Static) else held
+        lw.fail(node, f"{what} cannot be written into an array of numbers")
+    rank = len(place.type.dims) if isinstance(place.type, Array) else 0
+    dims = value.type.dims if isinstance(value.type, Array) else ()
+    if any(isinstance(dim, int) and dim != 1 for dim in dims[: max(len(dims) - rank, 0)]):
+        lw.fail(node, f"an array of rank {len(dims)} does not fit in a place of rank {rank}",
+                "Write into a slice of as many axes.")  # fmt: skip
 
 
 def _is_part(value: Value) -> bool:
@@ -447,7 +462,9 @@ def _add_to(lw: Lowerer, node: Any, target: Any) -> None:
         case StructV() if lw.contributing:
             _contribute_parts(lw, now, as_expr(lw, value, node), node)
         case V(expr) if isinstance(expr.type, Array):
-            lw.emit(Store(expr, symbol, as_expr(lw, array_of(lw, value, node), node), span))
+            added = as_expr(lw, array_of(lw, value, node), node)
+            _refuse_unfit(lw, expr, added, node)
+            lw.emit(Store(expr, symbol, added, span))
         case StructV("dict") if isinstance(value, StructV) and value.kind == "dict" and symbol == "|":
             for key, item in zip(value.keys, value.items, strict=True):
                 write_item(lw, now, key, item, node)

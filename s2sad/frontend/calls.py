@@ -29,6 +29,7 @@ from s2sad.frontend.arguments import (
 )
 from s2sad.frontend.computed import computed, member, repeatable
 from s2sad.frontend.containers import UNDECIDED, identified, is_lost_write, writes_given
+from s2sad.frontend.dispatch import chosen
 from s2sad.frontend.displays import (
     array_of,
     displayed,
@@ -49,7 +50,7 @@ from s2sad.frontend.infer import REACHING, InferenceError, infer, infer_several,
 from s2sad.frontend.interpolants import call_interpolant
 from s2sad.frontend.lowerer import BottomReached, Instance, Lowerer
 from s2sad.frontend.noneresults import called
-from s2sad.frontend.numba_objects import call_numba_object
+from s2sad.frontend.numba_objects import call_numba_object, refuse_overloaded
 from s2sad.frontend.operators import apply, build
 from s2sad.frontend.order import Order
 from s2sad.frontend.shape_arguments import SHAPED, with_known_shape
@@ -149,6 +150,7 @@ def call_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
         return ZeroV()
     if getattr(fn, "s2sad_stop_gradient", False):
         return _stopped(lw, args[0], node)
+    fn = chosen(lw, fn, args, node)
     if getattr(fn, "s2sad_defines_rule", False):
         from s2sad.frontend.statements import RULE_OUTSIDE
 
@@ -223,6 +225,7 @@ def call_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
     if isinstance(own, types.FunctionType) and not has_source(fn) and python_callee(own):
         return call_user(lw, types.MethodType(own, fn), args, kwargs, node)
     if python_callee(fn):
+        refuse_overloaded(lw, fn, node)
         return call_user(lw, fn, args, kwargs, node)
     if fn is np.copy and ("order" in kwargs or len(args) > 1) and isinstance(args[0], V):
         from s2sad.frontend.methods import copied

@@ -211,6 +211,12 @@ def writes_given(node: Any, bound: dict[str, Value]) -> bool:
     return bool(given) and any(_written(part) in given for part in gast.walk(node))
 
 
+def written_place(node: Any, names: frozenset[str]) -> Any:
+    """Return where the text of a function first writes into what one of these names, never bound anew, means."""
+    again = {part.id for part in gast.walk(node) if isinstance(part, gast.Name) and isinstance(part.ctx, gast.Store)}
+    return next((part for part in gast.walk(node) if _written(part) in names - again), None)
+
+
 def _has_container(value: Value) -> bool:
     within = isinstance(value, StructV) and any(_has_container(item) for item in value.items)
     return is_mutable(value) or isinstance(value, RowsV) or within

@@ -90,6 +90,15 @@ def as_expr(lw: Lowerer, value: Value, node: Any) -> Expr:
             return lw.fail(node, "a number or an array is needed here", "Convert it first, with `float` or `np.array`.")
 
 
+def whole_number(lw: Lowerer, expr: Expr, why: str, node: Any) -> Expr:
+    """Return a number that Python takes for an index, or a located error."""
+    kind = expr.type
+    if isinstance(kind, Array) or (isinstance(kind, Scalar) and np.dtype(kind.dtype).kind not in "iub"):
+        what = f"an array of rank {len(kind.dims)}" if isinstance(kind, Array) else f"a {kind.dtype}"
+        lw.fail(node, f"{why}, and this is {what}", "Write `int(...)` around the number that is meant.")
+    return expr
+
+
 def lower_test(lw: Lowerer, node: Any) -> Expr | bool:
     """Lower a condition: True or False when it is known, else an expression."""
     held = lw.env.get(node.id) if isinstance(node, gast.Name) else None

@@ -123,7 +123,10 @@ def lower_sorted(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node:
         return _sorted_by(lw, items, key, backwards, node)
     if isinstance(items, StructV) and (named or _are_known(items)):
         return _sorted_now(lw, items, backwards, node)
-    ordered = call_function(lw, np.sort, [array_of(lw, items, node)], {}, node)
+    whole = array_of(lw, items, node)
+    if isinstance(whole, V) and isinstance(whole.expr.type, Array) and len(whole.expr.type.dims) > 1:
+        lw.fail(node, "arrays have no order", "Say what they are sorted by: `sorted(rows, key=lambda row: row[0])`.")
+    ordered = call_function(lw, np.sort, [whole], {}, node)
     return _as_list(lw, call_function(lw, np.flip, [ordered], {}, node) if backwards else ordered, node)
 
 

@@ -355,10 +355,13 @@ def index_item(lw: Lowerer, value: Value, node: Any) -> Any:
 
 def lower_slice(lw: Lowerer, node: Any) -> Value:
     """Return a slice whose bounds may be known only at run time."""
-    from s2sad.frontend.expressions import lower_expr
+    from s2sad.frontend.expressions import lower_expr, whole_number
 
     parts = [None if p is None else lower_expr(lw, p) for p in (node.lower, node.upper, node.step)]
     parts = [None if isinstance(p, StaticV) and p.value is None else p for p in parts]
+    for part in parts:
+        if isinstance(part, V):
+            whole_number(lw, part.expr, "a slice has whole numbers for bounds", node)
     return SliceV(*parts)
 
 

@@ -6,6 +6,7 @@ Numba is not imported for it: only who uses these objects has done so.
 from __future__ import annotations
 
 import builtins
+import sys
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,16 @@ def call_numba_object(
 
         return call_gufunc(lw, fn, args, kwargs, node)
     return None
+
+
+def refuse_overloaded(lw: Lowerer, fn: Any, node: Any) -> None:
+    """Refuse a Python function in compiled code, where Numba runs what `@overload` gave it instead."""
+    templates = sys.modules.get("numba.core.typing.templates")
+    if not lw.source.compiled or templates is None or hasattr(fn, "py_func"):
+        return
+    if any(known is fn for known, _ in templates.builtin_registry.globals):
+        lw.fail(node, f"in compiled code `{fn.__name__}` is what `@overload` says, which cannot be read",
+                "Call a function under `@njit`, or give it a rule with `s2sad.defvjp`.")  # fmt: skip
 
 
 def _kind(fn: Any) -> str:

@@ -41,7 +41,18 @@ _NEGATED_ORDER: dict[Any, Any] = {
 }  # fmt: skip
 """Only integers have no NaN."""
 
+_SIGNS: dict[Any, str] = {
+    **{fn: symbol for symbol, fn in BY_SYMBOL.items()}, operator.neg: "-", operator.pos: "+", operator.not_: "not",
+    operator.invert: "~", operator.lt: "<", operator.le: "<=", operator.gt: ">", operator.ge: ">=",
+    operator.eq: "==", operator.ne: "!=", operator.is_: "is", operator.is_not: "is not",
+}  # fmt: skip
+
 BOOL = Scalar("bool", weak=True)
+
+
+def as_users_write(fn: Any) -> str:
+    """Return the sign that Python has for an operation, or the name of a function."""
+    return _SIGNS.get(fn) or getattr(fn, "__name__", str(fn))
 
 
 def apply(lw: Lowerer, fn: Any, args: tuple[Expr, ...], static: dict[str, Any], node: Any) -> V:
@@ -51,8 +62,7 @@ def apply(lw: Lowerer, fn: Any, args: tuple[Expr, ...], static: dict[str, Any], 
     except InferenceError as error:
         if any(arg.type == Static(None) for arg in args):
             return refuse_none(lw, fn, node)
-        name = getattr(fn, "__name__", str(fn))
-        return lw.fail(node, f"`{name}` cannot be applied here", _sentence(str(error)), ArgumentError)
+        return lw.fail(node, f"`{as_users_write(fn)}` cannot be applied here", _sentence(str(error)), ArgumentError)
     return V(Apply(fn, args, kind, tuple(static.items())))
 
 

@@ -21,7 +21,7 @@ from s2sad.frontend.infer import InferenceError
 from s2sad.frontend.lowerer import BottomReached, Captured, Context, Instance, Lowerer
 from s2sad.frontend.operators import build
 from s2sad.frontend.sampled import sampled
-from s2sad.frontend.source import Source, has_source, source_of
+from s2sad.frontend.source import Source, has_source, place_of
 from s2sad.frontend.userrule import UserRule
 from s2sad.frontend.values import StaticV, StructV, V, Value, leaves_of, rebuild, type_of
 from s2sad.ir.nodes import CallStmt, Expr, Function, Param, Return, Var
@@ -211,14 +211,7 @@ class Node:
 def rule_span(instance: Instance, *functions: Any) -> Span:
     """Return where the first of a rule's functions that has a text stands; without one, where the ruled one does."""
     assert instance.function is not None
-    for fun in functions:
-        try:
-            source = source_of(fun) if has_source(fun) else None
-        except SourceNotFoundError:
-            continue
-        if source is not None:
-            return source.span(source.node)
-    return instance.function.span
+    return next((place for fun in functions if (place := place_of(fun)) is not None), instance.function.span)
 
 
 def rule_lowerer(ctx: Context, instance: Instance) -> tuple[Lowerer, list[Value]]:

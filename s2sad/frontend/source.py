@@ -38,6 +38,8 @@ class Source:
     """What the function itself binds: these names never mean a global, wherever they are bound."""
     lines: dict[int, tuple[Source, int]] = field(default_factory=dict[int, Any])
     """Whose line each line is, if the function is put together from several texts."""
+    compiled: bool = False
+    """Whether it is the text of a function that Numba compiles."""
 
     def span(self, node: Any) -> Span:
         """Return where `node` stands in the user's file."""
@@ -110,6 +112,26 @@ def has_source(fun: Any) -> bool:
     return isinstance(plain, types.FunctionType | types.MethodType)
 
 
+def place_of(fun: Any) -> Span | None:
+    """Return where a function is defined; None if the user has not written it."""
+    try:
+        source = source_of(fun) if has_source(fun) else None
+    except SourceNotFoundError:
+        return None
+    return None if source is None or source.file.startswith("<s2sad") else source.span(source.node)
+
+
+def returned_at(fun: Any) -> Span | None:
+    """Return where a function says its result: its `return`, if there is one only, else where it is defined."""
+    place = place_of(fun)
+    if place is None:
+        return None
+    source = source_of(fun)
+    body = getattr(source.node, "body", ())
+    found = [n for s in body for n in gast.walk(s) if isinstance(n, gast.Return)] if isinstance(body, list) else []
+    return source.span(found[0]) if len(found) == 1 else place
+
+
 def source_of(fun: Callable[..., Any]) -> Source:
     """Read and parse the source of a Python function, lambda or njit dispatcher."""
     plain = unwrap(fun)
@@ -122,7 +144,8 @@ def source_of(fun: Callable[..., Any]) -> Source:
 
     READING.append(code)
     try:
-        return written_out(written_by_place(written_as_plain(_source_of_code(plain, code))))
+        read = written_out(written_by_place(written_as_plain(_source_of_code(plain, code))))
+        return replace(read, compiled=True) if hasattr(fun, "py_func") else read
     finally:
         READING.pop()
 

@@ -22,7 +22,7 @@ from s2sad.frontend.calls import call_function, library_call
 from s2sad.frontend.comparisons import set_of
 from s2sad.frontend.displays import row_of_numbers
 from s2sad.frontend.expansion import refuse
-from s2sad.frontend.expressions import as_expr, list_of, lower_bool, outside_value
+from s2sad.frontend.expressions import as_expr, list_of, lower_bool, outside_value, whole_number
 from s2sad.frontend.functional import (
     lower_combinations,
     lower_combinations_with_replacement,
@@ -53,7 +53,7 @@ from s2sad.ir.types import Array, ListOf, Scalar, Static, Sym, is_complex, not_o
 
 
 def _range(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
-    exprs = [as_expr(lw, a, node) for a in args]
+    exprs = [whole_number(lw, as_expr(lw, a, node), "`range` counts by whole numbers", node) for a in args]
     start = exprs[0] if len(exprs) > 1 else literal(0)
     stop = exprs[1] if len(exprs) > 1 else exprs[0]
     return RangeV(start, stop, exprs[2] if len(exprs) > 2 else literal(1))
@@ -544,6 +544,10 @@ def _slice(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) 
     return SliceV(lower, upper, step)
 
 
+def _logger(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    return StaticV(logging.getLogger())  # what it is told is left out, whichever it is
+
+
 def _array(fn: Any) -> Any:
     """`np.array(x)` of an array copies; of a growing list it gathers; of a display it packs."""
 
@@ -674,6 +678,7 @@ SPECIAL: dict[Any, Any] = {
     warnings.warn: _message,
     warnings.simplefilter: _message,
     warnings.filterwarnings: _message,
+    logging.getLogger: _logger,
     logging.debug: _message,
     logging.info: _message,
     logging.warning: _message,

@@ -38,8 +38,10 @@ class NoItem(SurelyRaises):
 
 def refuse_none(lw: Lowerer, fn: Any, node: Any) -> Any:
     """Raise what tells that an operand is None."""
-    name = getattr(fn, "__name__", str(fn))
-    return lw.fail(node, f"`{name}` is applied to None here", "Give the name in it a value before.", NoneOperand)
+    from s2sad.frontend.operators import as_users_write
+
+    return lw.fail(node, f"`{as_users_write(fn)}` is applied to None here", "Give the name in it a value before.",
+                   NoneOperand)  # fmt: skip
 
 
 def raise_there(lw: Lowerer, error: SurelyRaises, block: list[Stmt], loops: int, node: Any) -> bool:

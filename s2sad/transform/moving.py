@@ -6,7 +6,8 @@
         cur, nxt = nxt, cur                        cur_at, nxt_at = nxt_at, cur_at
 
 The reverse sweep then finds the part, and the same part of the adjoint, by numbers that it has. Needs: every
-definition of the names, and of those that they are exchanged with, is an index of one array that keeps its buffer.
+definition of the names, and of those that they are exchanged with, is an index of one array that keeps its buffer,
+or, if that is made anew in each turn of a loop, the names have no meaning from one turn to the next.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from s2sad.frontend.values import literal
 from s2sad.ir import ops
 from s2sad.ir.nodes import Assign, Const, Expr, For, Function, Index, Slice, Stmt, Swap, Var, While
 from s2sad.ir.types import Array, ListOf, Scalar
-from s2sad.ir.walk import bound, map_blocks, map_children, map_exprs, statements
+from s2sad.ir.walk import blocks_of, bound, exprs_of, map_blocks, map_children, map_exprs, reads, statements
 from s2sad.transform.naming import Namer
 
 _WHOLE = Scalar("int64", weak=True)
@@ -34,7 +35,7 @@ def with_moving_places(fn: Function, namer: Namer) -> Function:
     fixed = exact_aliases(fn)
     moved: dict[str, _Place] = {}
     for group in parts.groups():
-        if not group <= fixed.keys() and (index := parts.pattern(group)) is not None:
+        if not group <= fixed.keys() and (index := parts.pattern(group)) is not None and parts.stay(group):
             moved.update({name: _Place.of(name, parts.root(name), index, namer) for name in sorted(group)})
     return replace(fn, body=_rewritten(fn.body, moved, namer)) if moved else fn
 
@@ -43,6 +44,7 @@ class _Parts:
     """The names that are parts of one array at each of their definitions."""
 
     def __init__(self, fn: Function) -> None:
+        self.fn = fn
         self.definitions: dict[str, list[Stmt]] = {}
         for stmt in statements(fn.body):
             for name in bound(stmt):
@@ -54,8 +56,9 @@ class _Parts:
         params = {p.name for p in fn.params}
         once = {
             name for name, made in self.definitions.items()
-            if len(made) == 1 and isinstance(made[0], Assign) and name not in repeated | params
+            if len(made) == 1 and isinstance(made[0], Assign) and name not in params
         }  # fmt: skip
+        self.renewed = once & repeated
         self.steady = once | (params - self.definitions.keys())
         self.names = {name for name in self.definitions if name not in params and self._is_part(name)}
         while unfit := {name for name in self.names if not self._linked(name) <= self.names}:
@@ -107,6 +110,16 @@ class _Parts:
             return None
         return found[0][1]
 
+    def stay(self, group: set[str]) -> bool:
+        """Say whether names mean parts of the array that is there now: each is bound after that is made, before use."""
+        root = self.root(min(group)).name
+        if root not in self.renewed:
+            return True
+        rest = _after(self.fn.body, self.definitions[root][0])
+        inside = {id(stmt) for stmt in statements(rest)}
+        using = [stmt for stmt in statements(self.fn.body) if not group.isdisjoint(_names(stmt))]
+        return all(id(stmt) in inside for stmt in using) and all(_begins(rest, name) for name in group)
+
     def root(self, name: str) -> Var:
         """Return the array that a name, or one it gets its part from, is a part of."""
         seen, open_ = {name}, [name]
@@ -118,6 +131,27 @@ class _Parts:
             seen |= new
             open_ += sorted(new)
         raise AssertionError(name)
+
+
+def _after(body: tuple[Stmt, ...], stmt: Stmt) -> tuple[Stmt, ...]:
+    """Return what follows a statement in its block."""
+    for at, one in enumerate(body):
+        if one is stmt:
+            return body[at + 1 :]
+        for block in blocks_of(one):
+            if found := _after(block, stmt):
+                return found
+    return ()
+
+
+def _names(stmt: Stmt) -> set[str]:
+    return {name for expr in exprs_of(stmt) for name in reads(expr)} | set(bound(stmt))
+
+
+def _begins(block: tuple[Stmt, ...], name: str) -> bool:
+    """Say whether a name gets a value in a block before anything in it uses the name."""
+    first = next((s for s in block if any(name in _names(one) for one in statements((s,)))), None)
+    return isinstance(first, Assign) and first.target.name == name and name not in reads(first.value)
 
 
 def _is_plain(index: tuple[Any, ...]) -> bool:

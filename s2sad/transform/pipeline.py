@@ -281,7 +281,8 @@ class Deriver:
         if any(p.name in given and self._asks_for(adjoint, at) for at, p in enumerate(fn.params)):
             raise RuleError(
                 f"the tangent rule of `{title(instance)}` is not linear in the tangents, so that it has no transpose",
-                rule_span(instance, instance.rule.jvp), "Let each tangent appear once in a product, or give a rule with `defvjp`.",
+                rule_span(instance, instance.rule.jvp),
+                "Let each tangent appear once in a product, or give a rule with `defvjp`.",
             )  # fmt: skip
 
     def _asks_for(self, name: str, at: int, within: frozenset[str] = frozenset()) -> bool:

@@ -31,7 +31,7 @@ from s2sad.frontend.rulecalls import (
     with_way_out,
 )
 from s2sad.frontend.userrule import UserRule
-from s2sad.frontend.values import StaticV, StructV, Value, leaves_of, literal, rebuild, type_of
+from s2sad.frontend.values import StaticV, StructV, Value, leaves_of, literal, type_of
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Assign, CallStmt, Const, Expr, Function, If, Param, Raise, Return, Stmt, Store, Var
 from s2sad.ir.types import Array, ListOf, Scalar, Static, Struct, Type, is_complex, is_inexact, leaf_types
