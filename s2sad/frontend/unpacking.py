@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import operator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import gast
 import numpy as np
 
 from s2sad.frontend import protocols, rows
+from s2sad.frontend.containers import current as current_items
+from s2sad.frontend.containers import rewrite
 from s2sad.frontend.expressions import list_of
 from s2sad.frontend.indexing import item_of_range, length_of_range, lower_index
 from s2sad.frontend.lazily import root_name
@@ -200,15 +203,19 @@ def _around_star(lw: Lowerer, row: V, before: int, after: int, node: Any) -> lis
     return [*first, list_of(lw, between, node), *last]
 
 
-def _permute(lw: Lowerer, names: list[Any], items: list[Value], node: Any) -> bool:
-    """Arrays or lists that only exchange their names, as in double buffering, are swapped, not copied."""
-    if not all(isinstance(n, gast.Name) for n in names) or len(names) < 2:
+def _permute(lw: Lowerer, targets: list[Any], items: list[Value], node: Any) -> bool:
+    """Arrays or lists that only exchange their places, as in double buffering, are swapped, not copied.
+
+    A place is a name, an item of a list of known length, or an attribute of an object.
+    """
+    if len(targets) < 2:
         return False
-    current: list[Any] = [lw.env.get(n.id) for n in names]
+    places = [_place(lw, target) for target in targets]
+    current: list[Any] = [None if place is None else place.now for place in places]
     now, then = ([x.expr for x in xs if isinstance(x, V) and isinstance(x.expr, Var)] for xs in (items, current))
     wanted = [x.name for x in now if isinstance(x.type, Array | ListOf)]
     have = [x.name for x in then if isinstance(x.type, Array | ListOf)]
-    if len(wanted) != len(names) or sorted(wanted) != sorted(have) or len(set(have)) != len(have):
+    if len(wanted) != len(targets) or sorted(wanted) != sorted(have) or len(set(have)) != len(have):
         return False
     kinds = {name: c.expr.type for name, c in zip(have, current, strict=True)}
     if len({_shape_of(kind) for kind in kinds.values()}) != 1:
@@ -219,9 +226,53 @@ def _permute(lw: Lowerer, names: list[Any], items: list[Value], node: Any) -> bo
         if other != position:
             order[position], order[other] = order[other], order[position]
             lw.emit(Swap(Var(have[position], kinds[order[other]]), Var(have[other], kinds[name]), lw.span(node)))
-    for n, name, source in zip(names, have, wanted, strict=True):
-        lw.env[n.id] = V(Var(name, kinds[source]))
+    for place, name, source in zip(places, have, wanted, strict=True):
+        assert place is not None
+        place.put(lw, V(Var(name, kinds[source])), node)
     return True
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A target: a name, or a key of the container that a name means; and what is there now."""
+
+    owner: StructV | None
+    key: Any
+    now: Value
+
+    def put(self, lw: Lowerer, value: V, node: Any) -> None:
+        """Say that what is there, under the same variable, is of another kind now."""
+        if self.owner is None:
+            lw.env[self.key] = value
+            return
+        held = current_items(lw, self.owner)
+        items = {**dict(zip(held.keys, held.items, strict=True)), self.key: value}
+        rewrite(lw, self.owner, held.keys, tuple(items[key] for key in held.keys), node)
+
+
+def _place(lw: Lowerer, target: Any) -> _Place | None:
+    """Return the place that a target names, if that is known and finding it does nothing."""
+    match target:
+        case gast.Name(id=name) if name in lw.env:
+            return _Place(None, name, lw.env[name])
+        case gast.Subscript(value=gast.Name(id=name), slice=at):
+            try:
+                key = ast.literal_eval(gast.unparse(at))
+            except (ValueError, SyntaxError):
+                return None
+        case gast.Attribute(value=gast.Name(id=name), attr=key):
+            pass
+        case _:
+            return None
+    owner = lw.env.get(name)
+    if not isinstance(owner, StructV) or owner.cell is None or isinstance(target, gast.Attribute) == (
+        isinstance(owner.kind, str)
+    ):
+        return None
+    held = current_items(lw, owner)
+    if owner.kind == "list" and isinstance(key, int) and key < 0:
+        key += len(held.keys)
+    return _Place(owner, key, held.items[held.keys.index(key)]) if key in held.keys else None
 
 
 def _shape_of(kind: Any) -> Any:
