@@ -331,7 +331,7 @@ class _Checker:
                 self._put(target.name, value, base, state)
                 return {**state, target.name: state.get(target.name, frozenset()) | state.get(base.name, frozenset())}
             case Swap(first, second):
-                return self._swap(first.name, second.name, state)
+                return self._swap(stmt, first.name, second.name, state)
             case CallStmt():
                 return self._call(stmt, state)
             case If(_, body, orelse):
@@ -366,13 +366,17 @@ class _Checker:
         }
         return {**aged, name: frozenset({(site, "new")})}
 
-    def _swap(self, a: str, b: str, state: State) -> State:
-        """Two names that share nothing exchange buffers: calling the buffers by the names keeps them apart."""
-        others = frozenset[Any]().union(*(o for n, o in state.items() if n not in (a, b)), frozenset())
+    def _swap(self, stmt: Swap, a: str, b: str, state: State) -> State:
+        """Two names that share nothing exchange buffers: calling the buffers by the names keeps them apart.
+
+        A name that the program does not read again may mean either of them from here on.
+        """
         first, second = state.get(a, frozenset()), state.get(b, frozenset())
-        if first & second or (first | second) & others:
+        both = first | second
+        others = {name for name, objects in state.items() if name not in (a, b) and objects & both}
+        if first & second or others & self.live.after.get(id(stmt), frozenset()):
             return {**state, a: second, b: first}
-        return state
+        return {**state, **{name: state[name] | both for name in others}}
 
     def _call(self, stmt: CallStmt, state: State) -> State:
         written = self.facts.writes(stmt.callee)

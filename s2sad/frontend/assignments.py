@@ -27,7 +27,7 @@ from s2sad.frontend.methods import list_method
 from s2sad.frontend.noneresults import returned
 from s2sad.frontend.operators import BINARY, BY_SYMBOL, SYMBOLS, apply, build
 from s2sad.frontend.order import Order, does_more, settled
-from s2sad.frontend.unpacking import unpack
+from s2sad.frontend.unpacking import rearranged, unpack
 from s2sad.frontend.values import (
     BarV,
     Cell,
@@ -208,6 +208,8 @@ def _store_attribute(lw: Lowerer, target: Any, value: Value, node: Any) -> None:
 
 
 def _bind_name(lw: Lowerer, name: str, value: Value, node: Any) -> None:
+    if rearranged(lw, name, value, node):
+        return
     if isinstance(value, V) and _is_given_buffer(lw, name, value.expr, node):
         value = V(build(np.copy, value.expr))
     if isinstance(value, StaticV) and isinstance(value.value, bool) and not lw.in_rule:

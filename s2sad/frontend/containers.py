@@ -202,6 +202,15 @@ def _without(value: Value, cell: Cell, key: Any) -> Value:
     return StructV(value.kind, tuple(k for k, _ in kept), tuple(item for _, item in kept))
 
 
+def without(value: Value, cell: Cell) -> Value:
+    """Return a value without what a container in it, or the value itself, holds."""
+    if not isinstance(value, StructV):
+        return value
+    if value.cell is cell:
+        return StructV(value.kind, (), ())
+    return StructV(value.kind, value.keys, tuple(without(item, cell) for item in value.items))
+
+
 def writes_given(node: Any, bound: dict[str, Value]) -> bool:
     """Say whether the text of a function writes into a container, or a list, that it was given."""
     given = {

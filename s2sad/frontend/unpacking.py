@@ -12,13 +12,14 @@ import numpy as np
 
 from s2sad.frontend import protocols, rows
 from s2sad.frontend.containers import current as current_items
-from s2sad.frontend.containers import rewrite
+from s2sad.frontend.containers import holds, rewrite, scopes, without
 from s2sad.frontend.expressions import list_of
 from s2sad.frontend.indexing import item_of_range, length_of_range, lower_index
 from s2sad.frontend.lazily import root_name
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.operators import build
 from s2sad.frontend.values import (
+    FuncV,
     IterV,
     RangeV,
     RowsV,
@@ -208,17 +209,35 @@ def _permute(lw: Lowerer, targets: list[Any], items: list[Value], node: Any) -> 
 
     A place is a name, an item of a list of known length, or an attribute of an object.
     """
-    if len(targets) < 2:
+    return len(targets) > 1 and _exchange(lw, [_place(lw, target) for target in targets], items, node)
+
+
+def rearranged(lw: Lowerer, name: str, value: Value, node: Any) -> bool:
+    """`levels = [levels[1], levels[0]]`, of a list that has no other name: its items change their places."""
+    held = lw.env.get(name)
+    if not isinstance(value, StructV) or not isinstance(held, StructV) or len(held.keys) < 2:
         return False
-    places = [_place(lw, target) for target in targets]
+    if (value.kind, value.keys) != (held.kind, held.keys) or value.items == held.items:
+        return False
+    named = [holds(v, held.cell) for scope in scopes(lw) for v in scope.env.values()] if held.cell else [True]
+    if value.cell is held.cell is not None or sum(named) != 1:
+        return False
+    places = [_Place(name, held, key, item) for key, item in zip(held.keys, held.items, strict=True)]
+    return _exchange(lw, list(places), list(value.items), node)
+
+
+def _exchange(lw: Lowerer, places: list[_Place | None], items: list[Value], node: Any) -> bool:
+    """Give each of some places what one of them holds, if they only exchange their arrays."""
     current: list[Any] = [None if place is None else place.now for place in places]
     now, then = ([x.expr for x in xs if isinstance(x, V) and isinstance(x.expr, Var)] for xs in (items, current))
     wanted = [x.name for x in now if isinstance(x.type, Array | ListOf)]
     have = [x.name for x in then if isinstance(x.type, Array | ListOf)]
-    if len(wanted) != len(targets) or sorted(wanted) != sorted(have) or len(set(have)) != len(have):
+    if len(wanted) != len(places) or sorted(wanted) != sorted(have) or len(set(have)) != len(have):
         return False
     kinds = {name: c.expr.type for name, c in zip(have, current, strict=True)}
     if len({_shape_of(kind) for kind in kinds.values()}) != 1:
+        return False
+    if any(place is not None and place.owner is not None for place in places) and _are_met(lw, places, set(have)):
         return False
     order = list(have)
     for position, name in enumerate(wanted):
@@ -236,6 +255,7 @@ def _permute(lw: Lowerer, targets: list[Any], items: list[Value], node: Any) -> 
 class _Place:
     """A target: a name, or a key of the container that a name means; and what is there now."""
 
+    name: str
     owner: StructV | None
     key: Any
     now: Value
@@ -243,18 +263,37 @@ class _Place:
     def put(self, lw: Lowerer, value: V, node: Any) -> None:
         """Say that what is there, under the same variable, is of another kind now."""
         if self.owner is None:
-            lw.env[self.key] = value
+            lw.env[self.name] = value
             return
-        held = current_items(lw, self.owner)
+        held = current_items(lw, self.owner) if self.owner.cell else lw.env[self.name]
+        assert isinstance(held, StructV)
         items = {**dict(zip(held.keys, held.items, strict=True)), self.key: value}
-        rewrite(lw, self.owner, held.keys, tuple(items[key] for key in held.keys), node)
+        ordered = tuple(items[key] for key in held.keys)
+        if self.owner.cell:
+            rewrite(lw, self.owner, held.keys, ordered, node)
+        else:
+            lw.env[self.name] = replace(held, items=ordered)
+
+
+def _are_met(lw: Lowerer, places: list[_Place | None], variables: set[str]) -> bool:
+    """Say whether anything but the places themselves means one of these variables."""
+    cells = [place.owner.cell for place in places if place is not None and place.owner is not None and place.owner.cell]
+    names = {place.name for place in places if place is not None and (place.owner is None or not place.owner.cell)}
+    for scope in scopes(lw):
+        for name, value in scope.env.items():
+            for cell in cells:
+                value = without(value, cell)
+            own = scope is lw and name in names
+            if not own and not isinstance(value, FuncV) and any(variables & reads(leaf) for leaf in leaves_of(value)):
+                return True
+    return False
 
 
 def _place(lw: Lowerer, target: Any) -> _Place | None:
     """Return the place that a target names, if that is known and finding it does nothing."""
     match target:
         case gast.Name(id=name) if name in lw.env:
-            return _Place(None, name, lw.env[name])
+            return _Place(name, None, None, lw.env[name])
         case gast.Subscript(value=gast.Name(id=name), slice=at):
             try:
                 key = ast.literal_eval(gast.unparse(at))
@@ -272,7 +311,7 @@ def _place(lw: Lowerer, target: Any) -> _Place | None:
     held = current_items(lw, owner)
     if owner.kind == "list" and isinstance(key, int) and key < 0:
         key += len(held.keys)
-    return _Place(owner, key, held.items[held.keys.index(key)]) if key in held.keys else None
+    return _Place(name, owner, key, held.items[held.keys.index(key)]) if key in held.keys else None
 
 
 def _shape_of(kind: Any) -> Any:
