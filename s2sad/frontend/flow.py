@@ -64,7 +64,7 @@ def _run_loop(lw: Lowerer, node: Any, key: str, body: Any) -> tuple[list[Any], S
     for _ in range(12):
         lw.proven = before
         lw.env, lw.names = dict(head), set(names)
-        scope = Scope(node)
+        scope = Scope(node, made=len(lw.made))
         lw.loops.append(scope)
         outer, lw.block = lw.block, []
         try:
@@ -191,7 +191,7 @@ def lower_break(lw: Lowerer, node: Any) -> bool:
     scope = _scope(lw, node, "break")
     if scope.flag is not None:
         lw.emit(Assign(Var(scope.flag, Scalar("bool", True)), literal(False), lw.span(node)))
-    scope.breaks.append(dict(lw.env))
+    scope.breaks.append(_left(lw, scope))
     lw.emit(Break(lw.span(node)))
     return True
 
@@ -199,9 +199,15 @@ def lower_break(lw: Lowerer, node: Any) -> bool:
 def lower_continue(lw: Lowerer, node: Any) -> bool:
     """Lower `continue`: the names as they are here meet those at the loop's end."""
     scope = _scope(lw, node, "continue")
-    scope.continues.append(dict(lw.env))
+    scope.continues.append(_left(lw, scope))
     lw.emit(Continue(lw.span(node)))
     return True
+
+
+def _left(lw: Lowerer, scope: Scope) -> dict[str, Value]:
+    """Return what names mean where a turn is left."""
+    own = set(lw.made[scope.made :])
+    return {name: value for name, value in lw.env.items() if name not in own}
 
 
 def _scope(lw: Lowerer, node: Any, word: str) -> Scope:

@@ -140,11 +140,12 @@ def source_of(fun: Callable[..., Any]) -> Source:
     code = plain.__code__
     from s2sad.frontend.collected import written_as_plain
     from s2sad.frontend.generators import READING, written_out
+    from s2sad.frontend.in_turn import written_in_turn
     from s2sad.frontend.taken import written_by_place
 
     READING.append(code)
     try:
-        read = written_out(written_by_place(written_as_plain(_source_of_code(plain, code))))
+        read = written_out(written_by_place(written_as_plain(written_in_turn(_source_of_code(plain, code)))))
         return replace(read, compiled=True) if hasattr(fun, "py_func") else read
     finally:
         READING.pop()

@@ -175,6 +175,8 @@ class Scope:
     unrolled: bool = False
     once: bool = False
     """It is written out inside a loop that runs once, which `break` leaves."""
+    made: int = 0
+    """How many locals of the compiler's own there were before it: the others mean nothing outside of a turn."""
 
 
 Value = V | StructV | RowsV | StaticV | FuncV | RangeV | IterV | SliceV | MethodV | BarV | ZeroV | Poison
