@@ -29,7 +29,7 @@ from s2sad.ir.nodes import (
 )
 from s2sad.ir.shapes import SHAPES
 from s2sad.ir.types import Array, ListOf, is_inexact
-from s2sad.ir.walk import children, exprs_of, reads, root_of, statements, targets
+from s2sad.ir.walk import bound, children, exprs_of, reads, root_of, statements, targets
 
 
 class Facts:
@@ -281,14 +281,31 @@ def written_names(fn: Function, facts: Facts) -> set[str]:
     """Return every name whose memory may be written, through any alias."""
     group = _groups(fn, facts)
     written: set[str] = set()
+    own = _own_lists(fn)
     for stmt in statements(fn.body):
         for root in written_by(stmt, facts):
-            written.add(group(root))
+            if not (root in own and (isinstance(stmt, Append) or popped_from(stmt) is not None)):
+                written.add(group(root))
     names = {p.name for p in fn.params}
     for stmt in statements(fn.body):
         if isinstance(stmt, Assign):
             names.add(stmt.target.name)
-    return {name for name in names if group(name) in written}
+    return {name for name in names if group(name) in written} | own
+
+
+def _own_lists(fn: Function) -> set[str]:
+    """Return the lists that a function makes and that have one name: they may share items, but are no other list."""
+    made: dict[str, list[Stmt]] = {}
+    handed: set[str] = set()
+    for stmt in statements(fn.body):
+        for name in bound(stmt):
+            made.setdefault(name, []).append(stmt)
+        values = [stmt.value] if isinstance(stmt, Assign | Append | Store) else []
+        handed |= {value.name for value in values if isinstance(value, Var)}
+    return {
+        name for name, stmts in made.items() if name not in handed
+        and all(isinstance(s, Assign) and isinstance(s.value, Apply) and s.value.fn is ops.new_list for s in stmts)
+    }  # fmt: skip
 
 
 def written_by(stmt: Stmt, facts: Facts) -> list[str]:
