@@ -18,7 +18,7 @@ import numpy as np
 from s2sad.analysis.facts import Facts, written_names
 from s2sad.errors import NotDifferentiableError
 from s2sad.frontend.operators import build
-from s2sad.ir.nodes import Assign, CallStmt, Expr, Function, Stmt, Swap, Var
+from s2sad.ir.nodes import Assign, CallStmt, Expr, Function, Param, Stmt, Swap, Var
 from s2sad.ir.types import Array, ListOf
 from s2sad.ir.walk import bound, map_blocks, map_exprs, names_in, statements, subexpressions, substitute
 from s2sad.transform.naming import Namer
@@ -46,8 +46,12 @@ def parameters_kept(fn: Function, wrt: tuple[int, ...], facts: Facts) -> Functio
     namer = Namer(names_in(fn.body) | {p.name for p in fn.params})
     names: dict[str, str] = {}
     start: list[Stmt] = []
+    body = fn.body
     for param in moved:
         written = fn.params.index(param) in facts.writes(fn.name)
+        if written and (better := _named_behind_writes(fn, body, param, namer, facts)) is not None:
+            body = better
+            continue
         if written or isinstance(param.type, ListOf):
             place = next(stmt.span for stmt in statements(fn.body) if param.name in bound(stmt))
             raise NotDifferentiableError(
@@ -57,7 +61,21 @@ def parameters_kept(fn: Function, wrt: tuple[int, ...], facts: Facts) -> Functio
         names[param.name] = namer.fresh(f"{param.name}_now")
         copied = build(np.copy, Var(param.name, param.type))
         start.append(Assign(Var(names[param.name], param.type), copied, fn.span))
-    return replace(fn, body=(*start, *(_renamed(stmt, names) for stmt in fn.body)))
+    return replace(fn, body=(*start, *(_renamed(stmt, names) for stmt in body)))
+
+
+def _named_behind_writes(
+    fn: Function, body: tuple[Stmt, ...], param: Param, namer: Namer, facts: Facts
+) -> tuple[Stmt, ...] | None:
+    """Give a parameter another name from where it is bound anew on, if nothing is written into it from there on."""
+    if not isinstance(param.type, Array):
+        return None
+    at = next(k for k, stmt in enumerate(body) if any(param.name in bound(s) for s in statements((stmt,))))
+    if param.name in written_names(replace(fn, body=body[at:]), facts):
+        return None
+    own = Var(namer.fresh(f"{param.name}_now"), param.type)
+    copied = Assign(own, build(np.copy, Var(param.name, param.type)), body[at].span)
+    return (*body[:at], copied, *(_renamed(stmt, {param.name: own.name}) for stmt in body[at:]))
 
 
 def arguments_kept(fn: Function) -> Function:
