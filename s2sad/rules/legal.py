@@ -132,6 +132,8 @@ def _joined_at_the_end(x: Expr, axes: tuple[int, ...]) -> Expr:
 
 
 def _transposed(x: Expr, order: list[int], kind: Type) -> Expr:
+    if order == sorted(order):
+        return x
     axes = tuple(number(k) for k in order)
     kinds = Struct("tuple", tuple(range(len(order))), tuple(axis.type for axis in axes))
     return applied(np.transpose, (x, Pack("tuple", axes, kinds)), kind)
