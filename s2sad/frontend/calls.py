@@ -17,7 +17,7 @@ import gast
 import numpy as np
 
 from s2sad.errors import AliasError, ArgumentError, MissingRuleError, UnsupportedSyntaxError
-from s2sad.frontend import choices, formatted, growing, objects, protocols, records, rows
+from s2sad.frontend import choices, formatted, growing, objects, protocols, records, rows, sparse
 from s2sad.frontend.arguments import (
     STATIC_NAMES,
     UNKNOWN,
@@ -215,6 +215,8 @@ def call_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
             return made
         if fn.__module__ == "s2sad.rules.subscripts":
             return StaticV(None)
+    if (result := sparse.called(lw, fn, args, kwargs, node)) is not None:
+        return result
     if (result := call_numba_object(lw, fn, args, kwargs, node)) is not None:
         return result
     if (result := call_interpolant(lw, fn, args, kwargs, node)) is not None:

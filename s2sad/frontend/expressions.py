@@ -11,7 +11,7 @@ import gast
 import numpy as np
 
 from s2sad.errors import UnsupportedSyntaxError
-from s2sad.frontend import choices, formatted, growing, optional, protocols, records, rows, texts
+from s2sad.frontend import choices, formatted, growing, optional, protocols, records, rows, sparse, texts
 from s2sad.frontend.containers import OUTSIDE, identified
 from s2sad.frontend.displays import operands
 from s2sad.frontend.guarded import lower_guarded, lower_held, lower_raises
@@ -209,7 +209,7 @@ def _is_plain(found: Any) -> bool:
 def _bin_op(lw: Lowerer, node: Any) -> Value:
     left, right = in_order(lw, [node.left, node.right])
     fn = BINARY[type(node.op).__name__]
-    own = records.operated(lw, fn, left, right, node)
+    own = records.operated(lw, fn, left, right, node) or sparse.operated(lw, fn, left, right, node)
     if own is not None:
         return own
     if isinstance(left, ZeroV) or isinstance(right, ZeroV):

@@ -8,7 +8,7 @@ from typing import Any, cast
 import gast
 import numpy as np
 
-from s2sad.frontend import choices, formatted, growing, protocols, rows, texts
+from s2sad.frontend import choices, formatted, growing, protocols, rows, sparse, texts
 from s2sad.frontend.containers import CHANGING, is_mutable
 from s2sad.frontend.cuts import cut_dim
 from s2sad.frontend.infer import broadcast_dims, fresh_dim, own_lengths
@@ -42,6 +42,8 @@ def lower_subscript(lw: Lowerer, node: Any) -> Value:
         case StaticV(obj) if obj is np.s_ or obj is np.index_exp:
             key = lower_expr(lw, node.slice)
             return StructV("tuple", (0,), (key,)) if obj is np.index_exp and not _is_tuple(key) else key
+        case StaticV(obj) if sparse.is_sparse(obj):
+            return sparse.item(lw, obj, lower_expr(lw, node.slice), node)
         case StaticV(obj):
             known = known_value(lower_expr(lw, node.slice))
             if known is UNKNOWN:

@@ -146,6 +146,8 @@ class Context:
     """The functions that return a list which they build, on one of their paths at least."""
     computed: dict[Any, Any] = field(default_factory=dict[Any, Any])
     """The results of library calls that were done while lowering."""
+    remade: dict[int, Any] = field(default_factory=dict[int, Any])
+    """How the sparse matrices that are made of others are made anew, by identity."""
     copied: dict[str, frozenset[int]] = field(default_factory=dict[str, frozenset[int]])
     """Which parameters derivatives, and loops over batches, copy since what they are made of writes into them."""
     keep: list[Any] = field(default_factory=list[Any])

@@ -12,7 +12,7 @@ from typing import Any
 import gast
 import numpy as np
 
-from s2sad.frontend import anew, formatted, growing, inherited, objects, rows, texts
+from s2sad.frontend import anew, formatted, growing, inherited, objects, rows, sparse, texts
 from s2sad.frontend.arguments import UNKNOWN, known_value
 from s2sad.frontend.containers import current, rewrite, write_item
 from s2sad.frontend.expressions import append_all, as_expr, list_of, outside_value
@@ -116,6 +116,8 @@ def _static_attribute(lw: Lowerer, obj: Any, name: str, node: Any) -> Value:
         found = compiled_method(obj, name) or found
     except AttributeError:
         return lw.fail(node, f"`{getattr(obj, '__name__', obj)}` has no attribute `{name}`")
+    if sparse.is_sparse(obj) and (turned := sparse.attribute(lw, obj, name)) is not None:
+        return turned
     owner = getattr(getattr(node, "value", None), "id", "")
     return outside_value(lw, found, f"{owner}_{name}" if owner else name, node, lambda: getattr(obj, name))
 
