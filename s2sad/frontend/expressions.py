@@ -18,7 +18,7 @@ from s2sad.frontend.guarded import lower_guarded, lower_held, lower_raises
 from s2sad.frontend.indexing import lower_index, lower_index_items, lower_slice, lower_subscript
 from s2sad.frontend.joins import joined_env, same_env
 from s2sad.frontend.lowerer import Lowerer
-from s2sad.frontend.operators import BINARY, BOOL, UNARY, apply
+from s2sad.frontend.operators import BINARY, BOOL, UNARY, apply, build
 from s2sad.frontend.order import Order, does_more, in_order
 from s2sad.frontend.surely import NoName, SurelyRaises, raise_there, refuse_none
 from s2sad.frontend.values import (
@@ -39,7 +39,7 @@ from s2sad.frontend.values import (
     pack,
 )
 from s2sad.ir import ops
-from s2sad.ir.nodes import Apply, Assign, Const, Expr, If, Var
+from s2sad.ir.nodes import Apply, Assign, Const, Expr, If, Raise, Var
 from s2sad.ir.types import Array, ListOf, Scalar, Static
 
 NO_GENERATORS = (
@@ -108,7 +108,7 @@ def lower_test(lw: Lowerer, node: Any) -> Expr | bool:
 
 
 def truth_of(lw: Lowerer, value: Value, node: Any) -> Expr | bool:
-    """Return whether Python takes a value for true; an array of rank 1 or more is returned as it is."""
+    """Return whether Python takes a value for true: an array where it has one element."""
     said = protocols.truth(lw, value, node)
     value = value if said is None else said
     match value:
@@ -129,6 +129,8 @@ def truth_of(lw: Lowerer, value: Value, node: Any) -> Expr | bool:
             if isinstance(expr.type, ListOf):
                 size = Apply(ops.length, (expr,), Scalar("int64", True))
                 return Apply(operator.gt, (size, literal(0)), BOOL)
+            if isinstance(expr.type, Array) and expr.type.dims:
+                expr = _only_element(lw, expr, node)
             if isinstance(expr.type, Scalar) and expr.type.dtype != "bool":
                 return Apply(operator.ne, (expr, literal(0)), BOOL)
             return expr
@@ -138,6 +140,19 @@ def truth_of(lw: Lowerer, value: Value, node: Any) -> Expr | bool:
             return Apply(operator.gt, (rows.length(value), literal(0)), BOOL)
         case _:
             return as_expr(lw, value, node)  # type: ignore[return-value]
+
+
+def _only_element(lw: Lowerer, array: Expr, node: Any) -> Expr:
+    """Return the element of an array of one; of any other, the error that Python raises when it runs."""
+    assert isinstance(array.type, Array)
+    span = lw.span(node)
+    whole = lw.atom(array, "tested", span)
+    if any(dim != 1 for dim in array.type.dims):
+        text = "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()"
+        several = Apply(operator.ne, (build(ops.size, whole), literal(1)), BOOL)
+        lw.emit(If(several, (Raise(ValueError, (Const(text, Static(text)),), span),), (), span))
+    element = lower_index(lw, V(whole), [literal(0)] * len(array.type.dims), node)
+    return as_expr(lw, element, node)
 
 
 def _constant(lw: Lowerer, node: Any) -> Value:
@@ -518,20 +533,16 @@ def _if_exp(lw: Lowerer, node: Any) -> Value:
     if one is not None:
         return one
     simple = not then and not other and isinstance(a, V) and isinstance(b, V)
-    numbers = all(isinstance(x, V) and isinstance(x.expr.type, Scalar) for x in (V(test), a, b))
+    numbers = all(isinstance(x, V) and isinstance(x.expr.type, Scalar) for x in (a, b))
     if simple and numbers and isinstance(a, V) and isinstance(b, V):
         return apply(lw, ops.ifexp, (test, a.expr, b.expr), {}, node)
     return _if_statement(lw, node, test, then, a, other, b)
 
 
 def lower_bool(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
-    """`bool(value)`; of an array it is a branch, which refuses more than one element when it runs."""
+    """`bool(value)`."""
     test = truth_of(lw, args[0], node) if args else False
-    if isinstance(test, bool):
-        return StaticV(test)
-    if isinstance(test.type, Scalar):
-        return V(test)
-    return _if_statement(lw, node, test, [], StaticV(True), [], StaticV(False))
+    return StaticV(test) if isinstance(test, bool) else V(test)
 
 
 def _if_statement(

@@ -16,7 +16,7 @@ from typing import Any
 
 import gast
 
-from s2sad.frontend.generators import WRITING, Renamed
+from s2sad.frontend.generators import WRITING, Renamed, named
 from s2sad.frontend.jumps import blocks, own
 from s2sad.frontend.source import Source
 
@@ -80,8 +80,8 @@ def _given_first(source: Source, node: Any, turns: list[_Turn]) -> tuple[list[An
             word = getattr(target, "id", "item")
             name = next(n for k in range(1, len(taken) + 2) if (n := f"{word}_{k}") not in taken)
             taken.add(name)
-            before.append(_assign(gast.Name(id=name, ctx=gast.Store(), annotation=None, type_comment=None), value, node))
-            kept.append((target, gast.Name(id=name, ctx=gast.Load(), annotation=None, type_comment=None)))
+            before.append(_assign(named(name, gast.Store()), value, node))
+            kept.append((target, named(name)))
         later.append((names, kept))
     return before, later
 
