@@ -265,6 +265,10 @@ def _refused(name: str) -> Any:
     return lower
 
 
+def _of_objects(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    return lw.fail(node, "`np.frompyfunc` gives arrays of objects, which have no derivative", "Use `np.vectorize`.")
+
+
 def _container(kind: str) -> Any:
     def lower(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
         if kind == "dict":
@@ -648,6 +652,7 @@ SPECIAL: dict[Any, Any] = {
     builtins.set: _set,
     builtins.frozenset: _set,
     builtins.divmod: _divmod,
+    np.frompyfunc: _of_objects,
     builtins.eval: _refused("eval"),
     builtins.exec: _refused("exec"),
     builtins.globals: _refused("globals"),
