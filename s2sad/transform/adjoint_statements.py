@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -46,9 +46,19 @@ from s2sad.ir.nodes import (
     Var,
     While,
 )
-from s2sad.ir.types import Array, Dim, ListOf, Scalar, Type, is_complex, is_inexact
+from s2sad.ir.types import UNEVEN, Array, Dim, ListOf, Scalar, Type, is_complex, is_inexact
 from s2sad.ir.views import is_advanced, is_item
-from s2sad.ir.walk import bound, exprs_of, names_in, reads, root_of, statements
+from s2sad.ir.walk import (
+    blocks_of,
+    bound,
+    exprs_of,
+    names_in,
+    reads,
+    root_of,
+    statements,
+    subexpressions,
+)
+from s2sad.ir.walk import targets as targets_of
 from s2sad.runtime.indexing import last_of_each
 from s2sad.runtime.lists import add_lists
 from s2sad.transform.algebra import negative, times, zero, zero_list
@@ -604,6 +614,8 @@ class Statements:
                 rebinds = isinstance(stmt, Assign | CallStmt) and isinstance(place, Var) and place.name in bound(stmt)
                 reachable = key in self.plan.reachable
                 there = _of_kind(place, held.before(stmt, place.name)) if isinstance(place, Var) else place
+                if rebinds and isinstance(there, Var) and isinstance(there.type, Array):
+                    there = Var(there.name, self._length_before(stmt, there, there.type))
                 slots.setdefault(key, []).append(self.tapes.slot(there, stmt, block, rebinds, reachable))
         for block, targets in self.plan.taped.items():
             for target in targets:
@@ -617,6 +629,24 @@ class Statements:
             slots["state", key] = [self.tapes.of_turns(var, made.loop) for var in state]
             slots["flags", key] = [self.tapes.of_turns(name, made.loop) for name in made.flags]
         return slots
+
+    def _length_before(self, stmt: Stmt, var: Var, new: Array) -> Array:
+        """Return the type of the array that a name gives up: as it was read or bound last, in the same block."""
+        every = [p for p in self.fn.params if p.name == var.name]
+        every += [v for s in statements(self.fn.body) for v in _mentions(s, var.name)]
+        shapes = {v.type.dims for v in every if isinstance(v.type, Array) and len(v.type.dims) == len(new.dims)}
+        if len(shapes) < 2:
+            return new
+        block = next(b for b in _blocks(self.fn.body) if any(s is stmt for s in b))
+        at = next(k for k, s in enumerate(block) if s is stmt)
+        found = {v.type for e in exprs_of(stmt) for v in _reads_of(e, var.name)}
+        for earlier in reversed(block[:at]):
+            found = found or {v.type for s in statements((earlier,)) for v in _mentions(s, var.name)}
+        kind = found.pop() if len(found) == 1 else None
+        if isinstance(kind, Array):
+            return kind
+        dims = tuple(d if all(other[k] == d for other in shapes) else UNEVEN for k, d in enumerate(new.dims))
+        return replace(new, dims=dims)
 
     def _is_written_in_a_list(self, target: Var) -> bool:
         """Say whether an array is written as an item of a list too, which the other sweep gets apart from it."""
@@ -639,6 +669,25 @@ class Statements:
         inside = {id(s) for s in statements(loop.body)}
         slots = [slot for group in self.slots.values() for slot in group if id(slot.before) in inside]
         return [slot for slot in slots if all(self.tapes.is_known_before(s, loop) for s in slot.create)]
+
+
+def _reads_of(expr: Expr | Slice, name: str) -> Iterator[Var]:
+    """Yield a name as an expression reads it."""
+    yield from (part for part in subexpressions(expr) if isinstance(part, Var) and part.name == name)
+
+
+def _mentions(stmt: Stmt, name: str) -> Iterator[Var]:
+    """Yield a name as a statement reads and binds it."""
+    for expr in exprs_of(stmt):
+        yield from _reads_of(expr, name)
+    yield from (var for var in targets_of(stmt) if var.name == name)
+
+
+def _blocks(body: tuple[Stmt, ...]) -> Iterator[tuple[Stmt, ...]]:
+    yield body
+    for stmt in body:
+        for block in blocks_of(stmt):
+            yield from _blocks(block)
 
 
 def refuse_nested_list(stmt: Append) -> None:

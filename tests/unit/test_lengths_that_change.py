@@ -164,3 +164,26 @@ def test_results_that_none_can_return(fun):
         assert caught.value.span.line == fun.__code__.co_firstlineno + 1
     with pytest.raises(s2sad.errors.UnsupportedSyntaxError, match="cannot be a result"):
         s2sad.grad(fun, has_aux=True)(np.ones(3))
+
+
+def shorter_and_shorter(x, k):
+    v = x.copy()
+    total = 0.0
+    for _ in range(k):
+        total += np.sum(v * v)
+        v = v[1:] * v[:-1]
+    return total
+
+
+def of_its_gradient(x, k):
+    return np.sum(np.tanh(s2sad.grad(shorter_and_shorter)(x, k)) * x)
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_what_is_saved_of_a_name_has_the_length_that_it_had(target):
+    """The tape's arrays are those before the name gets a shorter one, whose length loops went by."""
+    x = np.array([0.3, 0.5, 0.9, 1.1, 0.7])
+    for k in (1, 2, 3):
+        steps = 1e-6 * np.eye(5)
+        expected = [(of_its_gradient(x + e, k) - of_its_gradient(x - e, k)) / 2e-6 for e in steps]
+        np.testing.assert_allclose(s2sad.grad(of_its_gradient, target=target)(x, k), expected, rtol=1e-6)
