@@ -69,7 +69,8 @@ def missing_rule_help(fn: Any) -> str:
     from s2sad.frontend.distributions import written_beside
 
     owner = getattr(fn, "__self__", None)
-    if (owner is not None and not isinstance(owner, type | types.ModuleType | np.ufunc)) or _asks_the_system(fn):
+    bound = owner is not None and not isinstance(owner, type | types.ModuleType | np.ufunc)
+    if (bound and _owner(fn, ".".join(dotted(fn).split(".")[:-2])) is None) or _asks_the_system(fn):
         return written_beside(fn) + (
             "Call it outside, and pass what it gives as an argument. If that depends on what is differentiated,\n"
             "put the call in a function of your own, and give it a rule: `@s2sad.custom_vjp`."
