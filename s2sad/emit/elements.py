@@ -260,7 +260,9 @@ class Elements:
                 return made
             case Index(base, items) if isinstance(base.type, Array) and not is_advanced(items):
                 inner = self._through(items, index)
-                return self.at(self.view(expr), index) if inner is None else self.at(base, inner)
+                if inner is None or (is_compound(base) and self._is_cut(base.type, expr, inner)):
+                    return self.at(self.view(expr), index)
+                return self.at(base, inner)
             case Apply(fn, (base,)) if fn in (ops.transpose, np.transpose):
                 return self.at(base, tuple(index[at] for at in _turned(expr)))
             case Apply(fn, (base,), _, static) if fn is np.expand_dims:
@@ -282,6 +284,11 @@ class Elements:
             case _:
                 viewed = is_view(expr) or isinstance(expr, Index)
                 return self.at(self.view(expr) if viewed else self.value(expr), index)
+
+    def _is_cut(self, base: Array, part: Expr, inner: tuple[Expr, ...]) -> bool:
+        """Say whether a loop goes over the first part of an axis only: its length is none of the operands'."""
+        dims = part.type.dims if isinstance(part.type, Array) else ()
+        return any(at in self.index and dim not in dims for dim, at in zip(base.dims, inner, strict=False))
 
     def _factor(self, expr: Expr, at: Expr) -> Expr:
         """Return the element of a factor of an outer product, which is computed once and not for every pair."""

@@ -187,3 +187,22 @@ def test_what_is_saved_of_a_name_has_the_length_that_it_had(target):
         steps = 1e-6 * np.eye(5)
         expected = [(of_its_gradient(x + e, k) - of_its_gradient(x - e, k)) / 2e-6 for e in steps]
         np.testing.assert_allclose(s2sad.grad(of_its_gradient, target=target)(x, k), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_the_first_part_of_what_is_computed_is_as_long_as_that_part(target):
+    """The lengths of what it is computed of are no lengths of the loop over it."""
+    x, y, z = np.arange(1.0, 6.0), np.linspace(0.5, 1.0, 5), np.arange(1.0, 4.0)
+    for program in (
+        lambda x, y, z: np.sum((np.ones(5) * x[0])[:3] * z),
+        lambda x, y, z: np.sum((x + np.zeros(5) + y)[:3] * z),
+        lambda x, y, z: np.sum((np.ones(5) * x)[: z.size] * z + z),
+    ):
+        found = s2sad.grad(program, argnums=(0, 1, 2), target=target)(x, y, z)
+        for k, given in enumerate((x, y, z)):
+            for at in range(given.size):
+                args = [v.copy() for v in (x, y, z)]
+                args[k][at] += 1e-6
+                up = program(*args)
+                args[k][at] -= 2e-6
+                assert found[k][at] == pytest.approx((up - program(*args)) / 2e-6, abs=1e-7)

@@ -354,5 +354,5 @@ def test_none_is_an_error_where_it_is_calculated_with(target):
     assert derivative(1.5, 1.0) == (4.5, 6.0)
     with pytest.raises(TypeError, match="`/` is applied to None here"):
         derivative(1.5, -1.0)
-    with pytest.raises(s2sad.ArgumentError, match="`[*]` is applied to None here"):
+    with pytest.raises(s2sad.ArgumentError, match=r"`[*]` is applied to None here"):
         s2sad.grad(lambda x, by=None: x * by, target=target)(1.5)
