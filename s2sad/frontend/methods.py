@@ -116,7 +116,7 @@ def _static_attribute(lw: Lowerer, obj: Any, name: str, node: Any) -> Value:
         found = compiled_method(obj, name) or found
     except AttributeError:
         return lw.fail(node, f"`{getattr(obj, '__name__', obj)}` has no attribute `{name}`")
-    if sparse.is_sparse(obj) and (turned := sparse.attribute(lw, obj, name)) is not None:
+    if sparse.is_sparse(obj) and (turned := sparse.attribute(lw, obj, name, node)) is not None:
         return turned
     owner = getattr(getattr(node, "value", None), "id", "")
     return outside_value(lw, found, f"{owner}_{name}" if owner else name, node, lambda: getattr(obj, name))

@@ -17,7 +17,8 @@ from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.operators import as_users_write, build
 from s2sad.frontend.values import SliceV, StaticV, StructV, V, Value, literal
 from s2sad.ir import ops
-from s2sad.ir.types import Array
+from s2sad.ir.nodes import Const, If, Raise
+from s2sad.ir.types import Array, Static
 from s2sad.rules.sparse import sparse_dot, sparse_matmul
 
 _WAY_OUT = "Products with arrays are followed, `S @ x`. Of anything else, use `S.toarray()`."
@@ -37,13 +38,13 @@ def operated(lw: Lowerer, fn: Any, left: Value, right: Value | None, node: Any) 
 
     known = [known_value(side) for side in sides]
     if not any(value is UNKNOWN for value in known):
-        return _made(lw, fn, known, {})
+        return _made(lw, fn, known, {}, node)
     first, second = left, right
     by_matrix = fn is operator.matmul or (fn is operator.mul and _multiplies_as_matrix(first, second))
     if by_matrix and isinstance(first, StaticV) and isinstance(second, V):
         return _product(lw, first.value, second, getattr(node, "left", node), node)
     if by_matrix and isinstance(first, V) and isinstance(second, StaticV):
-        turned = attribute(lw, second.value, "T")
+        turned = attribute(lw, second.value, "T", node)
         assert turned is not None
         other = _turned(first)
         return _turned(_product(lw, turned.value, other, getattr(node, "right", node), node))
@@ -56,7 +57,7 @@ def called(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value], no
     method = owner is not None and is_sparse(owner)
     if not method and not (isinstance(fn, types.FunctionType | type) and _makes_sparse(fn)):
         return None
-    if method and fn.__name__ in ("dot", "_matmul_vector") and len(args) == 1 and isinstance(args[0], V):
+    if method and fn.__name__ == "dot" and len(args) == 1 and isinstance(args[0], V):
         return _product(lw, owner, args[0], getattr(node.func, "value", node), node)
     from s2sad.frontend.arguments import UNKNOWN, known_value
 
@@ -67,14 +68,16 @@ def called(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value], no
             node, f"a sparse matrix is made by `{fn.__name__}` of what is known only when the function runs",
             "Make it outside of the function, or write its product with the array as a loop.")  # fmt: skip
     if not method:
-        return _made(lw, fn, given, named)
+        return _made(lw, fn, given, named, node)
     name = fn.__name__
-    return _made(lw, lambda matrix, *rest, **more: getattr(matrix, name)(*rest, **more), [owner, *given], named)
+    return _made(lw, lambda matrix, *rest, **more: getattr(matrix, name)(*rest, **more), [owner, *given], named, node)
 
 
-def attribute(lw: Lowerer, owner: Any, name: str) -> StaticV | None:
+def attribute(lw: Lowerer, owner: Any, name: str, node: Any) -> StaticV | None:
     """Return the matrix that an attribute is, `S.T`; None of any other attribute."""
-    made = _made(lw, lambda matrix: getattr(matrix, name), [owner], {}) if name in ("T", "mT", "H") else None
+    if name not in ("T", "mT", "H"):
+        return None
+    made = _made(lw, lambda matrix: getattr(matrix, name), [owner], {}, node)
     return made if isinstance(made, StaticV) else None
 
 
@@ -96,10 +99,10 @@ def item(lw: Lowerer, owner: Any, place: Value, node: Any) -> Value:
                 return lw.fail(node, "which item of a sparse matrix is read is not known here", _WAY_OUT)
 
     known = key(place)
-    return _made(lw, lambda matrix: matrix[known], [owner], {})
+    return _made(lw, lambda matrix: matrix[known], [owner], {}, node)
 
 
-def _made(lw: Lowerer, fn: Any, given: list[Any], named: dict[str, Any]) -> Value:
+def _made(lw: Lowerer, fn: Any, given: list[Any], named: dict[str, Any], node: Any) -> Value:
     """Return what is made of constants, and note how it is made anew: a matrix among them may hold others then."""
     from s2sad.frontend.indexing import lower_index
 
@@ -113,6 +116,9 @@ def _made(lw: Lowerer, fn: Any, given: list[Any], named: dict[str, Any]) -> Valu
     if is_sparse(result):
         remade[id(result)] = again
         return StaticV(result)
+    if isinstance(result, np.matrix):
+        lw.fail(node, "this is a `numpy.matrix`, of which `*` is the product",
+                "Use `S.toarray()`, or SciPy's newer classes (`csr_array`), whose results are arrays.")  # fmt: skip
     if isinstance(result, np.number):
         number = np.atleast_1d(result)
         lw.ctx.keep.append(number)
@@ -143,14 +149,31 @@ def _product(lw: Lowerer, matrix: Any, x: V, place: Any, node: Any) -> V:
     dims = x.expr.type.dims if isinstance(x.expr.type, Array) else ()
     if len(dims) not in (1, 2):
         return lw.fail(node, "a sparse matrix is multiplied by an array of one or two axes here", _WAY_OUT)
+    _check_columns(lw, matrix.shape[-1], x, node)
     name = getattr(place, "id", getattr(place, "attr", "matrix"))
     parts: list[Value] = []
     for part in ("data", "indices", "indptr"):
         parts.append(_part(lw, matrix, part, f"{name}_{part}"))
     dtype = StaticV(np.result_type(matrix.dtype, x.expr.type.dtype).type)  # type: ignore[union-attr]
-    result = call_user(lw, sparse_dot if len(dims) == 1 else sparse_matmul, [*parts, x, dtype], {}, node)
+    x = V(lw.atom(x.expr, "factor", lw.span(node)))
+    square = matrix.shape[0] == matrix.shape[-1]  # the product is as long as what is multiplied then
+    rows = V(build(ops.dim, x.expr, literal(0)) if square else literal(matrix.shape[0]))
+    result = call_user(lw, sparse_dot if len(dims) == 1 else sparse_matmul, [*parts, rows, x, dtype], {}, node)
     assert isinstance(result, V)
     return result
+
+
+def _check_columns(lw: Lowerer, columns: int, x: V, node: Any) -> None:
+    """What is multiplied is as long as a row of the matrix; that is tested where it is not known."""
+    length = x.expr.type.dims[0] if isinstance(x.expr.type, Array) else columns
+    if isinstance(length, int):
+        if length != columns:
+            lw.fail(node, f"a sparse matrix of {columns} columns is multiplied by an array of length {length} here")
+        return
+    span = lw.span(node)
+    differs = build(operator.ne, build(ops.dim, lw.atom(x.expr, "factor", span), literal(0)), literal(columns))
+    text = f"a sparse matrix of {columns} columns is multiplied by an array of another length"
+    lw.emit(If(differs, (Raise(ValueError, (Const(text, Static(text)),), span),), (), span))
 
 
 def _part(lw: Lowerer, matrix: Any, part: str, name: str) -> Value:

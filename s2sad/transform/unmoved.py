@@ -1,4 +1,4 @@
-"""Tangent rules whose tangent does not depend on the tangents: the slope was returned, and `* x_dot` forgotten."""
+"""Tangent rules that are not zero where the tangents are: the slope alone was returned, or something is added."""
 
 from __future__ import annotations
 

@@ -126,3 +126,36 @@ def test_what_is_not_followed_is_refused_where_it_stands():
     ):
         with pytest.raises(s2sad.S2SADError, match=what):
             s2sad.grad(program, target="python")(X)
+
+
+@BOTH
+def test_lengths_are_those_of_the_matrix(target):
+    """Shorter ones would be read beyond their end, longer ones in part."""
+    for wrong in (np.ones(N - 1), np.ones(N + 1)):
+        with pytest.raises((ValueError, s2sad.S2SADError), match=r"columns is multiplied by an array of"):
+            s2sad.grad(moved, target=target)(wrong, ROWS)
+
+
+def test_matrices_of_numpy_are_refused():
+    for program in (lambda x: np.sum(ROWS.todense() * x), lambda x: np.sum(ROWS.sum(axis=1) * x)):
+        with pytest.raises(s2sad.UnsupportedSyntaxError, match=r"numpy\.matrix"):
+            s2sad.grad(program, target="python")(X)
+
+
+@BOTH
+def test_matrices_of_other_shapes(target):
+    made = s2sad.grad(moved, target=target)
+    for matrix in (ROWS, ROWS[:3], sp.csr_matrix(np.ones((7, N))), ROWS):
+        np.testing.assert_allclose(made(X, matrix), differences(moved, X, matrix), rtol=1e-6)
+
+
+def test_a_step_with_a_square_matrix_tapes_its_state_alone():
+    def stepped(x, steps):
+        u = x.copy()
+        for _ in range(steps):
+            u = u + 0.1 * (ROWS @ u) * u
+        return np.sum(u)
+
+    text = str(s2sad.differentiate(stepped).source("grad", types=(X, 3)))
+    assert "unbroadcast" not in text
+    np.testing.assert_allclose(s2sad.grad(stepped)(X, 3), differences(stepped, X, 3), rtol=1e-6)
