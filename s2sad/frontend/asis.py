@@ -83,9 +83,11 @@ def structured(kind: Type, leaves: Iterator[Any], constant: Callable[[Any], Any]
 def still(held: Any) -> Any:
     """Return the tangent of a constant: zeros in place of the numbers that it holds, at any depth."""
     match held:
-        case float() | complex() | np.inexact():
+        case bool():
+            return held
+        case int() | float() | complex() | np.number():
             return type(held)(0)
-        case np.ndarray() if held.dtype.kind in "fc":
+        case np.ndarray() if held.dtype.kind in "iufc":
             return np.zeros_like(held)
         case tuple() if hasattr(held, "_fields"):
             return type(held)(*map(still, held))

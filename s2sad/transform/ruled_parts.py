@@ -84,9 +84,11 @@ def _tangent(kind: Type, leaves: list[Expr]) -> Value:
 def _still(held: Any) -> Value:
     """Return the tangent of a constant: zeros in place of the numbers that it holds, at any depth."""
     match held:
-        case float() | complex() | np.inexact():
+        case bool():
+            return StaticV(held)
+        case int() | float() | complex() | np.number():
             return V(literal(type(held)(0)))
-        case np.ndarray() if held.dtype.kind in "fc":
+        case np.ndarray() if held.dtype.kind in "iufc":
             size = pack("tuple", [literal(n) for n in held.shape])
             return V(build(np.zeros, size, dtype=held.dtype.type))
         case tuple() | list():

@@ -251,6 +251,8 @@ def test_an_object_that_is_fixed_has_a_tangent_of_zeros(target):
     """Its numbers and arrays do not move: a rule that reads the tangent of one gets zero, not the object."""
     spring, damper = Spring(2.0), Damper(3.0, np.array([2.0, 1.0]))
     assert s2sad.jvp(lambda x: spring.force(x), (3.0,), (1.0,), target=target) == (6.0, 7.0)
+    whole = Spring(2)
+    assert s2sad.jvp(lambda x: whole.force(x), (3.0,), (1.0,), target=target) == (6.0, 7.0)
     assert s2sad.jvp(lambda x: damper.force(x), (2.0,), (1.0,), target=target) == (12.0, 5.0)
     assert grad(lambda x: damper.force(x), target=target)(2.0) == 5.0
 
