@@ -38,7 +38,7 @@ def lower_bounds(fn: Function, known: Bounds | None = None) -> dict[str, int]:
         before: dict[str, int | None] = {}
         for _ in range(_ROUNDS):
             before = dict(found)
-            found = {name: None for name in (*whole, *falling)}
+            found = {**{name: known.get(name) for name in whole}, **dict.fromkeys(falling)}
             for stmt in body:
                 for name, least in _definitions(stmt, before, known, lengths):
                     found[name] = least if name not in found else _lesser(found[name], least)

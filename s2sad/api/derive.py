@@ -22,6 +22,7 @@ from s2sad.api.written import entered, is_defined
 from s2sad.backends.base import Hints, Module
 from s2sad.emit.abreast import abreast
 from s2sad.emit.accumulated import accumulated
+from s2sad.emit.at_once import Lines, has_threads, shared_out, shares_in, stands_in, stays_quiet
 from s2sad.emit.crossed import crossed
 from s2sad.emit.ends import apart_at_ends
 from s2sad.emit.flips import flips_as_slices
@@ -70,13 +71,14 @@ def derive(
     names = Names(_aliases(fun))
     if target == "cpu":
         derived = replace(derived, functions={name: flips_as_slices(fn) for name, fn in derived.functions.items()})
-    looped = _looped(derived, target, options)
+    looped, shares = _compiled_form(derived, target, options, ctx.at_once, before)
+    before |= shares
     facts = Facts(looped)
     consumed = facts.writes(derived.entry)
     functions = {name: legalised(fn, target, facts) for name, fn in looped.items()}
     hints = {name: _hints(fn, before.get(name)) for name, fn in functions.items()}
     functions, hints = _each_once(functions, hints, derived.entry)
-    for name in compiled_into_callers(functions, derived.entry):
+    for name in compiled_into_callers(functions, derived.entry) - shares_in(functions):
         hints[name] = replace(hints[name], into_callers=True)
     for name, alone in arrays_alone(functions, derived.entry).items():
         hints[name] = replace(hints[name], alone=alone)
@@ -104,7 +106,7 @@ def derive(
         externals=dict(names.externals),
         runtime=dict(names.runtime),
         fastmath=_fastmath(fun, options),
-        parallel=bool(getattr(options, "parallel", False)),
+        parallel=frozenset(name for name, fn in functions.items() if has_threads(fn)),
         nogil=bool(getattr(options, "nogil", False)),
         cache=bool(getattr(options, "cache", True)),
         debug=getattr(options, "debug", False) == "gdb",
@@ -120,18 +122,30 @@ def derive(
     )  # fmt: skip
 
 
-def _looped(derived: Derived, target: str, options: Any) -> dict[str, Function]:
-    """Return the functions of a program, whole-array arithmetic written as loops where they are compiled.
+def _compiled_form(
+    derived: Derived, target: str, options: Any, lines: Lines, before: dict[str, Before]
+) -> tuple[dict[str, Function], dict[str, Before]]:
+    """Return the functions of a program as they are compiled, and what is known of those that this adds.
 
     Where NaNs are looked for, a line stays a line: an array not yet filled may hold anything.
     """
     if target != "cpu" or (isinstance(options, Options) and (options.debug or nans_are_checked(options))):
-        return derived.functions
+        return derived.functions, {}
+    lines = lines if getattr(options, "parallel", False) else ()
+    looped = _looped(derived, lines)
+    if lines:
+        shared, new = shared_out(looped, derived.entry, lines, before)
+        made = _roomy(shared, derived) if new else shared
+        if new and stays_quiet(made, new):
+            return made, new
+    return _roomy(looped, derived), {}
+
+
+def _looped(derived: Derived, lines: Lines) -> dict[str, Function]:
+    """Return the functions of a program with whole-array arithmetic written as loops."""
     made = {name: crossed(fn) for name, fn in derived.functions.items()}
-    parallel = bool(getattr(options, "parallel", False))
-    if not parallel:  # turns that run at once need an array each
-        facts = Facts(made)
-        made = {name: kept_in_place(fn, facts) for name, fn in made.items()}
+    facts = Facts(made)  # turns that run at once need an array each
+    made = {name: fn if stands_in(fn, lines) else kept_in_place(fn, facts) for name, fn in made.items()}
     facts = Facts(made)
     made = {name: looped(fn, facts) for name, fn in made.items()}
     facts = Facts(made)
@@ -141,11 +155,14 @@ def _looped(derived: Derived, target: str, options: Any) -> dict[str, Function]:
     facts = Facts(made)
     made = {name: accumulated(fn, facts) for name, fn in made.items()}
     facts = Facts(made)
-    made = {name: side_by_side(fn, facts) for name, fn in made.items()}
-    if not parallel:
-        facts = Facts(made)
-        made = {name: made_once(fn, facts) for name, fn in made.items()}
-        made = lent(made, derived.sources, derived.entry)
+    return {name: side_by_side(fn, facts) for name, fn in made.items()}
+
+
+def _roomy(functions: dict[str, Function], derived: Derived) -> dict[str, Function]:
+    """Return functions with the arrays made once in which turns, or calls, work one after another."""
+    facts = Facts(functions)
+    made = {name: made_once(fn, facts) for name, fn in functions.items()}
+    made = lent(made, derived.sources, derived.entry)
     return {name: left_early(fn) for name, fn in made.items()}
 
 

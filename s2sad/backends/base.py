@@ -48,7 +48,7 @@ class Module:
         runtime: helpers of `s2sad.runtime` that `text` names, as plain Python functions.
         key: whatever else decides the result; hashed with the text.
         fastmath: Numba's option of that name.
-        parallel: Numba's option of that name.
+        parallel: the functions that share the turns of a loop between threads.
         nogil: calls of it run beside other threads.
         error_model: Numba's option of that name.
         cache: whether machine code is kept on disk.
@@ -65,7 +65,7 @@ class Module:
     runtime: Mapping[str, Callable[..., Any]] = field(default_factory=dict[str, Callable[..., Any]])
     key: str = ""
     fastmath: bool | frozenset[str] = False
-    parallel: bool = False
+    parallel: frozenset[str] = frozenset()
     nogil: bool = False
     error_model: Literal["python", "numpy"] = "numpy"
     cache: bool = True

@@ -17,11 +17,15 @@ from s2sad.backends import extremes, lean, natives, remainders, vector_math, vec
 from s2sad.backends.aliasing import Scopes
 from s2sad.backends.base import Hints
 
+_llvm: Any = importlib.import_module("llvmlite.ir")
+_numba: Any = importlib.import_module("numba")
+_cgutils: Any = importlib.import_module("numba.core.cgutils")
 _compiler: Any = importlib.import_module("numba.core.compiler")
 _machinery: Any = importlib.import_module("numba.core.compiler_machinery")
 _passes: Any = importlib.import_module("numba.core.typed_passes")
 _untyped: Any = importlib.import_module("numba.core.untyped_passes")
 _lowering: Any = importlib.import_module("numba.core.lowering")
+_threads: Any = importlib.import_module("numba.parfors.parfor_lowering")
 
 _numba_ir: Any = importlib.import_module("numba.core.ir")
 _utils: Any = importlib.import_module("numba.core.ir_utils")
@@ -64,12 +68,20 @@ class _Lower(_lowering.Lower):
         return made
 
     def lower_call(self, resty: Any, expr: Any) -> Any:
+        if getattr(self.typeof(expr.func.name), "typing_key", None) is _numba.get_num_threads:
+            return self._thread_count(resty)
         kinds = tuple(self.typeof(arg.name) for arg in expr.args)
         extreme = None if expr.kws or expr.vararg else extremes.of_array(self.typeof(expr.func.name), kinds)
         if extreme is None:
             return super().lower_call(resty, expr)
         given = [self.loadvar(arg.name) for arg in expr.args]
         return self.context.compile_internal(self.builder, extreme, _typing.signature(resty, *kinds), given)
+
+    def _thread_count(self, resty: Any) -> Any:
+        """Write the call by its name: Numba's own is by an address, and such machine code cannot be kept."""
+        kind = self.context.get_value_type(_types.intp)
+        counted = _cgutils.get_or_insert_function(self.module, _llvm.FunctionType(kind, []), "get_num_threads")
+        return self.context.cast(self.builder, self.builder.call(counted, []), _types.intp, resty)
 
     def lower_binop(self, resty: Any, expr: Any, op: Any) -> Any:
         def usual() -> Any:
@@ -183,6 +195,22 @@ class _NativeLowering(_passes.BaseNativeLowering):
         return _Lower
 
 
+class _LowerWithThreads(_Lower, _threads.ParforLower):
+    pass
+
+
+@_machinery.register_pass(mutates_CFG=True, analysis_only=False)
+class _ThreadsLowering(_passes.BaseNativeLowering):
+    _name = "s2sad_threads_lowering"
+
+    @property
+    def lowering_class(self) -> Any:
+        return _LowerWithThreads
+
+
+_OURS = {_passes.NativeLowering: _NativeLowering, _passes.NativeParforLowering: _ThreadsLowering}
+
+
 class Pipeline(_compiler.CompilerBase):
     """The passes of `numba.njit`, with our lowering in the place of Numba's."""
 
@@ -200,7 +228,7 @@ class Pipeline(_compiler.CompilerBase):
         made = _compiler.DefaultPassBuilder.define_nopython_pipeline(self.state)
         emitted = hasattr(self.state.func_id.func, "hints")
         made.passes = [
-            (_NativeLowering if one is _passes.NativeLowering else one, text)
+            (_OURS.get(one, one), text)
             for one, text in made.passes
             if not (emitted and one is _untyped.DeadBranchPrune)
         ]

@@ -28,6 +28,10 @@ _Dispatcher: Any = importlib.import_module("numba.core.dispatcher").Dispatcher
 
 _NATIVE = frozenset({linalg.matmul_batch})
 """Helpers that `natives` writes where they are called; the rest is compiled as it stands."""
+_THREADS = {"prange": True, **dict.fromkeys(
+    ("comprehension", "reduction", "inplace_binop", "setitem", "numpy", "stencil", "fusion"), False
+)}  # fmt: skip
+"""Numba's `parallel`: of whole-array arithmetic nothing, as it takes an axis of one element for one of many."""
 _ADVICE = 'Use target="python": NumPy in CPython differentiates what Numba cannot compile.'
 
 Fastmath = bool | frozenset[str]
@@ -66,16 +70,17 @@ def _load(stem: str, module: Module) -> Loaded:
     path = store.write(stem, module.text)
     namespace = store.execute(stem, path, module.text, given)
     namespace.update(given)  # the text imports its helpers as plain functions
-    options = _options(fastmath, model, module.parallel)
+    options = _options(fastmath, model)
     if module.nogil:
         options["nogil"] = True
     if module.debug:
         options |= {"debug": True, "_dbg_optnone": True}
     for name in module.functions:
         hints = namespace[name].hints = module.hints.get(name)
-        into_callers = hints is not None and hints.into_callers and not module.debug and not module.parallel
+        into_callers = hints is not None and hints.into_callers and not module.debug and name not in module.parallel
+        threads = {"parallel": _THREADS} if name in module.parallel else {}
         dispatcher = for_any_number(
-            _numba.njit(**options, inline="always" if into_callers else "never")(namespace[name])
+            _numba.njit(**options, **threads, inline="always" if into_callers else "never")(namespace[name])
         )
         namespace[name] = keep(dispatcher, f"{stem}.{name}", stem) if cache else dispatcher
     entry = namespace[module.entry]
@@ -138,7 +143,7 @@ def _dispatcher(
     clone.__qualname__ = function.__qualname__
     clone.__doc__ = function.__doc__
     try:
-        return for_any_number(_numba.njit(**_options(fastmath, error_model, False))(clone))
+        return for_any_number(_numba.njit(**_options(fastmath, error_model))(clone))
     except _errors.NumbaError as error:
         raise CompileError(
             f"Numba cannot compile `{function.__qualname__}`",
@@ -154,12 +159,10 @@ def _pipeline(*args: Any, **options: Any) -> Any:
     return Pipeline(*args, **options)
 
 
-def _options(fastmath: Fastmath, error_model: str, parallel: bool) -> dict[str, Any]:
+def _options(fastmath: Fastmath, error_model: str) -> dict[str, Any]:
     options: dict[str, Any] = {"error_model": error_model, "pipeline_class": _pipeline}
     if fastmath:
         options["fastmath"] = fastmath if isinstance(fastmath, bool) else set(fastmath)
-    if parallel:
-        options["parallel"] = True
     return options
 
 

@@ -137,7 +137,7 @@ def processor() -> str:
 
 def stem(module: Module) -> str:
     """Return the name of the module's file without its suffix: the name and the hash."""
-    options = (module.fastmath, module.parallel, module.nogil, module.error_model, module.cache, module.debug)
+    options = (module.fastmath, sorted(module.parallel), module.nogil, module.error_model, module.cache, module.debug)
     given = {**module.externals, **module.runtime}
     parts = (
         module.text,

@@ -25,6 +25,7 @@ import numpy as np
 
 from s2sad.analysis.facts import Facts
 from s2sad.analysis.sharing import Groups
+from s2sad.emit.at_once import shares_in
 from s2sad.emit.lanes import EVERY, sizes_in
 from s2sad.emit.workspaces import copying, creation_in, filled_in, is_arithmetic, is_natural, may_be_kept
 from s2sad.frontend.operators import build
@@ -72,12 +73,12 @@ class _Room:
 
 def lent(functions: dict[str, Function], own: Collection[str], entry: str) -> dict[str, Function]:
     """Return a program with such arrays made by callers; `functions` stand callees first, `own` are the user's."""
-    called = _called_in_loops(functions, entry)
+    called, beside = _called_in_loops(functions, entry), shares_in(functions)
     found: dict[str, tuple[_Room, ...]] = {}
     made: dict[str, Function] = {}
     for name, fn in functions.items():
         fn = _Lender(fn, functions, found).run() if any(found.get(_callee(s)) for s in statements(fn.body)) else fn
-        if name in called and name not in own and not recursive(name, functions.__getitem__):
+        if name in called and name not in beside and name not in own and not recursive(name, functions.__getitem__):
             fn, found[name] = _borrowing(fn, Facts({**functions, **made, name: fn}))
         made[name] = fn
     return made

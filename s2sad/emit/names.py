@@ -12,7 +12,7 @@ import numpy as np
 
 # Modules whose functions are public under the module's own name, whether or not the user
 # imported them, and the alias that everybody gives them.
-ALIASES = {"numpy": "np", "math": "math", "cmath": "cmath", "scipy.special": "special"}
+ALIASES = {"numpy": "np", "math": "math", "cmath": "cmath", "scipy.special": "special", "numba": "numba"}
 
 # A ufunc knows one of its names only; these are the ones that people write.
 SPELLINGS = {"absolute": "abs", "conjugate": "conj", "remainder": "mod", "bool": "bool_"}

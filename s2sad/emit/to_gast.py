@@ -272,9 +272,10 @@ def _for(stmt: ir.For, names: Names) -> Node:
         bounds = [stmt.start, stmt.stop]
     else:
         bounds = [stmt.stop]
+    counted = names.attribute("numba", "prange") if stmt.at_once else names.of(range)
     return gast.For(
         target=_target(stmt.var),
-        iter=_invoke(path(names.of(range)), [expression(bound, names) for bound in bounds]),
+        iter=_invoke(path(counted), [expression(bound, names) for bound in bounds]),
         body=_filled(block(stmt.body, names)),
         orelse=[],
         type_comment=None,

@@ -151,7 +151,7 @@ class If:
 
 @dataclass(frozen=True, slots=True)
 class For:
-    """`for var in range(start, stop, step): body`."""
+    """`for var in range(start, stop, step): body`; `at_once`: its turns run on several threads."""
 
     var: Var
     start: Expr
@@ -159,6 +159,7 @@ class For:
     step: Expr
     body: tuple[Stmt, ...]
     span: Span = NOWHERE
+    at_once: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -156,7 +156,7 @@ def test_options_and_key_are_hashed():
             {"key": "rules"},
             {"fastmath": True},
             {"fastmath": frozenset({"nnan"})},
-            {"parallel": True},
+            {"parallel": frozenset({"double"})},
             {"error_model": "python"},
             {"externals": {"a": np.zeros(3)}},
             {"externals": {"a": np.ones(3)}},
