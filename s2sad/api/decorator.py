@@ -343,7 +343,8 @@ def differentiate(
         argnums: which arguments: a position, a name, or a tuple of them.
         target: "cpu" compiles by Numba, "python" runs in CPython; with "cuda" the function and its
             derivatives are device functions besides (`.device`), and calls from the host run as on "cpu".
-        parallel: Numba's option of that name.
+        parallel: on target "cpu", share the turns of loops over a `prange` between threads, as is done in any case
+            in functions under `@njit(parallel=True)`.
         fastmath: Numba's option of that name.
         cache: keep machine code on disk.
         outputs: the parameters through which a procedure returns its results.

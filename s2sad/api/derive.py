@@ -71,7 +71,7 @@ def derive(
     names = Names(_aliases(fun))
     if target == "cpu":
         derived = replace(derived, functions={name: flips_as_slices(fn) for name, fn in derived.functions.items()})
-    looped, shares = _compiled_form(derived, target, options, ctx.at_once, before)
+    looped, shares = _compiled_form(derived, target, options, _in_threads(ctx, options), before)
     before |= shares
     facts = Facts(looped)
     consumed = facts.writes(derived.entry)
@@ -122,6 +122,16 @@ def derive(
     )  # fmt: skip
 
 
+def _in_threads(ctx: Context, options: Any) -> Lines:
+    """Return the lines of loops that are shared between threads: those of the user's own compiled functions are, too.
+
+    Not so where calls run beside each other: each would start threads.
+    """
+    if getattr(options, "parallel", False):
+        return ctx.at_once.keys()
+    return [line for line, own in ctx.at_once.items() if own and not getattr(options, "nogil", False)]
+
+
 def _compiled_form(
     derived: Derived, target: str, options: Any, lines: Lines, before: dict[str, Before]
 ) -> tuple[dict[str, Function], dict[str, Before]]:
@@ -131,7 +141,6 @@ def _compiled_form(
     """
     if target != "cpu" or (isinstance(options, Options) and (options.debug or nans_are_checked(options))):
         return derived.functions, {}
-    lines = lines if getattr(options, "parallel", False) else ()
     looped = _looped(derived, lines)
     if lines:
         shared, new = shared_out(looped, derived.entry, lines, before)

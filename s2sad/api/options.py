@@ -17,7 +17,8 @@ class Options:
         allow_int: integer arguments may be asked for a gradient, which is zero.
         outputs: the parameters through which a procedure returns its results.
         fastmath: Numba's option of that name.
-        parallel: Numba's option of that name.
+        parallel: on target "cpu", share the turns of loops over a `prange` between threads, as is done in any case
+            in functions under `@njit(parallel=True)`.
         nogil: calls run beside other threads.
         cache: keep machine code on disk.
         debug_nans: stop at the first NaN or infinity that the derivative produces.

@@ -61,6 +61,7 @@ from s2sad.ir.types import Array, Scalar, Sym
 from s2sad.ir.walk import blocks_of, map_blocks, names_in, statements
 from s2sad.transform.called_once import Before
 from s2sad.transform.naming import Namer
+from s2sad.transform.stepping import minus
 
 _WHOLE = Scalar("int64")
 _PARTS = Sym("parts")
@@ -262,8 +263,8 @@ def _each(target: Expr, source: Expr, op: str, namer: Namer, span: Span) -> Stmt
 
 
 def _share(loop: For, part: Expr, parts: Var) -> Expr:
-    """Return the turn with which a share begins: `start + part * (stop - start) // parts`."""
-    first = isinstance(loop.start, Const) and loop.start.value == 0
-    count = loop.stop if first else build(operator.sub, loop.stop, loop.start)
+    """Return the turn with which a share begins: `part * (stop - start) // parts + start`."""
+    known = loop.start.value if isinstance(loop.start, Const) else None
+    count = build(operator.sub, loop.stop, loop.start) if known is None else minus(loop.stop, known)
     at = build(operator.floordiv, build(operator.mul, part, count), parts)
-    return at if first else build(operator.add, loop.start, at)
+    return at if known == 0 else build(operator.add, at, loop.start)

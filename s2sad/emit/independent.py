@@ -24,7 +24,7 @@ from s2sad.analysis.facts import Facts
 from s2sad.analysis.liveness import Liveness, is_rebinding
 from s2sad.analysis.loops import affine, popped_from
 from s2sad.analysis.quiet import is_quiet
-from s2sad.analysis.sharing import Groups
+from s2sad.analysis.sharing import Apart, Groups
 from s2sad.frontend.values import literal
 from s2sad.ir.nodes import (
     Append,
@@ -87,13 +87,13 @@ class Reader:
         self.fn, self.facts = fn, facts
         self.live = Liveness(fn.body)
         self.least = lower_bounds(fn)
-        self.groups = Groups(fn, facts)
+        self.apart = Apart(fn, facts)
         given = [(at, p.name) for at, p in enumerate(fn.params) if isinstance(p.type, Array | ListOf)]
         doubtful = [name for at, name in given if (at in facts.writes(fn.name) if alone is None else name not in alone)]
         for name in doubtful:
             for _, other in given if alone is None else ():
-                self.groups.join(name, other)
-            self.groups.join(name, doubtful[0])
+                self.apart.join(name, other)
+            self.apart.join(name, doubtful[0])
 
     def read(self, loop: For) -> Turns | None:
         """Return what the turns of a loop share, if they may run at once."""
@@ -116,7 +116,7 @@ class Reader:
         sums = entering & own
         if (after & own) - sums or not all(_is_sum(variables[name], body) for name in sums):
             return None
-        added = self._added(Accesses(body, self.facts), own, loop.var.name, first)
+        added = self._added(Accesses(body, self.facts, ends=(ahead.start, ahead.stop)), own, loop.var.name, first)
         if added is None:
             return None
         order = [name for name in (*(p.name for p in self.fn.params), *variables) if name in entering]
@@ -139,15 +139,16 @@ class Reader:
 
     def _added(self, accesses: Accesses, own: set[str], counter: str, first: int) -> set[str] | None:
         """Return the arrays that turns add to all over; None if turns meet otherwise."""
-        by_group: dict[str, list[Access]] = {}
+        by_root: dict[str, list[Access]] = {}
         for access in accesses.found:
-            by_group.setdefault(self.groups.find(access.root), []).append(access)
+            by_root.setdefault(access.root, []).append(access)
         added: set[str] = set()
-        for group, found in by_group.items():
-            if not any(a.writes for a in found) or self._is_local(group, own):
+        for root, found in by_root.items():
+            if not any(a.writes for a in found) or self._is_local(root, own):
                 continue
-            roots = {a.root for a in found}
-            if len(roots) != 1 or roots & own or not all(isinstance(a.kind, Array) for a in found):
+            if root in own or not all(isinstance(a.kind, Array) for a in found):
+                return None
+            if any(other != root and self.apart.may_meet(root, other) for other in by_root):
                 return None
             common = frozenset.intersection(*(a.pins(counter) for a in found))
             if any(first + offset >= 0 for _, offset in common):
@@ -156,11 +157,13 @@ class Reader:
             assert isinstance(kind, Array)
             if not all(a.adds for a in found) or np.dtype(kind.dtype).kind not in _SUMMED or kind.layout != "C":
                 return None
-            added |= roots
+            added.add(root)
         return added
 
-    def _is_local(self, group: str, own: set[str]) -> bool:
-        names = {name for name in self.groups.parent if self.groups.find(name) == group} | {group}
+    def _is_local(self, root: str, own: set[str]) -> bool:
+        """Say whether every turn makes the array for itself."""
+        groups = self.apart.groups
+        names = {name for name in groups.parent if groups.find(name) == groups.find(root)} | {root}
         return names <= own and not any(p.name in names for p in self.fn.params)
 
 
@@ -191,8 +194,13 @@ class Access:
 class Accesses:
     """All accesses of some statements."""
 
-    def __init__(self, body: tuple[Stmt, ...], facts: Facts, asked: frozenset[Any] = frozenset()) -> None:
-        """Go through the statements, and through those inside them. `asked`: see `adds_only`."""
+    def __init__(
+        self, body: tuple[Stmt, ...], facts: Facts, asked: frozenset[Any] = frozenset(), ends: tuple[Expr, ...] = ()
+    ) -> None:
+        """Go through the statements, and through those inside them.
+
+        `asked`: see `adds_only`. `ends`: what is read beside the statements.
+        """
         self.facts, self.asked = facts, asked
         self.views: dict[str, Expr] = {}
         made: dict[str, list[Stmt]] = {}
@@ -206,6 +214,8 @@ class Accesses:
         self.found: list[Access] = []
         for stmt in statements(body):
             self._stmt(stmt)
+        for end in ends:
+            self._reads(end)
 
     def _stmt(self, stmt: Stmt) -> None:
         match stmt:

@@ -169,7 +169,7 @@ def call_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
     if getattr(fn, "__name__", "") == "prange" and (getattr(fn, "__module__", "") or "").startswith("numba"):
         fn = builtins.range  # Numba itself is imported by who compiles only
         span = lw.source.span(node)
-        lw.ctx.at_once.add((span.file, span.line))
+        lw.ctx.at_once[span.file, span.line] = lw.source.parallel
     if len(args) == 1 and not kwargs and _is_cast_to_itself(fn, args[0]):
         fn = np.asarray
     if fn is np.ravel and args and _is_scalar(args[0]):

@@ -154,8 +154,8 @@ class Context:
     """Objects whose identity is part of a key, kept alive."""
     called_from: dict[tuple[str, str], Span] = field(default_factory=dict[tuple[str, str], Span])
     """Where code of ours that stands for a library's is called, by its file and name."""
-    at_once: set[tuple[str, int]] = field(default_factory=set[tuple[str, int]])
-    """The files and lines of loops over a `prange`."""
+    at_once: dict[tuple[str, int], bool] = field(default_factory=dict[tuple[str, int], bool])
+    """The files and lines of loops over a `prange`, and whether Numba itself runs them on several threads."""
     device: bool = False
     """Lowering for a GPU: `cuda.threadIdx` and its kind have a meaning."""
 

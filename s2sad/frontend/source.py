@@ -40,6 +40,8 @@ class Source:
     """Whose line each line is, if the function is put together from several texts."""
     compiled: bool = False
     """Whether it is the text of a function that Numba compiles."""
+    parallel: bool = False
+    """Whether Numba runs its loops over a `prange` on several threads."""
 
     def span(self, node: Any) -> Span:
         """Return where `node` stands in the user's file."""
@@ -146,7 +148,8 @@ def source_of(fun: Callable[..., Any]) -> Source:
     READING.append(code)
     try:
         read = written_out(written_by_place(written_as_plain(written_in_turn(_source_of_code(plain, code)))))
-        return replace(read, compiled=True) if hasattr(fun, "py_func") else read
+        parallel = bool(getattr(fun, "targetoptions", {}).get("parallel"))
+        return replace(read, compiled=True, parallel=parallel) if hasattr(fun, "py_func") else read
     finally:
         READING.pop()
 

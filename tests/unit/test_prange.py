@@ -11,6 +11,8 @@ from numba import prange
 
 import s2sad
 from s2sad import differentiate
+from s2sad.api.mapped import mapped
+from s2sad.api.vmap import store_of
 
 N = 37
 X = np.linspace(0.2, 1.7, N)
@@ -356,14 +358,36 @@ def compiled(x, w):
     return np.sum(out)
 
 
-def test_single_precision_and_a_compiled_function():
+def test_single_precision_and_a_function_that_numba_runs_in_threads():
     x, w = X.astype(np.float32), W.astype(np.float32)
-    shared = differentiate(compiled, argnums=(0, 1), parallel=True)
-    ours, expected = shared.grad(x, w), s2sad.grad(compiled, (0, 1))(x, w)
-    for a, b in zip(ours, expected, strict=True):
+    shared, plain = differentiate(compiled, argnums=(0, 1)), differentiate(compiled.py_func, argnums=(0, 1))
+    for a, b in zip(shared.grad(x, w), plain.grad(x, w), strict=True):
         assert a.dtype == np.float32
         np.testing.assert_allclose(a, b, rtol=1e-5)
     assert "numba.prange" in shared.source("grad", types=(x, w))
+    assert "numba.prange" not in plain.source("grad", types=(x, w))
+
+
+def test_a_compiled_helper_keeps_its_threads():
+    def fun(x, w):
+        return compiled(x, w) ** 2
+
+    assert "numba.prange" in differentiate(fun, argnums=(0, 1)).source("grad", types=(X, W))
+    close(s2sad.grad(fun)(X, W), s2sad.grad(lambda x, w: compiled.py_func(x, w) ** 2)(X, W))
+
+
+def test_batches_in_threads_start_no_others():
+    def rows(a, w):
+        return s2sad.vmap(s2sad.grad(compiled), (0, None), parallel=True)(a, w)
+
+    batch = s2sad.vmap(s2sad.grad(compiled), (0, None), parallel=True)
+    expected = np.stack([s2sad.grad(compiled)(row, W) for row in A])
+    close(batch(A, W), expected)
+    close(rows(A, W), expected)
+    for parallel in (False, True):
+        store = store_of(mapped(s2sad.grad(compiled), (0, None), 0), "cpu", parallel)
+        text = store.find((A, W))[0].plan.entry.derivative.text
+        assert ("numba.prange" in text) is not parallel
 
 
 def test_higher_order():
