@@ -10,7 +10,7 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
-from s2sad.backends import products
+from s2sad.backends import products, systems
 
 _arrays: Any = importlib.import_module("numba.np.arrayobj")
 _linalg: Any = importlib.import_module("numba.np.linalg")
@@ -68,6 +68,25 @@ def full(shape: Any, fill_value: Any, dtype: Any = None) -> Typed:
     def written(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         value = context.cast(builder, args[1], sig.args[1], kind.dtype)
         return _filled(context, builder, sig, _lengths(context, builder, sig, args), value)
+
+    return kind, written
+
+
+def eye(N: Any) -> Typed:
+    """Make a matrix that is 1 on the diagonal and 0 elsewhere."""
+    if not isinstance(N, _types.Integer):
+        return None
+    kind = _types.Array(_types.float64, 2, "C")
+
+    def written(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        length = context.cast(builder, args[0], sig.args[0], _types.intp)
+        out = _arrays._empty_nd_impl(context, builder, kind, [length, length])
+        _utils.memset(builder, out.data, builder.mul(out.itemsize, out.nitems), 0)
+        one = context.get_constant(_types.float64, 1.0)
+        with _utils.for_range(builder, length) as loop:
+            place = builder.add(builder.mul(loop.index, length), loop.index)
+            _arrays.store_item(context, builder, kind, one, builder.gep(out.data, [place]))
+        return _new(context, builder, sig, out)
 
     return kind, written
 
@@ -331,6 +350,13 @@ def matmul(a: Any, b: Any) -> Typed:
             return (products.product if rank else products.inner)(context, builder, sig, args)
 
     return kind, written
+
+
+def solve(a: Any, b: Any) -> Typed:
+    """Solve a system of linear equations, for one right side or several."""
+    if not _are_multiplied(a, b) or a.ndim != 2 or b.ndim not in (1, 2):
+        return None
+    return systems.solved(a.dtype, b.ndim)
 
 
 def matmul_batch(a: Any, b: Any) -> Typed:

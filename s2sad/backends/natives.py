@@ -33,6 +33,7 @@ _NATIVE: dict[Any, Callable[..., arrays.Typed]] = {
     np.zeros: arrays.zeros,
     np.ones: arrays.ones,
     np.full: arrays.full,
+    np.eye: arrays.eye,
     np.empty_like: arrays.empty_like,
     np.zeros_like: arrays.zeros_like,
     np.copy: arrays.copy,
@@ -42,6 +43,7 @@ _NATIVE: dict[Any, Callable[..., arrays.Typed]] = {
     np.reshape: arrays.reshape,
     np.arange: arrays.arange,
     operator.matmul: arrays.matmul,
+    np.linalg.solve: arrays.solve,
     linalg.matmul_batch: arrays.matmul_batch,
 }
 

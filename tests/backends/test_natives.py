@@ -44,7 +44,7 @@ def made(n, m):
         np.zeros(n), np.zeros((n, m)), np.zeros((n, m), dtype=np.int64), np.zeros(n, np.float32), np.ones((m, n)),
         np.ones(n, dtype=np.bool_), np.full(n, -np.inf), np.full((n, m), 3), np.full((n, m), 2, dtype=np.float64),
         np.full(n, True), np.full(n, 1j), np.arange(n), np.zeros(()), np.zeros((n, 2), "float32"),
-        np.full((2, n), n / 3),
+        np.full((2, n), n / 3), np.eye(n), np.eye(n, m), np.eye(n, dtype=np.complex128),
     )  # fmt: skip
 
 
@@ -187,6 +187,47 @@ def test_products():
                 np.testing.assert_allclose(found, wanted, rtol=1e-12)
 
 
+@compiled
+def solved(a, b, rows):
+    return np.linalg.solve(a, b), np.linalg.solve(a, rows)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "complex128", "complex64"])
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 5, 12, 13, 40])
+def test_systems(n, dtype):
+    rng = np.random.default_rng(n)
+    turn = 1j if dtype.startswith("complex") else 1.0
+    a = (rng.normal(size=(n, n)) + 2.0 * np.eye(n) + turn * rng.normal(size=(n, n))).astype(dtype)
+    rows = (rng.normal(size=(n, 3)) * turn).astype(dtype)
+    tolerance = 1e-3 if dtype in ("float32", "complex64") else 1e-10
+    for matrix, several in zip(layouts((n, n), dtype), layouts((n, 3), dtype), strict=True):
+        matrix[...], several[...] = a, rows
+        before = matrix.copy(), several.copy()
+        wanted_too = solved.py_func(a, rows[:, 1], rows)
+        for found, wanted in zip(solved(matrix, several[:, 1], several), wanted_too, strict=True):
+            assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape)
+            np.testing.assert_allclose(found, wanted, rtol=tolerance, atol=tolerance)
+        np.testing.assert_array_equal(matrix, before[0])
+        np.testing.assert_array_equal(several, before[1])
+
+
+def test_systems_need_pivots():
+    a = np.array([[0.0, 2.0, 1.0], [1e-20, 1.0, 1.0], [3.0, 1.0, 0.0]])
+    for found in solved(a, np.ones(3), np.eye(3)):
+        np.testing.assert_allclose(a @ found, np.eye(3) if found.ndim == 2 else np.ones(3), atol=1e-14)
+
+
+@pytest.mark.parametrize("n", [2, 20])
+def test_systems_without_a_solution(n):
+    with pytest.raises(np.linalg.LinAlgError, match="Singular matrix"):
+        solved(np.zeros((n, n)), np.ones(n), np.ones((n, 1)))
+    with pytest.raises(np.linalg.LinAlgError, match="must be square"):
+        solved(np.ones((n, n + 1)), np.ones(n), np.ones((n, 1)))
+    with pytest.raises(ValueError, match="not equally long"):
+        solved(np.eye(n), np.ones(n + 1), np.ones((n, 1)))
+    assert np.isnan(solved(np.full((n, n), np.nan), np.ones(n), np.ones((n, 1)))[0]).all()
+
+
 def test_none_of_it_is_compiled_apart(monkeypatch):
     """All calls are found: what Numba compiles is the function that calls, and nothing that it calls."""
     import numba.core.compiler as compiler
@@ -204,7 +245,7 @@ def test_none_of_it_is_compiled_apart(monkeypatch):
         a = np.full((n, 2, 2), 1.0)
         b = matmul_batch(np.transpose(a, (0, 2, 1)), np.swapaxes(a, 1, 2))
         c = np.ascontiguousarray(np.transpose(b, (2, 1, 0)))
-        others = np.zeros(n), np.empty((n, n)), np.ones(n), np.zeros_like(x), np.empty_like(y), np.arange(n)
+        others = np.zeros(n), np.empty((n, n)), np.ones(n), np.zeros_like(x), np.empty_like(y), np.arange(n), np.eye(n)
         return np.reshape(c, (n, 4)), np.copy(x) @ y, others
 
     njit(pipeline_class=Pipeline)(everything)(3, np.ones((2, 2)), np.ones((2, 2)))
