@@ -71,7 +71,11 @@ def write_call(
 ) -> list[str]:
     """Write the call of a derivative with leaves, captured arrays and `rest`; return the texts of all arguments."""
     if unchanged is not None:
-        writer.line(f"if not {writer.constant(unchanged)}(): {writer.missed}")
+        only = getattr(unchanged, "watched", None)  # asked where it stands: a call takes as long as all other checks
+        if only is not None:
+            writer.line(f"if {writer.constant(only[0])}.__code__ is not {writer.constant(only[1])}: {writer.missed}")
+        else:
+            writer.line(f"if not {writer.constant(unchanged)}(): {writer.missed}")
     captured = [f"outer[{i}]" for i in range(len(made.captured.items))]
     if captured:
         writer.line(f"outer = {writer.constant(made.captured.read)}()")

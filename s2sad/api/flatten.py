@@ -294,7 +294,8 @@ def _convert(
         if isinstance(tree.type, ListOf):
             writer.line(f"{name} = {writer.constant(_copy_items)}({name})")
         elif index not in own:
-            writer.line(f"{name} = {writer.constant(tree.cls)}({name})")
+            kind = writer.constant(tree.cls)
+            writer.line(f"if type({name}) is not {kind}: {name} = {kind}({name})")
         elif isinstance(tree.type, Array):
             dtype, array = writer.constant(tree.value), writer.constant(np.ndarray)
             convert = f"{writer.constant(np.asarray)}({name}, {dtype})"

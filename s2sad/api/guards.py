@@ -55,7 +55,12 @@ def guard(fun: Callable[..., Any], given: Iterable[Tree] = ()) -> Guard | None:
     if not cells and not names and not watched and len(texts) == 1:
         only, code, defaults, named = texts[0]
         if defaults is None and named is None:
-            return lambda: only.__code__ is code
+
+            def as_written() -> bool:
+                return only.__code__ is code
+
+            as_written.watched = only, code  # type: ignore[attr-defined]
+            return as_written
         return lambda: only.__code__ is code and only.__defaults__ is defaults and only.__kwdefaults__ is named
 
     def unchanged() -> bool:

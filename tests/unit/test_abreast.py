@@ -142,10 +142,10 @@ def in_cpython(monkeypatch):
     """The text of the compiled target, run by CPython, three lanes at a time."""
     from s2sad.api import derive
 
-    loops = derive._looped
+    form = derive._compiled_form
     monkeypatch.setattr(abreast, "LANES", 3)
     monkeypatch.setattr(abreast, "_FEW", 1)
-    monkeypatch.setattr(derive, "_looped", lambda derived, target, options: loops(derived, "cpu", options))
+    monkeypatch.setattr(derive, "_compiled_form", lambda derived, target, *others: form(derived, "cpu", *others))
     monkeypatch.setenv("S2SAD_VERIFY", "1")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from pathlib import Path
 
@@ -48,9 +47,6 @@ def bench(target: str, kernels: str, peers: str, quick: bool, rounds: int, budge
 
         run_cuda(Console(), size, 3 if quick else rounds, json_path)
         return
-    # Libraries read these when they are first imported, here and in the workers.
-    for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
-        os.environ[variable] = str(threads)
     from tools.bench.charts import write_charts
     from tools.bench.kernels import KERNELS
     from tools.bench.report import page, print_table

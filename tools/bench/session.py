@@ -129,6 +129,8 @@ def _ask(plan: Plan, request: dict[str, Any], cache: str | None = None) -> dict[
     request = {"rounds": plan.rounds, "budget": plan.budget, "threads": plan.threads, "pin": plan.pin, **request}
     environment = dict(os.environ)
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, (str(ROOT), environment.get("PYTHONPATH"))))
+    for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
+        environment[variable] = str(plan.threads)  # libraries read these when they are first imported
     environment["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
     if cache is not None:
         environment["S2SAD_CACHE_DIR"] = cache
