@@ -7,16 +7,18 @@ own function is to be taken.
 from __future__ import annotations
 
 import importlib
+import operator
 from collections.abc import Callable
 from typing import Any
 
-from s2sad.backends import products, systems
+from s2sad.backends import products, sorting, systems
 
 _arrays: Any = importlib.import_module("numba.np.arrayobj")
 _linalg: Any = importlib.import_module("numba.np.linalg")
 _utils: Any = importlib.import_module("numba.core.cgutils")
 _base: Any = importlib.import_module("numba.core.imputils")
 _types: Any = importlib.import_module("numba.core.types")
+_typing: Any = importlib.import_module("numba.core.typing")
 _declared: Any = importlib.import_module("numba.core.typing.npydecl")
 
 Written = Callable[[Any, Any, Any, Any], Any]
@@ -357,6 +359,87 @@ def solve(a: Any, b: Any) -> Typed:
     if not _are_multiplied(a, b) or a.ndim != 2 or b.ndim not in (1, 2):
         return None
     return systems.solved(a.dtype, b.ndim)
+
+
+def sort(a: Any) -> Typed:
+    """Sort a vector."""
+    return sorting.sorts(a, by_index=False) if _is_sorted(a) else None
+
+
+def argsort(a: Any) -> Typed:
+    """Find the order of a vector's numbers."""
+    return sorting.sorts(a, by_index=True) if _is_sorted(a) else None
+
+
+def _is_sorted(a: Any) -> bool:
+    return isinstance(a, _types.Array) and a.ndim == 1 and isinstance(a.dtype, _types.Float | _types.Integer)
+
+
+def outer(a: Any, b: Any) -> Typed:
+    """Multiply each number of a vector by each of another."""
+    if not (isinstance(a, _types.Array) and isinstance(b, _types.Array) and a.ndim == b.ndim == 1):
+        return None
+    if a.dtype != b.dtype or not isinstance(a.dtype, _types.Float | _types.Complex):
+        return None
+    kind = _types.Array(a.dtype, 2, "C")
+
+    def written(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        x, y = (_arrays.make_array(one)(context, builder, value) for one, value in zip(sig.args, args, strict=True))
+        (m,), (n,) = _utils.unpack_tuple(builder, x.shape), _utils.unpack_tuple(builder, y.shape)
+        times = context.get_function(operator.mul, _typing.signature(kind.dtype, kind.dtype, kind.dtype))
+        out = _arrays._empty_nd_impl(context, builder, kind, [m, n])
+        with _utils.for_range(builder, m) as i:
+            first = _arrays.load_item(context, builder, sig.args[0], _item(context, builder, sig.args[0], x, i.index))
+            row = builder.mul(i.index, n)
+            with _utils.for_range(builder, n) as j:
+                other = _item(context, builder, sig.args[1], y, j.index)
+                value = times(builder, (first, _arrays.load_item(context, builder, sig.args[1], other)))
+                place = builder.gep(out.data, [builder.add(row, j.index)])
+                _arrays.store_item(context, builder, kind, value, place)
+        return _new(context, builder, sig, out)
+
+    return kind, written
+
+
+def tril(m: Any, k: Any = 0) -> Typed:
+    """Copy a matrix with zeros above a diagonal."""
+    return _triangle("<=", m, k)
+
+
+def triu(m: Any, k: Any = 0) -> Typed:
+    """Copy a matrix with zeros below a diagonal."""
+    return _triangle(">=", m, k)
+
+
+def _triangle(kept: str, m: Any, k: Any) -> Typed:
+    given = k == 0 or isinstance(k, _types.Integer)
+    if not isinstance(m, _types.Array) or m.ndim != 2 or not isinstance(m.dtype, _types.Number) or not given:
+        return None
+    kind = _types.Array(m.dtype, 2, "C")
+
+    def written(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        x = _arrays.make_array(sig.args[0])(context, builder, args[0])
+        rows, columns = lengths = _utils.unpack_tuple(builder, x.shape)
+        moved = context.get_constant(_types.intp, 0)
+        if len(args) > 1:
+            moved = context.cast(builder, args[1], sig.args[1], _types.intp)
+        out = _arrays._empty_nd_impl(context, builder, kind, list(lengths))
+        _utils.memset(builder, out.data, builder.mul(out.itemsize, out.nitems), 0)
+        with _utils.for_range(builder, rows) as i, _utils.for_range(builder, columns) as j:
+            there = builder.icmp_signed(kept, j.index, builder.add(i.index, moved))
+            with builder.if_then(there):
+                place = _item(context, builder, sig.args[0], x, i.index, j.index)
+                value = _arrays.load_item(context, builder, sig.args[0], place)
+                place = builder.gep(out.data, [builder.add(builder.mul(i.index, columns), j.index)])
+                _arrays.store_item(context, builder, kind, value, place)
+        return _new(context, builder, sig, out)
+
+    return kind, written
+
+
+def _item(context: Any, builder: Any, kind: Any, array: Any, *index: Any) -> Any:
+    """Return where an item of an array is, by indices that are not negative."""
+    return _utils.get_item_pointer(context, builder, kind, array, list(index), wraparound=False)
 
 
 def matmul_batch(a: Any, b: Any) -> Typed:

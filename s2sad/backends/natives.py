@@ -1,6 +1,6 @@
 """Functions of NumPy that are written where they are called.
 
-Numba writes those that make, copy and turn arrays in Python and compiles them for each type of their arguments,
+Numba writes those that make, copy, turn and multiply arrays, sort them and solve systems in Python and compiles them for each type of their arguments,
 0.03 to 0.3 s apiece and a third of all compile time of a small program. What they do is a few instructions
 (`native_arrays`): these come first where our functions are compiled, and Numba's own where they know nothing of the
 types.
@@ -44,6 +44,11 @@ _NATIVE: dict[Any, Callable[..., arrays.Typed]] = {
     np.arange: arrays.arange,
     operator.matmul: arrays.matmul,
     np.linalg.solve: arrays.solve,
+    np.sort: arrays.sort,
+    np.argsort: arrays.argsort,
+    np.outer: arrays.outer,
+    np.tril: arrays.tril,
+    np.triu: arrays.triu,
     linalg.matmul_batch: arrays.matmul_batch,
 }
 

@@ -70,7 +70,7 @@ def _load(stem: str, module: Module) -> Loaded:
     path = store.write(stem, module.text)
     namespace = store.execute(stem, path, module.text, given)
     namespace.update(given)  # the text imports its helpers as plain functions
-    options = _options(fastmath, model)
+    options = options_of(fastmath, model)
     if module.nogil:
         options["nogil"] = True
     if module.debug:
@@ -143,7 +143,7 @@ def _dispatcher(
     clone.__qualname__ = function.__qualname__
     clone.__doc__ = function.__doc__
     try:
-        return for_any_number(_numba.njit(**_options(fastmath, error_model))(clone))
+        return for_any_number(_numba.njit(**options_of(fastmath, error_model))(clone))
     except _errors.NumbaError as error:
         raise CompileError(
             f"Numba cannot compile `{function.__qualname__}`",
@@ -159,7 +159,8 @@ def _pipeline(*args: Any, **options: Any) -> Any:
     return Pipeline(*args, **options)
 
 
-def _options(fastmath: Fastmath, error_model: str) -> dict[str, Any]:
+def options_of(fastmath: Fastmath = False, error_model: str = "numpy") -> dict[str, Any]:
+    """Return the options with which everything is compiled."""
     options: dict[str, Any] = {"error_model": error_model, "pipeline_class": _pipeline}
     if fastmath:
         options["fastmath"] = fastmath if isinstance(fastmath, bool) else set(fastmath)

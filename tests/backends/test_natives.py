@@ -188,6 +188,47 @@ def test_products():
 
 
 @compiled
+def of_vectors(x, y):
+    return np.outer(x, y), np.outer(y, y)
+
+
+@compiled
+def triangles(m, k):
+    return np.tril(m), np.triu(m), np.tril(m, k), np.triu(m, k=k), np.tril(m, -1), np.triu(m, 1)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_triangles_and_products_of_vectors(dtype):
+    for m in layouts((3, 4), dtype):
+        for found, wanted in zip(of_vectors(m[0], m[:, 1]), of_vectors.py_func(m[0], m[:, 1]), strict=True):
+            same(found, wanted)
+        for k in (-3, -1, 0, 2, 5) if dtype != "bool" else ():
+            for found, wanted in zip(triangles(m, k), triangles.py_func(m, k), strict=True):
+                same(found, wanted)
+
+
+@compiled
+def in_order(x):
+    return np.sort(x), np.argsort(x)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64"])
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 7, 8, 100, 1025])
+def test_sorting(n, dtype):
+    rng = np.random.default_rng(n)
+    numbers = (rng.integers(0, n // 2 + 1, n) + rng.integers(0, 2, n) / 2).astype(dtype)  # many are equal
+    if dtype != "int64" and n > 3:
+        numbers[[1, 3]] = np.nan, -np.inf
+    for x in layouts((n,), dtype):
+        x[...] = numbers
+        found, order = in_order(x)
+        same(found, np.sort(numbers))
+        same(numbers[order], np.sort(numbers))
+        same(np.sort(order), np.arange(n))
+        same(x, numbers)
+
+
+@compiled
 def solved(a, b, rows):
     return np.linalg.solve(a, b), np.linalg.solve(a, rows)
 
@@ -213,8 +254,8 @@ def test_systems(n, dtype):
 
 def test_systems_need_pivots():
     a = np.array([[0.0, 2.0, 1.0], [1e-20, 1.0, 1.0], [3.0, 1.0, 0.0]])
-    for found in solved(a, np.ones(3), np.eye(3)):
-        np.testing.assert_allclose(a @ found, np.eye(3) if found.ndim == 2 else np.ones(3), atol=1e-14)
+    for found, wanted in zip(solved(a, np.ones(3), np.eye(3)), solved.py_func(a, np.ones(3), np.eye(3)), strict=True):
+        np.testing.assert_allclose(found, wanted, atol=1e-14)
 
 
 @pytest.mark.parametrize("n", [2, 20])
@@ -246,7 +287,7 @@ def test_none_of_it_is_compiled_apart(monkeypatch):
         b = matmul_batch(np.transpose(a, (0, 2, 1)), np.swapaxes(a, 1, 2))
         c = np.ascontiguousarray(np.transpose(b, (2, 1, 0)))
         others = np.zeros(n), np.empty((n, n)), np.ones(n), np.zeros_like(x), np.empty_like(y), np.arange(n), np.eye(n)
-        return np.reshape(c, (n, 4)), np.copy(x) @ y, others
+        return np.reshape(c, (n, 4)), np.copy(x) @ y, others, np.outer(x[0], y[1]), np.tril(x), np.triu(y, k=1)
 
     njit(pipeline_class=Pipeline)(everything)(3, np.ones((2, 2)), np.ones((2, 2)))
     assert set(names) <= {"everything", "call_allocator"}
