@@ -1,9 +1,9 @@
 """Functions of NumPy that are written where they are called.
 
-Numba writes those that make, copy, turn and multiply arrays, sort them and solve systems in Python and compiles them for each type of their arguments,
-0.03 to 0.3 s apiece and a third of all compile time of a small program. What they do is a few instructions
-(`native_arrays`): these come first where our functions are compiled, and Numba's own where they know nothing of the
-types.
+Numba writes those that make, copy, turn and multiply arrays, sort them and solve systems in Python and compiles them
+for each type of their arguments, 0.03 to 3 s apiece and a third of all compile time of a small program. What they do
+is a few instructions (`native_arrays`): these come first where our functions are compiled, and Numba's own where they
+know nothing of the types.
 """
 
 from __future__ import annotations

@@ -97,26 +97,56 @@ def _are_few(context: Any, builder: Any, sizes: Any) -> Any:
 
 
 def _added_up(context: Any, builder: Any, sig: Any, data: Any, sizes: Any) -> None:
-    """Write the loops of such a product, vectors being matrices of one row or one column."""
+    """Write the call of such loops, vectors being matrices of one row or one column."""
     m, k, n = sizes
     (left, right), kind = sig.args, getattr(sig.return_type, "dtype", sig.return_type)
-    of_two = _typing.signature(kind, kind, kind)
-    times, plus = (context.get_function(op, of_two) for op in (operator.mul, operator.add))
+    one = context.get_constant(_types.intp, 1)
+    x_steps = (one, m) if left.ndim == 2 and left.layout == "F" else (k, one)
+    y_steps = (one, k) if right.ndim == 2 and right.layout == "F" else (n, one)
+    builder.call(_loops(context, builder, kind), (*data, m, k, n, *x_steps, *y_steps))
 
-    def at(start: Any, array: Any, row: Any, rows: Any, column: Any, columns: Any) -> Any:
-        down = array.ndim == 2 and array.layout == "F"
-        place = builder.add(row, builder.mul(column, rows)) if down else builder.add(builder.mul(row, columns), column)
-        return builder.gep(start, [place])
 
-    total = _utils.alloca_once(builder, context.get_value_type(kind))
-    with _utils.for_range(builder, m) as i, _utils.for_range(builder, n) as j:
-        builder.store(context.get_constant_generic(builder, kind, 0), total)
-        with _utils.for_range(builder, k) as p:
-            first = context.unpack_value(builder, kind, at(data[0], left, i.index, m, p.index, k))
-            second = context.unpack_value(builder, kind, at(data[1], right, p.index, k, j.index, n))
-            builder.store(plus(builder, (builder.load(total), times(builder, (first, second)))), total)
-        place = builder.add(builder.mul(i.index, n), j.index)
-        context.pack_value(builder, kind, builder.load(total), builder.gep(data[2], [place]))
+def _loops(context: Any, builder: Any, kind: Any) -> Any:
+    """Return the function that adds up products of few numbers: one for all products of a module.
+
+    Its arguments are the numbers of the factors and of the result, `m`, `k`, `n`, and how far rows and columns of the
+    factors are apart. Written at every product it took more time to compile than the calls of BLAS.
+    """
+    name = f"s2sad.few.{kind}"
+    if name in builder.module.globals:
+        return builder.module.globals[name]
+    item = context.get_data_type(kind).as_pointer()
+    function = _ir.Function(builder.module, _ir.FunctionType(_ir.VoidType(), [item] * 3 + [_WHOLE] * 7), name)
+    function.linkage = "internal"
+    function.attributes.add("noinline")
+    x, y, out, m, k, n, x_row, x_column, y_row, y_column = function.args
+    inside = _ir.IRBuilder(function.append_basic_block("entry"))
+
+    def number(start: Any, row: Any, rows: Any, column: Any, columns: Any) -> Any:
+        place = inside.add(inside.mul(row, rows), inside.mul(column, columns))
+        return context.unpack_value(inside, kind, inside.gep(start, [place]))
+
+    total = _utils.alloca_once(inside, context.get_value_type(kind))
+    with _utils.for_range(inside, m) as i, _utils.for_range(inside, n) as j:
+        inside.store(context.get_constant_generic(inside, kind, 0), total)
+        with _utils.for_range(inside, k) as p:
+            first, second = number(x, i.index, x_row, p.index, x_column), number(y, p.index, y_row, j.index, y_column)
+            inside.store(_with_product(context, inside, kind, inside.load(total), first, second), total)
+        place = inside.add(inside.mul(i.index, n), j.index)
+        context.pack_value(inside, kind, inside.load(total), inside.gep(out, [place]))
+    inside.ret_void()
+    return function
+
+
+def _with_product(context: Any, builder: Any, kind: Any, total: Any, first: Any, second: Any) -> Any:
+    """Return `total + first * second`."""
+    if not isinstance(kind, _types.Complex):
+        return builder.fadd(total, builder.fmul(first, second))
+    a, b, found = (context.make_complex(builder, kind, value) for value in (first, second, total))
+    real = builder.fsub(builder.fmul(a.real, b.real), builder.fmul(a.imag, b.imag))
+    imag = builder.fadd(builder.fmul(a.real, b.imag), builder.fmul(a.imag, b.real))
+    found.real, found.imag = builder.fadd(found.real, real), builder.fadd(found.imag, imag)
+    return found._getvalue()
 
 
 def _of_matrices(context: Any, builder: Any, sig: Any, left: Any, right: Any, out: Any) -> None:
