@@ -120,6 +120,7 @@ def write_owned(writer: Writer, flat: list[str], kept: range, arrays: list[str],
     share = writer.constant(may_share)
     for i in doubtful:
         others = [*arrays, *(name for name in own[: own.index(flat[i])])]
-        tests = " or ".join(f"{share}({flat[i]}, {other})" for other in others)
+        same = [f"{flat[i]} is {other}" for other in arrays]  # an argument itself comes back as it is
+        tests = " or ".join([*same, *(f"{share}({flat[i]}, {other})" for other in others)])
         if tests:
             writer.line(f'if {tests}: {flat[i]} = {flat[i]}.copy(order="K")')

@@ -24,10 +24,22 @@ class Captures:
 
     items: tuple[Any, ...] = ()
     guard: Guard | None = None
+    kinds: tuple[_Expected, ...] = ()
 
     def read(self) -> tuple[Any, ...]:
         """Return the arrays as they are now."""
         return tuple([item.read() for item in self.items])
+
+    def checked(self) -> tuple[Any, ...] | None:
+        """Return the arrays as they are now, or None if one is no longer of its type."""
+        try:
+            found = self.read()
+        except _GONE:
+            return None
+        for value, kind in zip(found, self.kinds, strict=True):
+            if not kind.fits(value):
+                return None
+        return found
 
 
 NOTHING = Captures()
@@ -39,18 +51,22 @@ def captures(items: Iterable[Any]) -> Captures:
     if not found:
         return NOTHING
 
-    expected = [(item.read, _Expected(item.var.type)) for item in found]
+    kinds = tuple(_Expected(item.var.type) for item in found)
 
     def unchanged() -> bool:
         try:
-            for read, kind in expected:
-                if not kind.fits(read()):
+            for item, kind in zip(found, kinds, strict=True):
+                if not kind.fits(item.read()):
                     return False
             return True
-        except (KeyError, IndexError, AttributeError, TypeError):  # no longer there at all
+        except _GONE:
             return False
 
-    return Captures(found, unchanged)
+    return Captures(found, unchanged, kinds)
+
+
+_GONE = (KeyError, IndexError, AttributeError, TypeError)
+"""What is raised where an array is no longer there at all."""
 
 
 class _Expected:
@@ -65,7 +81,7 @@ class _Expected:
 
     def fits(self, value: Any) -> bool:
         """Say whether a value has the type; one laid out as the last was is not looked at further."""
-        if not isinstance(value, np.ndarray) or value.dtype != self._dtype:
+        if not isinstance(value, np.ndarray) or (value.dtype is not self._dtype and value.dtype != self._dtype):
             return False
         laid_out = value.shape, value.strides
         if laid_out == self._seen:

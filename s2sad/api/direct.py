@@ -70,15 +70,13 @@ def write_call(
     writer: Writer, made: Entry, leaves: Sequence[str], rest: Sequence[str], unchanged: Guard | None
 ) -> list[str]:
     """Write the call of a derivative with leaves, captured arrays and `rest`; return the texts of all arguments."""
-    if unchanged is not None:
-        only = getattr(unchanged, "watched", None)  # asked where it stands: a call takes as long as all other checks
-        if only is not None:
-            writer.line(f"if {writer.constant(only[0])}.__code__ is not {writer.constant(only[1])}: {writer.missed}")
-        else:
-            writer.line(f"if not {writer.constant(unchanged)}(): {writer.missed}")
+    for part in getattr(unchanged, "parts", (unchanged,)):
+        if part is not None and part is not made.captured.guard:
+            _write_guard(writer, part)
     captured = [f"outer[{i}]" for i in range(len(made.captured.items))]
     if captured:
-        writer.line(f"outer = {writer.constant(made.captured.read)}()")
+        writer.line(f"outer = {writer.constant(made.captured.checked)}()")
+        writer.line(f"if outer is None: {writer.missed}")
     given = [*leaves, *captured, *rest]
     writer.line("try:")
     writer.line(f"    flat = {writer.constant(made.call)}({', '.join(given)})")
@@ -86,6 +84,18 @@ def write_call(
     writer.line(f"    {writer.constant(note_place)}({writer.constant(made)}, error)")
     writer.line("    raise")
     return given
+
+
+_MOST = 16  # tests that are written where the call is
+
+
+def _write_guard(writer: Writer, unchanged: Guard) -> None:
+    """Write that what the function reads from outside is the same: each object, or the whole check says so."""
+    same = getattr(unchanged, "same", ())
+    same = same if len(same) <= _MOST else ()
+    tests = [f"{writer.constant(owner)}{asked} is not {writer.constant(value)}" for owner, asked, value in same]
+    first = f"({' or '.join(tests)}) and " if tests else ""
+    writer.line(f"if {first}not {writer.constant(unchanged)}(): {writer.missed}")
 
 
 def named(writer: Writer, texts: Sequence[str]) -> list[str]:
