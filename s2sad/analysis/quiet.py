@@ -22,6 +22,7 @@ from s2sad.ir.nodes import (
     Const,
     Effect,
     Expr,
+    Index,
     Pack,
     Raise,
     Slice,
@@ -76,6 +77,8 @@ def _is_calm(expr: Expr | Slice, least: Bounds) -> bool:
     match expr:
         case Var() | Const():
             return True
+        case Index(base) if isinstance(base.type, ListOf):  # unlike an array, a list looks whether the item is there
+            return False
         case Apply(fn, args) if fn in (np.zeros, np.empty, np.ones):
             sizes = args[0].items if isinstance(args[0], Pack) else args[:1]
             return all(_is_calm(size, least) and _is_length(size, least) for size in sizes)

@@ -87,13 +87,14 @@ def shared_out(
             continue
         work = _Sharing(functions[name], made, entry, lines)
         body = work.block(functions[name].body)
-        if not work.made:
+        after = {**made, name: replace(functions[name], body=body), **{turns.name: turns for turns in work.made}}
+        reached = {callee for turns in work.made for callee in Facts(after).reached(turns.name)}
+        if not work.made or name in reached:  # the turns of a function that calls itself would start threads again
             continue
         made[name] = replace(functions[name], body=body)
         new |= {turns.name: _known(turns, functions[name], before.get(name, Before())) for turns in work.made}
         made |= {turns.name: turns for turns in work.made}
-        facts = Facts(made)
-        inside |= {callee for turns in work.made for callee in facts.reached(turns.name)}
+        inside |= reached
     order = [*(n for n in functions if n in inside and n not in new), *new, *(n for n in functions if n not in inside)]
     return {name: made[name] for name in order}, new
 

@@ -157,6 +157,8 @@ class Reader:
             assert isinstance(kind, Array)
             if not all(a.adds for a in found) or np.dtype(kind.dtype).kind not in _SUMMED or kind.layout != "C":
                 return None
+            if any(a.picks() - own - {None, counter} for a in found):  # a share would make the whole for a part of it
+                return None
             added.add(root)
         return added
 
@@ -189,6 +191,10 @@ class Access:
         """Return the axes along which a counter picks the place, and by how much it is moved."""
         told = [(axis, affine(item)) for axis, item in self.fixed or ()]
         return frozenset((axis, read[1]) for axis, read in told if read is not None and read[0] == counter)
+
+    def picks(self) -> set[str | None]:
+        """Return the names that are indices, or differ from one by a number."""
+        return {read[0] for _, item in self.fixed or () if (read := affine(item)) is not None}
 
 
 class Accesses:

@@ -264,14 +264,41 @@ def looked_at(x, w):
     return total
 
 
+def one_row_of_many(x, kinds, w):
+    """A share of the turns would make all rows for one of them."""
+    rows = np.zeros((5, 4))
+    for t in range(5):
+        for i in prange(x.shape[0]):
+            rows[t, kinds[i]] += x[i] * w[0]
+    return np.sum(rows**2)
+
+
+def halves(x, w):
+    if x.shape[0] < 5:
+        return np.sum(x) * w[0]
+    total = 0.0
+    for i in prange(2):
+        total += halves(x[i::2], w) ** 2
+    return total
+
+
+def items_of_a_list(x, w):
+    parts = [x[0] * w[0], x[1] * w[1]]
+    total = 0.0
+    for i in prange(x.shape[0]):
+        total += parts[i % 2] * x[i]
+    return total
+
+
 IN_TURN = {
     "carried": (carried, (X, W)), "from_the_neighbour": (from_the_neighbour, (X, W)),
     "anywhere": (anywhere, (X, KINDS, W)), "from_the_end": (from_the_end, (X, W)), "refusing": (refusing, (X, W)),
     "last_one": (last_one, (X, W)), "leaving": (leaving, (X, W)), "looked_at": (looked_at, (X, W)),
-    "newton_in_the_loop": (newton_in_the_loop, (X, W)),
+    "newton_in_the_loop": (newton_in_the_loop, (X, W)), "one_row_of_many": (one_row_of_many, (X, KINDS, W)),
+    "halves": (halves, (X, W)), "items_of_a_list": (items_of_a_list, (X, W)),
 }  # fmt: skip
 
-STAY = dict.fromkeys(IN_TURN, "grad") | {"refusing": "primal", "leaving": "primal"}
+STAY = dict.fromkeys(IN_TURN, "grad") | {"refusing": "primal", "leaving": "primal", "one_row_of_many": "primal"}
 """In which derivative they stay: where the primal sweep raises or leaves, the adjoint sweep does not."""
 
 
