@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -38,9 +39,9 @@ class _Covectors:
         self.fun: Callable[..., Any] = kernel.primal
 
     def __call__(self, first: Any, *others: Any) -> Any:
-        *rest, covectors = others
-        if len(rest) != len(self.rest) or any(a is not b for a, b in zip(rest, self.rest, strict=True)):
-            self.rest = tuple(rest)
+        rest, covectors = others[:-1], others[-1]
+        if len(rest) != len(self.rest) or not all(map(operator.is_, rest, self.rest)):
+            self.rest = rest
             self.fun = lambda x: self.primal(x, *rest)
         _, pullback = s2sad.vjp(self.fun, first, target=self.target)
         return s2sad.vmap(pullback)(covectors)[0]
