@@ -266,6 +266,8 @@ def _each(target: Expr, source: Expr, op: str, namer: Namer, span: Span) -> Stmt
 def _share(loop: For, part: Expr, parts: Var) -> Expr:
     """Return the turn with which a share begins: `part * (stop - start) // parts + start`."""
     known = loop.start.value if isinstance(loop.start, Const) else None
-    count = build(operator.sub, loop.stop, loop.start) if known is None else minus(loop.stop, known)
+    count = loop.stop if known == 0 else build(operator.sub, loop.stop, loop.start)
+    if known:
+        count = minus(loop.stop, known)
     at = build(operator.floordiv, build(operator.mul, part, count), parts)
     return at if known == 0 else build(operator.add, at, loop.start)

@@ -33,6 +33,7 @@ from s2sad.ir.nodes import (
     Expr,
     For,
     Function,
+    If,
     Index,
     Pack,
     Slice,
@@ -280,18 +281,19 @@ def _put(body: tuple[Stmt, ...], new: dict[int, Stmt | None]) -> tuple[Stmt, ...
 
 
 def _as_name(loop: For, name: str, made: Assign, namer: Namer, stays: Stays) -> For | None:
-    """Return the loop with a name for what is kept once in a turn, in the turn's own block."""
+    """Return the loop with a name for what is kept once in a turn, in the turn's own block or in that of a branch."""
     kind = made.target.type
     item = kind.item if isinstance(kind, ListOf) else Scalar(kind.dtype) if isinstance(kind, Array) else None
     if item is None:
         return None
     kept = [stmt for stmt in statements(loop.body) if _keeps(stmt, name)]
     taken = [stmt for stmt in statements(loop.body) if isinstance(kind, ListOf) and _takes(stmt, name)]
-    if len(kept) != 1 or kept[0] not in loop.body or len(taken) > 1 or any(t not in loop.body for t in taken):
+    home = _home(loop.body, name)
+    if len(kept) != 1 or kept[0] not in home or len(taken) > 1 or any(t not in home for t in taken):
         return None
     (stmt,) = kept
     assert isinstance(stmt, Append | Store)
-    if not _is_empty(made) or not _comes_first(stmt, name, loop.body):
+    if not _is_empty(made) or not _comes_first(stmt, name, home):
         return None
     if isinstance(kind, Array) and getattr(stmt.value.type, "dtype", None) != kind.dtype:
         return None  # a store converts
@@ -299,7 +301,7 @@ def _as_name(loop: For, name: str, made: Assign, namer: Namer, stays: Stays) -> 
         places = [p for s in statements(loop.body) for e in exprs_of(s) for p in subexpressions(e) if _is_part(p, name)]
         if any(len(place.index) != 1 for place in places) or rank(stmt.value.type) != len(kind.dims) - 1:
             return None
-        later = loop.body[next(k for k, s in enumerate(loop.body) if s is stmt) + 1 :]
+        later = home[next(k for k, s in enumerate(home) if s is stmt) + 1 :]
         if not isinstance(stmt.value, Var) or not stays(stmt.value.name, later):
             return None
         item = stmt.value.type
@@ -316,6 +318,15 @@ def _as_name(loop: For, name: str, made: Assign, namer: Namer, stays: Stays) -> 
         return var if _is_part(expr, name) else map_children(expr, read)
 
     return replace(loop, body=tuple(each(inner) for inner in loop.body))
+
+
+def _home(body: tuple[Stmt, ...], name: str) -> tuple[Stmt, ...]:
+    """Return the block of a turn, or of branches in it, outside which nothing meets an array or a list."""
+    met = [s for s in body if any(_meets(inner, name) for inner in statements((s,)))]
+    if len(met) != 1 or not isinstance(met[0], If) or name in reads(met[0].test):
+        return body
+    blocks = [b for b in blocks_of(met[0]) if any(_meets(inner, name) for inner in statements(b))]
+    return _home(blocks[0], name) if len(blocks) == 1 else body
 
 
 def _is_part(expr: Any, name: str) -> TypeGuard[Index]:

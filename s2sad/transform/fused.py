@@ -39,6 +39,7 @@ from s2sad.ir.nodes import (
     Expr,
     For,
     Function,
+    If,
     Index,
     Raise,
     Return,
@@ -161,9 +162,25 @@ class _Work:
         ahead = self._together(one, other, ahead, own)
         if ahead is None:
             return None
-        made = replace(one, body=(*one.body, *_typed_as(one, ahead).body))
+        made = replace(one, body=self._in_a_row(one.body, _typed_as(one, ahead).body))
         self.done = made, tapes
         return (*body[:first], *early, made, *late, *body[second + 1 :])
+
+    def _in_a_row(self, first: tuple[Stmt, ...], second: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        """Return the turns of both loops; a branch that ends the one and begins the other is one branch.
+
+        What the one keeps for the other then stands in the same block.
+        """
+        both = (*first, *second)
+        last, head = first[-1] if first else None, second[0] if second else None
+        if not isinstance(last, If) or not isinstance(head, If) or last.test != head.test or last.orelse or head.orelse:
+            return both
+        inside = list(statements(last.body))
+        changed = {n for s in inside for n in (*bound(s), *written_by(s, self.facts))}
+        changed |= {s.place.name for s in inside if isinstance(s, Store) and isinstance(s.place, Var)}
+        if self.groups.of(reads(last.test)) & self.groups.of(changed) or any(map(_may_leave, last.body)):
+            return both
+        return (*first[:-1], replace(last, body=(*last.body, *head.body)), *second[1:])
 
     # ---- what is kept ----
 
