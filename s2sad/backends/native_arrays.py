@@ -81,7 +81,7 @@ def eye(N: Any) -> Typed:
     kind = _types.Array(_types.float64, 2, "C")
 
     def written(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        length = context.cast(builder, args[0], sig.args[0], _types.intp)
+        (length,) = _lengths(context, builder, sig, args)
         out = _arrays._empty_nd_impl(context, builder, kind, [length, length])
         _utils.memset(builder, out.data, builder.mul(out.itemsize, out.nitems), 0)
         one = context.get_constant(_types.float64, 1.0)

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-_numba: Any = importlib.import_module("numba")
+from s2sad.backends import any_layout
+
 _types: Any = importlib.import_module("numba.core.types")
 
 
@@ -27,22 +28,13 @@ def _sorted(a: Any) -> Any:
 
 @functools.cache
 def _compiled(by_index: bool) -> Any:
-    from s2sad.backends.machine_code import keep
-    from s2sad.backends.numba_cpu import options_of
-
-    name = "order" if by_index else "sorted"
-    return keep(_numba.njit(**options_of())(_order if by_index else _sorted), name, name)
+    return any_layout.compiled(_order, "order") if by_index else any_layout.compiled(_sorted, "sorted")
 
 
 def sorts(kind: Any, by_index: bool) -> tuple[Any, Any] | None:
     """Return the type of a sorted vector, or of the indices that sort it, and what writes it."""
-    given = _types.Array(kind.dtype, 1, "A", readonly=True)
+    given = any_layout.given(kind.dtype, 1)
     if kind == given:  # asked by the function itself
         return None
-    function = _types.Dispatcher(_compiled(by_index))
-
-    def written(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        asked = function.get_call_type(context.typing_context, (given,), {})
-        return context.get_function(function, asked)(builder, args)
-
-    return _types.Array(_types.intp if by_index else kind.dtype, 1, "C"), written
+    made = _types.Array(_types.intp if by_index else kind.dtype, 1, "C")
+    return made, any_layout.called(_compiled(by_index), (given,))

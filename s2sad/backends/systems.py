@@ -16,9 +16,10 @@ from typing import Any
 
 import numpy as np
 
+from s2sad.backends import any_layout
+
 _extending: Any = importlib.import_module("numba.extending")
 _linalg: Any = importlib.import_module("numba.np.linalg")
-_numba: Any = importlib.import_module("numba")
 _support: Any = importlib.import_module("numba.np.numpy_support")
 _types: Any = importlib.import_module("numba.core.types")
 
@@ -61,9 +62,6 @@ def _eliminated(w: Any) -> bool:
 @functools.cache
 def _solver(dtype: Any, several: bool) -> Any:
     """Return the compiled function that solves systems of numbers of one type, for several right sides or one."""
-    from s2sad.backends.machine_code import keep
-    from s2sad.backends.numba_cpu import options_of
-
     _linalg.ensure_lapack()
     kind = ord(_linalg.get_blas_kind(dtype, "solve"))
     number, counter = _support.as_dtype(dtype), _linalg.F_INT_nptype
@@ -93,21 +91,11 @@ def _solver(dtype: Any, several: bool) -> Any:
             raise np.linalg.LinAlgError(_SINGULAR)
         return w[n:].T if several else w[n]
 
-    compiled = _numba.njit(**options_of())(solve)
-    return keep(compiled, "solve", f"solve {number} {several}")
+    return any_layout.compiled(solve, f"solve {number} {several}")
 
 
 def solved(dtype: Any, rank: int) -> tuple[Any, Any]:
-    """Return the type of a solution, one (`rank` 1) or several, and what writes it.
-
-    All layouts are taken by one function, which is compiled once, and kept on disk.
-    """
-    solver = _types.Dispatcher(_solver(dtype, rank == 2))
-    given = tuple(_types.Array(dtype, n, "A", readonly=True) for n in (2, rank))
-
-    def written(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        asked = solver.get_call_type(context.typing_context, given, {})
-        call = context.get_function(solver, asked)
-        return call(builder, args)  # an array is the same to LLVM in every layout
-
-    return _types.Array(dtype, rank, "F" if rank == 2 else "C"), written
+    """Return the type of a solution, one (`rank` 1) or several, and what writes it."""
+    kinds = tuple(any_layout.given(dtype, n) for n in (2, rank))
+    made = _types.Array(dtype, rank, "F" if rank == 2 else "C")
+    return made, any_layout.called(_solver(dtype, rank == 2), kinds)

@@ -63,7 +63,9 @@ def test_arrays_left_empty():
     assert shapes(2, 5) == ((2,), (2, 5), (2, 3))
 
 
-@pytest.mark.parametrize("fun", [lambda n: np.zeros(n), lambda n: np.empty((2, n)), lambda n: np.full(n, 1.0)])
+@pytest.mark.parametrize(
+    "fun", [lambda n: np.zeros(n), lambda n: np.empty((2, n)), lambda n: np.full(n, 1.0), lambda n: np.eye(n)]
+)
 def test_lengths_below_zero(fun):
     with pytest.raises(ValueError, match="negative"):
         njit(pipeline_class=Pipeline)(fun)(-1)
