@@ -62,7 +62,7 @@ def captures(items: Iterable[Any]) -> Captures:
         except _GONE:
             return False
 
-    return Captures(found, unchanged, kinds)
+    return Captures(found, Guard(unchanged), kinds)
 
 
 _GONE = (KeyError, IndexError, AttributeError, TypeError)

@@ -70,8 +70,8 @@ def write_call(
     writer: Writer, made: Entry, leaves: Sequence[str], rest: Sequence[str], unchanged: Guard | None
 ) -> list[str]:
     """Write the call of a derivative with leaves, captured arrays and `rest`; return the texts of all arguments."""
-    for part in getattr(unchanged, "parts", (unchanged,)):
-        if part is not None and part is not made.captured.guard:
+    for part in () if unchanged is None else unchanged.each():
+        if part is not made.captured.guard:
             _write_guard(writer, part)
     captured = [f"outer[{i}]" for i in range(len(made.captured.items))]
     if captured:
@@ -91,11 +91,10 @@ _MOST = 16  # tests that are written where the call is
 
 def _write_guard(writer: Writer, unchanged: Guard) -> None:
     """Write that what the function reads from outside is the same: each object, or the whole check says so."""
-    same = getattr(unchanged, "same", ())
-    same = same if len(same) <= _MOST else ()
+    same = unchanged.same if len(unchanged.same) <= _MOST else ()
     tests = [f"{writer.constant(owner)}{asked} is not {writer.constant(value)}" for owner, asked, value in same]
     first = f"({' or '.join(tests)}) and " if tests else ""
-    writer.line(f"if {first}not {writer.constant(unchanged)}(): {writer.missed}")
+    writer.line(f"if {first}not {writer.constant(unchanged.check)}(): {writer.missed}")
 
 
 def named(writer: Writer, texts: Sequence[str]) -> list[str]:

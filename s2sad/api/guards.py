@@ -8,6 +8,7 @@ import operator
 import sys
 import types
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,13 +18,34 @@ from s2sad.api.still import Look, look_at
 from s2sad.api.structure import Tree, static_key
 from s2sad.backends.fingerprint import names_used
 
-Guard = Callable[[], bool]
-
 _READS = frozenset({"LOAD_GLOBAL", "LOAD_NAME"})
 _FUNCTIONS = 200  # as many functions are followed; what lies beyond is taken as constant
 _WRAPPINGS = 20  # of a transform in a transform
 _WRAPPED = ("py_func", "fun", "__func__")
 _LIBRARIES = frozenset({"numpy", "numba", "scipy", "math", "cmath", "s2sad", "builtins"})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Guard:
+    """A check that what a function reads from outside is still the same.
+
+    Attributes:
+        check: says so.
+        same: objects, how each is asked, and what it gave: where all give that again, `check` would find nothing.
+        parts: the checks that this one is put together from.
+    """
+
+    check: Callable[[], bool]
+    same: tuple[tuple[Any, str, Any], ...] = ()
+    parts: tuple[Guard, ...] = ()
+
+    def __call__(self) -> bool:
+        """Say whether nothing has changed."""
+        return self.check()
+
+    def each(self) -> tuple[Guard, ...]:
+        """Return the checks that can be asked one by one."""
+        return self.parts or (self,)
 
 
 def guard(fun: Callable[..., Any], given: Iterable[Tree] = ()) -> Guard | None:
@@ -69,9 +91,7 @@ def guard(fun: Callable[..., Any], given: Iterable[Tree] = ()) -> Guard | None:
                 return False
         return True
 
-    if not watched:
-        unchanged.same = _same_tests(cells, names, texts)  # type: ignore[attr-defined]
-    return unchanged
+    return Guard(unchanged, () if watched else _same_tests(cells, names, texts))
 
 
 def _same_tests(
@@ -216,11 +236,8 @@ def both(first: Guard | None, second: Guard | None) -> Guard | None:
     if first is None or second is None:
         return first or second
 
-    def unchanged() -> bool:
-        return first() and second()
-
-    unchanged.parts = first, second  # type: ignore[attr-defined]
-    return unchanged
+    parts = (*first.each(), *second.each())
+    return Guard(lambda: all(part.check() for part in parts), parts=parts)
 
 
 def _may_change(value: Any) -> bool:

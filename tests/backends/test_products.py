@@ -34,6 +34,7 @@ def laid_out(x, layout):
 @pytest.mark.parametrize(("left", "right"), [*SHAPES, *LONG], ids=str)
 def test_products_and_their_adjoints(left, right, dtype):
     random = np.random.default_rng(0)
+    tolerance = 1e-4 if dtype is np.float32 else 1e-11
 
     def drawn(shape):
         numbers = random.normal(size=shape)
@@ -42,13 +43,13 @@ def test_products_and_their_adjoints(left, right, dtype):
     for first, second in itertools.product("CFA", "CFA"):
         a, b = laid_out(drawn(left), first), laid_out(drawn(right), second)
         value, pullback = s2sad.vjp(product, a, b)
-        np.testing.assert_allclose(value, a @ b, rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(value, a @ b, rtol=tolerance, atol=tolerance)
         bar = drawn(np.shape(value)) if np.shape(value) else dtype(1.5)
         a_bar, b_bar = pullback(bar)
         tall, wide = a if a.ndim > 1 else a[None], b if b.ndim > 1 else b[:, None]
         both = np.reshape(bar, (tall.shape[0], wide.shape[1]))
-        np.testing.assert_allclose(a_bar, (both @ wide.T).reshape(left), rtol=1e-4, atol=1e-5)
-        np.testing.assert_allclose(b_bar, (tall.T @ both).reshape(right), rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(a_bar, (both @ wide.T).reshape(left), rtol=tolerance, atol=tolerance)
+        np.testing.assert_allclose(b_bar, (tall.T @ both).reshape(right), rtol=tolerance, atol=tolerance)
 
 
 @pytest.mark.parametrize(("left", "right"), [((3, 4), (5, 4)), ((3, 4), (3,)), ((4,), (3, 4)), ((3,), (4,))], ids=str)
