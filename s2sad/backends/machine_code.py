@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from s2sad.backends import store, vector_math
+from s2sad.backends import solvers, store, vector_math
 from s2sad.errors import CacheError
 
 _binding: Any = importlib.import_module("llvmlite.binding")
@@ -142,6 +142,8 @@ def _are_known(names: Iterable[str]) -> bool:
     if any(map(_LINEAR_ALGEBRA.match, names)):
         importlib.import_module("numba.np.linalg").ensure_lapack()
     _name_memory()
+    if any(map(solvers.has, names)):
+        solvers.name_all()
     return all(map(_binding.address_of_symbol, names))
 
 

@@ -11,7 +11,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from s2sad.backends import products, sorting, systems
+from s2sad.backends import products, sorting, systems, triangles
 
 _arrays: Any = importlib.import_module("numba.np.arrayobj")
 _linalg: Any = importlib.import_module("numba.np.linalg")
@@ -359,6 +359,13 @@ def solve(a: Any, b: Any) -> Typed:
     if not _are_multiplied(a, b) or a.ndim != 2 or b.ndim not in (1, 2):
         return None
     return systems.solved(a.dtype, b.ndim)
+
+
+def solve_triangular(a: Any, b: Any, trans: Any, lower: Any, unit: Any) -> Typed:
+    """Solve a triangular system of linear equations, for one right side or several."""
+    if not _are_multiplied(a, b) or a.ndim != 2 or b.ndim not in (1, 2):
+        return None
+    return triangles.solved(a.dtype, b.ndim)
 
 
 def sort(a: Any) -> Typed:

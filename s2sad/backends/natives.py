@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from s2sad.backends import native_arrays as arrays
-from s2sad.runtime import linalg
+from s2sad.runtime import decompositions, linalg
 
 _base: Any = importlib.import_module("numba.core.imputils")
 _extending: Any = importlib.import_module("numba.core.extending")
@@ -50,6 +50,8 @@ _NATIVE: dict[Any, Callable[..., arrays.Typed]] = {
     np.tril: arrays.tril,
     np.triu: arrays.triu,
     linalg.matmul_batch: arrays.matmul_batch,
+    decompositions.solve_triangular: arrays.solve_triangular,
+    decompositions.solve_triangular_vector: arrays.solve_triangular,
 }
 
 
@@ -102,9 +104,19 @@ def _place(function: Any) -> Any:
         return function
 
 
-def _otherwise(a: Any, b: Any) -> Any:
+def _product_otherwise(a: Any, b: Any) -> Any:
     """Say what Numba is to compile for products of other numbers than BLAS has."""
     return linalg.matmul_batch
+
+
+def _solutions_otherwise(a: Any, b: Any, trans: Any, lower: Any, unit: Any) -> Any:
+    """Say what Numba is to compile for triangular systems of such numbers."""
+    return decompositions.solve_triangular
+
+
+def _solution_otherwise(a: Any, b: Any, trans: Any, lower: Any, unit: Any) -> Any:
+    """Say what it is to compile for one right side of such numbers."""
+    return decompositions.solve_triangular_vector
 
 
 _ready: dict[Any, Any] = {}
@@ -115,7 +127,9 @@ def known() -> Generator[None]:
     """Let Numba find the native forms within the block."""
     context = _registry.cpu_target.typing_context
     if not _ready:
-        _extending.overload(linalg.matmul_batch)(_otherwise)
+        _extending.overload(linalg.matmul_batch)(_product_otherwise)
+        _extending.overload(decompositions.solve_triangular)(_solutions_otherwise)
+        _extending.overload(decompositions.solve_triangular_vector)(_solution_otherwise)
         context.refresh()
     for function in () if _ready else _NATIVE:
         _ready[function] = _with_native(function, context.resolve_value_type(function))

@@ -19,14 +19,16 @@ from s2sad.backends.fingerprint import fingerprint, globals_used, is_library
 from s2sad.backends.literals import for_any_number
 from s2sad.backends.machine_code import keep
 from s2sad.errors import CompileError, S2SADError, Span
-from s2sad.runtime import linalg
+from s2sad.runtime import decompositions, linalg
 
 _numba: Any = importlib.import_module("numba")
 _errors: Any = importlib.import_module("numba.core.errors")
 _compiler_lock: Any = importlib.import_module("numba.core.compiler_lock")
 _Dispatcher: Any = importlib.import_module("numba.core.dispatcher").Dispatcher
 
-_NATIVE = frozenset({linalg.matmul_batch})
+_NATIVE = frozenset({
+    linalg.matmul_batch, decompositions.solve_triangular, decompositions.solve_triangular_vector,
+})
 """Helpers that `natives` writes where they are called; the rest is compiled as it stands."""
 _THREADS = {"prange": True, **dict.fromkeys(
     ("comprehension", "reduction", "inplace_binop", "setitem", "numpy", "stencil", "fusion"), False

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from s2sad import runtime
 from s2sad.ir.ops import unbroadcast
 from s2sad.rules.registry import rule
 from s2sad.rules.sample import case, complex_values, definite, values
@@ -44,6 +45,38 @@ class solve:
             right_bar = np.linalg.solve(np.swapaxes(a, -1, -2), y_bar)
             a_bar += unbroadcast(-(right_bar @ np.swapaxes(y, -1, -2)), a)
             b_bar += unbroadcast(right_bar, b)
+
+
+@rule(runtime.solve_lower)
+class solve_lower:
+    """Giles 2008, section 2.3.1, within the triangle."""
+
+    samples = (
+        case(np.tril(definite(3, 3)), values(3, 2)),
+        case(np.tril(definite(3, 3)), values(3, 2), trans=1),
+        case(np.tril(definite(2, 3, 3)), values(2, 3, 2)),
+        case(np.tril(definite(3, 3) + 1j * values(3, 3)), complex_values(3, 2), trans=1),
+    )
+    complex = True
+
+    def tangent(a: Any, b: Any, y: Any, a_dot: Any, b_dot: Any, *, trans: int = 0) -> Any:
+        moved = np.tril(a_dot)
+        if trans == 1:
+            right = b_dot - np.matrix_transpose(moved) @ y
+        else:
+            right = b_dot - moved @ y
+        return runtime.solve_lower(a, right, trans=trans)
+
+    def adjoint(
+        a: Any, b: Any, y: Any, y_bar: Any, a_bar: Any, b_bar: Any, *, trans: int = 0
+    ) -> None:
+        right_bar = runtime.solve_lower(a, y_bar, trans=1 - trans)
+        b_bar += right_bar
+        if trans == 1:
+            full = y @ np.matrix_transpose(right_bar)
+        else:
+            full = right_bar @ np.matrix_transpose(y)
+        a_bar += -np.tril(full)
 
 
 @rule(np.linalg.inv)

@@ -41,23 +41,22 @@ class cholesky:
             full = 0.5 * (a_dot + np.conj(np.matrix_transpose(a_dot)))
         else:
             full = np.tril(a_dot) + np.matrix_transpose(np.tril(a_dot, k=-1))
-        half = np.linalg.solve(y, full)
-        inside = np.linalg.solve(y, np.conj(np.matrix_transpose(half)))
+        half = runtime.solve_lower(y, full)
+        inside = runtime.solve_lower(y, np.conj(np.matrix_transpose(half)))
         return 0.5 * (y @ (np.tril(inside) + np.tril(inside, k=-1)))
 
     def adjoint(a: Any, y: Any, y_bar: Any, a_bar: Any, *, upper: bool = False) -> None:
-        transposed = np.matrix_transpose(y)
-        inside = np.tril(transposed @ y_bar)
+        inside = np.tril(np.matrix_transpose(y) @ y_bar)
         if np.iscomplexobj(a):
             masked = 0.5 * (inside + np.tril(inside, k=-1))
-            half = np.linalg.solve(transposed, masked)
-            mirrored = np.linalg.solve(transposed, np.conj(np.matrix_transpose(half)))
+            half = runtime.solve_lower(y, masked, trans=1)
+            mirrored = runtime.solve_lower(y, np.conj(np.matrix_transpose(half)), trans=1)
             full = np.conj(np.matrix_transpose(mirrored))
             a_bar += 0.5 * (full + mirrored)
         else:
             symmetric = inside + np.matrix_transpose(np.tril(inside, k=-1))
-            half = np.linalg.solve(transposed, symmetric)
-            full = 0.5 * np.linalg.solve(transposed, np.matrix_transpose(half))
+            half = runtime.solve_lower(y, symmetric, trans=1)
+            full = 0.5 * runtime.solve_lower(y, np.matrix_transpose(half), trans=1)
             a_bar += np.tril(full) + np.tril(full, k=-1)
 
 
@@ -85,7 +84,7 @@ class qr:
         k = r.shape[-2]
         square = np.matrix_transpose(r[..., :, :k])
         moved = np.matrix_transpose(
-            np.linalg.solve(square, np.matrix_transpose(a_dot[..., :, :k]))
+            runtime.solve_lower(square, np.matrix_transpose(a_dot[..., :, :k]))
         )
         qh = np.conj(np.matrix_transpose(q))
         inner = qh @ moved
@@ -114,8 +113,8 @@ class qr:
             moved_bar = np.conj(q) @ below
         else:
             moved_bar = q_bar + np.conj(q) @ (below - inner)
-        square = r[..., :, :k]
-        solved = np.linalg.solve(square, np.matrix_transpose(moved_bar))
+        square = np.matrix_transpose(r[..., :, :k])
+        solved = runtime.solve_lower(square, np.matrix_transpose(moved_bar), trans=1)
         a_bar[..., :, :k] += np.matrix_transpose(solved)
         if r_bar is not None:
             a_bar += np.conj(q) @ r_bar

@@ -89,6 +89,13 @@ def _batched(helper: Any, *settings: tuple[str, Any]) -> Rewrite:
     return rewrite
 
 
+def _solve_lower(call: Apply) -> Expr | None:
+    transposed = _flag(bool(dict(call.static).get("trans", 0)))
+    if rank(call.type) == 2:
+        return Apply(helpers.solve_triangular, (*call.args, transposed, _flag(True), _flag(False)), call.type)
+    return Apply(helpers.solve_lower_batch, (*call.args, transposed), call.type) if rank(call.type) == 3 else None
+
+
 def _power(call: Apply) -> Expr:
     helper = helpers.power if rank(call.args[0].type) == 2 else helpers.power_batch
     return Apply(helper, (*call.args, _number(dict(call.static)["n"])), call.type)
@@ -175,6 +182,7 @@ REWRITES: dict[Any, Rewrite] = {
     np.linalg.cholesky: _batched(helpers.cholesky_batch),
     np.linalg.pinv: _batched(helpers.pinv_batch),
     np.linalg.matrix_power: _power,
+    runtime.solve_lower: _solve_lower,
     np.linalg.norm: _norm,
     np.tril: _batched(helpers.tril_batch, ("k", 0)),
     np.triu: _batched(helpers.triu_batch, ("k", 0)),

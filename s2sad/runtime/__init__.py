@@ -19,6 +19,7 @@ from s2sad.runtime.linalg import (
     matmul_rows,
     norm_all,
     solve_batch,
+    solve_lower,
     squared_size,
     vdot_flat,
 )
@@ -132,6 +133,7 @@ __all__ = [
     "shift",
     "shift_back",
     "solve_batch",
+    "solve_lower",
     "squared_size",
     "std_all",
     "std_axis",

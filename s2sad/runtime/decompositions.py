@@ -195,6 +195,14 @@ def solve_triangular_vector(a: Any, b: Any, trans: bool, lower: bool, unit: bool
     return solve_triangular(a, np.ascontiguousarray(b).reshape((-1, 1)), trans, lower, unit)[:, 0].copy()
 
 
+def solve_lower_batch(a: Any, b: Any, trans: bool) -> Any:
+    """Return `solve_lower(a, b, trans)` for three-dimensional arrays."""
+    out = np.empty(b.shape, b.dtype)
+    for k in range(a.shape[0]):
+        out[k] = solve_triangular(a[k], b[k], trans, True, False)
+    return out
+
+
 # Higham 2005, "The scaling and squaring method for the matrix exponential revisited", section 2.
 PADE = (
     64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796428800.0, 129060195264000.0,
