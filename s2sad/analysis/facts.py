@@ -6,6 +6,7 @@ from collections.abc import Callable, Set
 from dataclasses import replace
 from typing import Any
 
+from s2sad.analysis import found
 from s2sad.analysis.activity import LIBRARY, Flow, flow_summary
 from s2sad.analysis.alias import exact_aliases, view_base
 from s2sad.analysis.loops import changes_length, popped_from
@@ -50,6 +51,7 @@ class Facts:
         self._effects: dict[str, bool] = {}
         self._reads: dict[tuple[str, int], bool] = {}
         self._depends: dict[tuple[str, int], bool] = {}
+        self._first: dict[tuple[str, int], int] = {}
         self._called: dict[str, tuple[Function, frozenset[str]]] = {}
         self._asking: set[str] = set()
         self.declared: dict[str, frozenset[int]] = {}
@@ -62,7 +64,7 @@ class Facts:
         for table in (self._writes, self._flows, self._shares):
             table.pop(name, None)
         self._effects.pop(name, None)
-        for table in (self._reads, self._depends):
+        for table in (self._reads, self._depends, self._first):
             for key in [k for k in table if k[0] == name]:
                 del table[key]
 
@@ -156,6 +158,27 @@ class Facts:
             if position < len(fn.params) and fn.body:
                 self._reads[key] = _reads_elements(fn, fn.params[position].name, self, self.reads_content)
         return self._reads[key]
+
+    def reads_found(self, name: str, position: int) -> bool:
+        """Say whether a function may read elements of the array it gets at `position` that it has not set before.
+
+        That no other argument shares its memory is for the caller to know.
+        """
+        return self.reads_content(name, position) and self._met_first(name, position) != found.SETS
+
+    def _met_first(self, name: str, position: int) -> int:
+        key = (name, position)
+        if not name:
+            return found.READS
+        if key not in self._first:
+            self._first[key] = found.READS  # while a recursive function is looked at
+            fn = self.functions[name]
+            if position < len(fn.params) and fn.body:
+                own = {fn.params[position].name}
+                self._first[key] = found.met_first(
+                    fn, fn.params[position].name, lambda e: _content(e, own), self._met_first
+                )  # fmt: skip
+        return self._first[key]
 
     def depends_on_content(self, name: str, position: int) -> bool:
         """Say whether what a function does may depend on the elements of the array it gets at `position`.

@@ -165,10 +165,14 @@ class SavedValues:
         return {name: frozenset(places) for name, places in found.items()}
 
     def _only_written(self, stmt: CallStmt, position: int, expr: Var) -> bool:
-        """Say whether a callee's adjoint gets an array whose elements it never reads, and that can be had without."""
+        """Say whether a callee's adjoint reads no element of an array that it has not set, and the array can be had."""
         if not isinstance(expr.type, Array) or not (self._keeps_shape(expr.name) or self._is_made_here(expr.name)):
             return False
-        return not self.facts.reads_content(stmt.callee, position)
+        if not self.facts.reads_content(stmt.callee, position):
+            return True
+        group = self.groups.find(expr.name)
+        met = [root for arg in stmt.args if (root := root_of(arg)) is not None and self.groups.find(root.name) == group]
+        return len(met) == 1 and not self.facts.reads_found(stmt.callee, position)
 
     def _is_made_here(self, name: str) -> bool:
         """Say whether a name means nothing but arrays that one statement makes, empty or zero, in turns of a loop."""

@@ -391,19 +391,19 @@ class Statements:
         ct = self._cotangents(stmt.span)
         place = ct.shadow(stmt.place)
         assert place is not None
-        if stmt.op in ("+", "-"):
-            if ct.is_active(stmt.value):
-                g = place
-                if self._reads_root(stmt.value, root.name):
-                    g = self._taken(ct, stmt.place, place)
-                elif (
-                    isinstance(place, Index)
-                    and isinstance(place.type, Scalar)
-                    and _reads_many(stmt.value, self.active)
-                ):
-                    g = ct.name(place, f"{noun(stmt.place)}_bar")
-                g = self._last_written(ct, stmt, g)
-                ct.push_fitted(stmt.value, negative(g) if stmt.op == "-" else g, stmt.place.type)
+        added = [(term, sign) for term, sign in _added_to(stmt) or () if ct.is_active(term)]
+        if added:
+            g = place
+            if any(self._reads_root(term, root.name) for term, _ in added):
+                g = self._taken(ct, stmt.place, place)
+            elif isinstance(place, Index) and isinstance(place.type, Scalar) and (
+                len(added) > 1 or _reads_many(added[0][0], self.active)
+            ):
+                g = ct.name(place, f"{noun(stmt.place)}_bar")
+            g = self._last_written(ct, stmt, g)
+            for term, sign in added:
+                ct.push_fitted(term, negative(g) if sign == "-" else g, stmt.place.type)
+        if added or _added_to(stmt) is not None:
             return ct.code
         if stmt.op in ("*", "/") and not self.device and _is_real_and_plain(stmt) and not self._reads_root(
             stmt.value, root.name
@@ -731,6 +731,25 @@ def _axes_behind(index: tuple[Expr | Slice, ...], rank: int) -> int:
     trailing = rank - _axis(index, len(index))
     apart = not all(advanced[first : last + 1])
     return trailing + (advanced.count(False) if apart else len(advanced) - 1 - last)
+
+
+def _added_to(stmt: Store) -> list[tuple[Expr, str]] | None:
+    """Return what a statement adds to an element, `x[i] += e` or `x[i] = x[i] + a - b`, with signs; else None."""
+    if stmt.op in ("+", "-"):
+        return [(stmt.value, stmt.op)]
+    if stmt.op or not isinstance(stmt.place, Index) or not isinstance(stmt.place.type, Scalar):
+        return None
+    terms: list[tuple[Expr, str]] = []
+    value = stmt.value
+    while isinstance(value, Apply) and value.fn in (operator.add, operator.sub):
+        first, second = value.args
+        if value.fn is operator.add and second == stmt.place:
+            return [*terms, (first, "+")]
+        terms.append((second, "+" if value.fn is operator.add else "-"))
+        if first == stmt.place:
+            return terms[::-1]
+        value = first
+    return None
 
 
 def _reads_many(expr: Expr, active: set[str]) -> bool:

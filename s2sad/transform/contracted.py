@@ -112,11 +112,17 @@ class _Narrow:
                 axes = {name: axis for name, axis in axes.items() if name not in lost}
                 continue
             made, loop = self._without(axes)
-            unset = [name for name in axes if self._needs_zeros(name, axes) and not _ends_at_zero(loop.body, name)]
-            if not unset:
-                return made
-            axes = {name: axis for name, axis in axes.items() if name not in unset}
+            unset = [name for name in sorted(axes) if self._needs_zeros(name) and not _ends_at_zero(loop.body, name)]
+            cleared = tuple(self._cleared(name, axes[name]) for name in unset)
+            return replace(made, body=_put(made.body, {id(loop): replace(loop, body=(*cleared, *loop.body))}))
         return self.fn
+
+    def _cleared(self, name: str, axis: int) -> Store:
+        """Set to zero what a turn begins with, in place of an array of zeros for all turns."""
+        made = self.creations[name]
+        kind = _less(made.target.type, axis)
+        place = Index(Var(name, kind), (_EVERY,) * len(kind.dims), kind)
+        return Store(place, "", Const(0.0, Scalar(kind.dtype)), made.span)
 
     def _axis(self, name: str) -> int | None:
         kind = self.creations[name].target.type
@@ -159,7 +165,7 @@ class _Narrow:
                 return False
         return True
 
-    def _needs_zeros(self, name: str, axes: dict[str, int]) -> bool:
+    def _needs_zeros(self, name: str) -> bool:
         value = self.creations[name].value
         return isinstance(value, Apply) and value.fn in (np.zeros, np.zeros_like)
 
