@@ -25,6 +25,7 @@ from s2sad.emit.accumulated import accumulated
 from s2sad.emit.at_once import Lines, has_threads, shared_out, shares_in, stands_in, stays_quiet
 from s2sad.emit.crossed import crossed
 from s2sad.emit.ends import apart_at_ends
+from s2sad.emit.factored import factored
 from s2sad.emit.flips import flips_as_slices
 from s2sad.emit.gathered import gathered
 from s2sad.emit.in_place import kept_in_place
@@ -153,6 +154,8 @@ def _compiled_form(
 def _looped(derived: Derived, lines: Lines) -> dict[str, Function]:
     """Return the functions of a program with whole-array arithmetic written as loops."""
     made = {name: crossed(fn) for name, fn in derived.functions.items()}
+    facts = Facts(made)
+    made = {name: factored(fn, facts) for name, fn in made.items()}
     facts = Facts(made)  # turns that run at once need an array each
     made = {name: fn if stands_in(fn, lines) else kept_in_place(fn, facts) for name, fn in made.items()}
     facts = Facts(made)

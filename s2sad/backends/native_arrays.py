@@ -368,6 +368,18 @@ def solve_triangular(a: Any, b: Any, trans: Any, lower: Any, unit: Any) -> Typed
     return triangles.solved(a.dtype, b.ndim)
 
 
+def lu_factor(a: Any) -> Typed:
+    """Factorise a matrix."""
+    return systems.factors(a.dtype) if _are_multiplied(a, a) and a.ndim == 2 else None
+
+
+def lu_solve(lu: Any, order: Any, b: Any, trans: Any) -> Typed:
+    """Solve a system by the factors of its matrix, for one right side or several."""
+    if not _are_multiplied(lu, b) or lu.ndim != 2 or b.ndim not in (1, 2):
+        return None
+    return systems.solved_by_factors(lu, order, b)
+
+
 def sort(a: Any) -> Typed:
     """Sort a vector."""
     return sorting.sorts(a, by_index=False) if _is_sorted(a) else None

@@ -51,7 +51,8 @@ _NATIVE: dict[Any, Callable[..., arrays.Typed]] = {
     np.triu: arrays.triu,
     linalg.matmul_batch: arrays.matmul_batch,
     decompositions.solve_triangular: arrays.solve_triangular,
-    decompositions.solve_triangular_vector: arrays.solve_triangular,
+    decompositions.lu_factor: arrays.lu_factor,
+    decompositions.lu_solve: arrays.lu_solve,
 }
 
 
@@ -104,19 +105,19 @@ def _place(function: Any) -> Any:
         return function
 
 
-def _product_otherwise(a: Any, b: Any) -> Any:
-    """Say what Numba is to compile for products of other numbers than BLAS has."""
-    return linalg.matmul_batch
+_OURS = (
+    linalg.matmul_batch, decompositions.solve_triangular, decompositions.lu_factor, decompositions.lu_solve,
+)  # fmt: skip
+"""Functions of this package: for numbers that BLAS does not have Numba compiles them as they stand."""
 
 
-def _solutions_otherwise(a: Any, b: Any, trans: Any, lower: Any, unit: Any) -> Any:
-    """Say what Numba is to compile for triangular systems of such numbers."""
-    return decompositions.solve_triangular
-
-
-def _solution_otherwise(a: Any, b: Any, trans: Any, lower: Any, unit: Any) -> Any:
-    """Say what it is to compile for one right side of such numbers."""
-    return decompositions.solve_triangular_vector
+def _as_it_stands(function: Any) -> Any:
+    """Return what says, for arguments by the names of the function's own, that it is to be compiled itself."""
+    names = ", ".join(inspect.signature(function).parameters)
+    scope: dict[str, Any] = {"function": function}
+    exec(f"def otherwise({names}):\n    return function", scope)
+    scope["otherwise"].__annotations__ = function.__annotations__  # which Numba compares
+    return scope["otherwise"]
 
 
 _ready: dict[Any, Any] = {}
@@ -127,9 +128,8 @@ def known() -> Generator[None]:
     """Let Numba find the native forms within the block."""
     context = _registry.cpu_target.typing_context
     if not _ready:
-        _extending.overload(linalg.matmul_batch)(_product_otherwise)
-        _extending.overload(decompositions.solve_triangular)(_solutions_otherwise)
-        _extending.overload(decompositions.solve_triangular_vector)(_solution_otherwise)
+        for function in _OURS:
+            _extending.overload(function)(_as_it_stands(function))
         context.refresh()
     for function in () if _ready else _NATIVE:
         _ready[function] = _with_native(function, context.resolve_value_type(function))

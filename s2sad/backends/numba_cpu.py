@@ -27,7 +27,7 @@ _compiler_lock: Any = importlib.import_module("numba.core.compiler_lock")
 _Dispatcher: Any = importlib.import_module("numba.core.dispatcher").Dispatcher
 
 _NATIVE = frozenset({
-    linalg.matmul_batch, decompositions.solve_triangular, decompositions.solve_triangular_vector,
+    linalg.matmul_batch, decompositions.solve_triangular, decompositions.lu_factor, decompositions.lu_solve,
 })
 """Helpers that `natives` writes where they are called; the rest is compiled as it stands."""
 _THREADS = {"prange": True, **dict.fromkeys(

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from s2sad.backends import any_layout
+from s2sad.runtime import decompositions
 
 _extending: Any = importlib.import_module("numba.extending")
 _linalg: Any = importlib.import_module("numba.np.linalg")
@@ -92,6 +93,60 @@ def _solver(dtype: Any, several: bool) -> Any:
         return w[n:].T if several else w[n]
 
     return any_layout.compiled(solve, f"solve {number} {several}")
+
+
+@functools.cache
+def _factoriser(dtype: Any) -> Any:
+    """Return the compiled function that factorises a matrix of numbers of one type."""
+    _linalg.ensure_lapack()
+    kind = ord(_linalg.get_blas_kind(dtype, "inv"))
+    number, counter = _support.as_dtype(dtype), _linalg.F_INT_nptype
+    by_lapack = _linalg._LAPACK().numba_xxgetrf(dtype)
+
+    def lu_factor(a: Any) -> Any:
+        n = a.shape[0]
+        if a.shape[1] != n:
+            raise np.linalg.LinAlgError(_NOT_SQUARE)
+        w = np.empty((n, n), dtype=number)  # by columns, as LAPACK has it
+        for i in range(n):
+            for j in range(n):
+                w[j, i] = a[i, j]
+        pivots = np.empty(n, dtype=counter)
+        if n > 0 and by_lapack(kind, n, n, w.ctypes, n, pivots.ctypes) > 0:
+            raise np.linalg.LinAlgError(_SINGULAR)
+        order = np.arange(n)
+        for i in range(n):
+            row = order[i]
+            order[i] = order[pivots[i] - 1]
+            order[pivots[i] - 1] = row
+        return w.T, order
+
+    return any_layout.compiled(lu_factor, f"lu_factor {number}")
+
+
+@functools.cache
+def _by_factors(dtype: Any, several: bool) -> Any:
+    """Return the compiled function that solves systems by factors, for several right sides or one."""
+
+    def lu_solve(lu: Any, order: Any, b: Any, trans: bool) -> Any:
+        return decompositions.lu_solve(lu, order, b, trans)
+
+    return any_layout.compiled(lu_solve, f"lu_solve {_support.as_dtype(dtype)} {several}")
+
+
+def factors(dtype: Any) -> tuple[Any, Any]:
+    """Return the type of a matrix's factors and of the order of its rows, and what writes them."""
+    made = _types.Tuple((_types.Array(dtype, 2, "F"), _types.Array(_types.int64, 1, "C")))
+    return made, any_layout.called(_factoriser(dtype), (any_layout.given(dtype, 2),))
+
+
+def solved_by_factors(lu: Any, order: Any, b: Any) -> tuple[Any, Any] | None:
+    """Return the type of a solution by factors, one or several, and what writes it; None where itself asks."""
+    kinds = tuple(any_layout.given(kind.dtype, kind.ndim) for kind in (lu, order, b))
+    if kinds == (lu, order, b):
+        return None
+    made = _types.Array(lu.dtype, b.ndim, "C")
+    return made, any_layout.called(_by_factors(lu.dtype, b.ndim == 2), (*kinds, _types.boolean))
 
 
 def solved(dtype: Any, rank: int) -> tuple[Any, Any]:

@@ -28,8 +28,7 @@ def legal_scipy(call: Apply) -> Expr | None:
         return Apply(helpers.expm, call.args, call.type)
     if name == "solve_triangular":
         settings = (_flag(bool(static.get(s, False))) for s in ("trans", "lower", "unit_diagonal"))
-        fn = helpers.solve_triangular if rank(call.type) == 2 else helpers.solve_triangular_vector
-        return Apply(fn, (*call.args, *settings), call.type)
+        return Apply(helpers.solve_triangular, (*call.args, *settings), call.type)
     return None
 
 

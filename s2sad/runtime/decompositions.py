@@ -176,9 +176,9 @@ def power_batch(a: Any, n: int) -> Any:
 
 
 def solve_triangular(a: Any, b: Any, trans: bool, lower: bool, unit: bool) -> Any:
-    """Return `scipy.linalg.solve_triangular(a, b, trans, lower, unit)` for a matrix `b`."""
+    """Return `scipy.linalg.solve_triangular(a, b, trans, lower, unit)` for a matrix or a vector `b`."""
     n = a.shape[0]
-    x = np.empty(b.shape, (a[:0, 0] * b[:0, 0]).dtype)
+    x = np.empty(b.shape, (np.empty(0, a.dtype) * np.empty(0, b.dtype)).dtype)
     x[:] = b
     for step in range(n):
         i = step if lower != trans else n - 1 - step
@@ -190,9 +190,50 @@ def solve_triangular(a: Any, b: Any, trans: bool, lower: bool, unit: bool) -> An
     return x
 
 
-def solve_triangular_vector(a: Any, b: Any, trans: bool, lower: bool, unit: bool) -> Any:
-    """Return `scipy.linalg.solve_triangular(a, b, trans, lower, unit)` for a vector `b`."""
-    return solve_triangular(a, np.ascontiguousarray(b).reshape((-1, 1)), trans, lower, unit)[:, 0].copy()
+def lu_factor(a: Any) -> Any:
+    """Return the factors of a square matrix in one, the lower one with ones on its diagonal, and the order of rows.
+
+    The product of the factors is `a[order]`; each pivot is the largest number of its column that is left.
+    Source: Golub and Van Loan, *Matrix Computations*, 4th edition, 3.4.1.
+
+    Raises:
+        numpy.linalg.LinAlgError: the matrix is singular.
+    """
+    n = a.shape[0]
+    lu = a.copy()
+    order = np.arange(n)
+    for c in range(n):
+        pivot = c + np.argmax(np.abs(lu[c:, c]))
+        if lu[pivot, c] == 0.0:
+            raise np.linalg.LinAlgError("Singular matrix")
+        line, row = lu[c].copy(), order[c]
+        lu[c], order[c] = lu[pivot], order[pivot]
+        lu[pivot], order[pivot] = line, row
+        for i in range(c + 1, n):
+            lu[i, c] /= lu[c, c]
+            lu[i, c + 1 :] -= lu[i, c] * lu[c, c + 1 :]
+    return lu, order
+
+
+def lu_solve(lu: Any, order: Any, b: Any, trans: bool) -> Any:
+    """Return the solution of the system whose matrix has these factors, or of that of the transposed matrix.
+
+    Raises:
+        ValueError: the right side is not as long as the matrix.
+    """
+    if b.shape[0] != lu.shape[0]:
+        raise ValueError("the matrix and the right side of a system are not equally long")
+    x = np.empty(b.shape, b.dtype)
+    if trans:
+        below = solve_triangular(lu, b, True, False, False)
+        above = solve_triangular(lu, below, True, True, True)
+        for i in range(lu.shape[0]):
+            x[order[i]] = above[i]
+        return x
+    for i in range(lu.shape[0]):
+        x[i] = b[order[i]]
+    below = solve_triangular(lu, x, False, True, True)
+    return solve_triangular(lu, below, False, False, False)
 
 
 def solve_lower_batch(a: Any, b: Any, trans: bool) -> Any:
