@@ -197,12 +197,17 @@ def cho_solve(
     c_and_lower: Any, b: Any, overwrite_b: bool = False, check_finite: bool = True
 ) -> Any:
     """Return the solution by the factor that `cho_factor` gives."""
-    if c_and_lower[1]:
-        half = scipy.linalg.solve_triangular(c_and_lower[0], b, lower=True)
-        return np.conj(scipy.linalg.solve_triangular(c_and_lower[0], np.conj(half), trans=1, lower=True))
+    factor, lower = c_and_lower
+    if lower:
+        half = scipy.linalg.solve_triangular(factor, b, lower=True)
+        return _conjugate(scipy.linalg.solve_triangular(factor, _conjugate(half), trans=1, lower=True))
     else:
-        half = scipy.linalg.solve_triangular(c_and_lower[0], np.conj(b), trans=1)
-        return scipy.linalg.solve_triangular(c_and_lower[0], np.conj(half))
+        half = scipy.linalg.solve_triangular(factor, _conjugate(b), trans=1)
+        return scipy.linalg.solve_triangular(factor, _conjugate(half))
+
+
+def _conjugate(x: Any) -> Any:
+    return np.conj(x) if np.iscomplexobj(x) else x
 
 
 @expands(scipy.linalg.norm)

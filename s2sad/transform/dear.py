@@ -42,6 +42,7 @@ from s2sad.ir.walk import (
     subexpressions,
 )
 from s2sad.transform.naming import Namer, noun
+from s2sad.transform.shared import LINEAR_ALGEBRA
 
 Result = tuple[Span, Expr]
 """A call, and the statement that it stands in."""
@@ -166,7 +167,7 @@ def _is_worth_its_place(call: Expr) -> bool:
 
 
 def _is_of_matrices(call: Apply) -> bool:
-    return getattr(call.fn, "__module__", "") == "numpy.linalg"
+    return (getattr(call.fn, "__module__", "") or "").startswith(LINEAR_ALGEBRA)
 
 
 def _is_power(call: Apply) -> bool:

@@ -45,6 +45,8 @@ from s2sad.ir.walk import (
 from s2sad.transform.inlined import Names, free
 from s2sad.transform.naming import Namer, noun
 
+LINEAR_ALGEBRA = ("numpy.linalg", "scipy.linalg", "s2sad.runtime.linalg")
+"""What the names of modules begin with whose functions take long."""
 _ELEMENTWISE: frozenset[Any] = (OPERATORS - {operator.matmul}) | {
     np.where, np.abs, np.absolute, np.sign, np.square, np.maximum, np.minimum, np.add, np.subtract, np.multiply,
     np.divide, np.negative,
@@ -322,7 +324,8 @@ def _is_costly(expr: Expr) -> bool:
         return expr.fn in _OF_NUMBERS
     if expr.fn is operator.matmul:
         return True
-    return isinstance(expr.fn, np.ufunc) or (getattr(expr.fn, "__module__", "") or "") in ("numpy", "numpy.linalg")
+    module = getattr(expr.fn, "__module__", "") or ""
+    return isinstance(expr.fn, np.ufunc) or module == "numpy" or module.startswith(LINEAR_ALGEBRA)
 
 
 def _takes_numbers(expr: Expr) -> bool:
