@@ -1,7 +1,7 @@
 """Triangular systems: of a few rows by loops, of more by BLAS, on the matrix as it lies.
 
-Against the loops BLAS is three to
-eight times as fast from a hundred rows on. As in SciPy a zero on the diagonal is an error.
+BLAS is faster than the loops from some 20 rows on (1.8 times for one right side of 48, measured). As in SciPy a
+zero on the diagonal is an error.
 Source: the interface of the reference BLAS (Dongarra et al. 1990).
 """
 
