@@ -122,7 +122,7 @@ def _filling(loop: For, loops: dict[str, For]) -> list[tuple[str, set[int], Arra
             continue
         axes = {
             axis for axis, item in enumerate(stmt.place.index)
-            if isinstance(item, Var) and item.name in loops and runs_over(loops[item.name], base, axis)
+            if isinstance(item, Var) and item.name in loops and _runs_over(loops[item.name], base, axis)
         }  # fmt: skip
         found.append((base.name, axes, base.type))
     return found
@@ -136,7 +136,7 @@ def _surely_runs(loop: For) -> bool:
             return False
 
 
-def runs_over(loop: For, array: Var, axis: int) -> bool:
+def _runs_over(loop: For, array: Var, axis: int) -> bool:
     """Say whether a loop counts through all the indices of an axis."""
     if not (isinstance(loop.start, Const) and loop.start.value == 0):
         return False

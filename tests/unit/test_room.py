@@ -169,9 +169,101 @@ def read_afterwards(x):
     return np.sum(u * u) + total
 
 
+def with_borders(x, slope):
+    n = x.shape[0]
+    slope[0], slope[n - 1] = 0.0, x[0] * x[1]
+    for i in range(1, n - 1):
+        slope[i] = x[i - 1] * x[i + 1] - x[i] ** 2
+    for i in range(n):
+        x[i] += 0.1 * slope[i] * slope[i - 1]
+
+
+def borders_for_themselves(x):
+    u, slope = x.copy(), np.empty(x.size)
+    for _ in range(3):
+        with_borders(u, slope)
+    return np.sum(u * u)
+
+
+def without_one(x, slope):
+    n = x.shape[0]
+    slope[0] = 0.0
+    for i in range(1, n - 1):
+        slope[i] = x[i - 1] * x[i + 1] - x[i] ** 2
+    for i in range(n):
+        x[i] += 0.1 * slope[i] * slope[i - 1]
+    slope[n - 1] = x[0] * x[1]
+
+
+def a_border_from_before(x):
+    u, slope = x.copy(), x * x
+    for _ in range(3):
+        without_one(u, slope)
+    return np.sum(u * u)
+
+
+def meeting_halves(x, slope):
+    n = x.shape[0]
+    for i in range(n - 2):
+        slope[i] = x[i] * x[i + 1]
+    for i in range(2, n):
+        slope[i] = x[i] * x[i - 1]
+    for i in range(n):
+        x[i] += 0.1 * slope[i] * slope[i - 1]
+    for i in range(n):
+        slope[i] = x[i] ** 2
+
+
+def halves_that_leave_one_of_three(x):
+    u, slope = x[:3].copy(), x[:3] * x[1:4]
+    for _ in range(3):
+        meeting_halves(u, slope)
+    return np.sum(u * u) + x[4]
+
+
+def framed(x, table):
+    n, m = x.shape
+    for j in range(m):
+        table[0, j] = x[0, j] * x[1, j]
+        table[n - 1, j] = 0.0
+    for i in range(1, n - 1):
+        table[i, 0] = x[i, 1] ** 2
+        for j in range(1, m - 1):
+            table[i, j] = x[i, j - 1] * x[i + 1, j]
+        table[i, -1] = 1.0
+    for i in range(n):
+        for j in range(m):
+            x[i, j] += 0.1 * table[i, j] * table[i - 1, j]
+
+
+def inside_a_frame(x):
+    u = np.outer(x, x)
+    table = np.empty(u.shape)
+    for _ in range(3):
+        framed(u, table)
+    return np.sum(u * u)
+
+
+def read_in_its_turn(x, slope):
+    n = x.size
+    slope[0] = x[1] * x[2]
+    for i in range(1, n):
+        slope[i] = x[i] * x[i]
+        x[i - 1] += 0.1 * slope[i] * x[i]
+    x[n - 1] += slope[0] * slope[1]
+
+
+def set_and_read_in_turns(x):
+    u, slope = x.copy(), np.empty(x.size)
+    for _ in range(3):
+        read_in_its_turn(u, slope)
+    return np.sum(u * u)
+
+
 PROGRAMS: list[Callable[[Any], Any]] = [
     all_set, ends_from_before, set_by_turns, set_on_both_sides, read_before, reads_as_it_sets, more_room_than_is_set,
-    of_two_axes, perhaps_not_filled, read_afterwards,
+    of_two_axes, perhaps_not_filled, read_afterwards, borders_for_themselves, a_border_from_before,
+    halves_that_leave_one_of_three, inside_a_frame, set_and_read_in_turns,
 ]  # fmt: skip
 
 
@@ -181,7 +273,18 @@ def test_room_is_put_back_where_it_is_read_as_found(program: Callable[[Any], Any
     assert_derivatives(program, np.array([0.7, 0.3, -0.4, 0.9, 0.55]), target)
 
 
-@pytest.mark.parametrize("program", [all_set, of_two_axes])
-def test_of_each_step_the_state_alone_is_kept(program: Callable[[Any], Any]) -> None:
+def tapes(program: Callable[[Any], Any]) -> list[str]:
     text = str(s2sad.differentiate(program).source("grad", types=(np.ones(5),)))
-    assert len([line for line in text.splitlines() if "_tape = np.empty(" in line]) == 1
+    return [line.split(" = ")[0].strip() for line in text.splitlines() if "_tape = np.empty(" in line]
+
+
+@pytest.mark.parametrize(
+    "program", [all_set, of_two_axes, borders_for_themselves, inside_a_frame, set_and_read_in_turns]
+)
+def test_of_each_step_the_state_alone_is_kept(program: Callable[[Any], Any]) -> None:
+    assert [name for name in tapes(program) if name in ("slope_tape", "table_tape", "first_tape", "middle_tape")] == []
+
+
+@pytest.mark.parametrize("program", [ends_from_before, a_border_from_before, halves_that_leave_one_of_three])
+def test_what_is_read_as_it_was_found_is_kept(program: Callable[[Any], Any]) -> None:
+    assert "slope_tape" in tapes(program)
