@@ -35,17 +35,18 @@ class _Shared:
 
     matrix: Expr
     first: Stmt
-    systems: list[Apply] = field(default_factory=list[Apply])
+    systems: list[tuple[Stmt, Apply]] = field(default_factory=list[tuple[Stmt, Apply]])
 
 
 def factored(fn: Function, facts: Facts) -> Function:
     """Return `fn` with each matrix of several systems factorised once."""
     if sum(_is_system(part) for s in fn.body for e in exprs_of(s) for part in subexpressions(e)) < 2:
         return fn
+    fn = replace(fn, body=tuple(replace(s) if _is_plain(s) else s for s in fn.body))  # none stands there twice
     shared = [one for one in _shared(fn, facts) if len(one.systems) > 1]
     namer = Namer({p.name for p in fn.params} | names_in(fn.body))
     calls: dict[int, list[Stmt]] = {}
-    solved: dict[int, Apply] = {}
+    solved: dict[tuple[int, int], Apply] = {}  # by statement: an expression may stand in several
     for one in shared:
         kind = one.matrix.type
         assert isinstance(kind, Array)
@@ -54,20 +55,23 @@ def factored(fn: Function, facts: Facts) -> Function:
         if not isinstance(matrix, Var):
             matrix = Var(namer.fresh("matrix"), kind)
             before.append(Assign(matrix, one.matrix, one.first.span))
-        lu = Var(namer.fresh(f"{matrix.name}_lu"), kind)
+        lu = Var(namer.fresh(f"{matrix.name}_lu"), Array(kind.dtype, kind.dims))
         order = Var(namer.fresh(f"{matrix.name}_order"), Array("int64", kind.dims[:1]))
         before.append(CallStmt((lu, order), "", (matrix,), one.first.span, decompositions.lu_factor))
-        for system in one.systems:
+        for stmt, system in one.systems:
             trans = Const(_is_transposed(system), Scalar("bool", weak=True, value=_is_transposed(system)))
-            solved[id(system)] = Apply(decompositions.lu_solve, (lu, order, system.args[1], trans), system.type)
+            args = (lu, order, system.args[1], trans)
+            solved[id(stmt), id(system)] = Apply(decompositions.lu_solve, args, system.type)
 
-    def each(expr: Any) -> Any:
-        made = map_children(expr, each)
-        new = solved.get(id(expr))
-        return made if new is None else replace(new, args=(*new.args[:2], made.args[1], new.args[3]))
+    def rewritten(stmt: Stmt) -> Stmt:
+        def each(expr: Any) -> Any:
+            made = map_children(expr, each)
+            new = solved.get((id(stmt), id(expr)))
+            return made if new is None else replace(new, args=(*new.args[:2], made.args[1], new.args[3]))
 
-    body = [part for s in fn.body for part in (*calls.get(id(s), ()), map_exprs(s, each) if _is_plain(s) else s)]
-    return replace(fn, body=tuple(body))
+        return map_exprs(stmt, each) if _is_plain(stmt) else stmt
+
+    return replace(fn, body=tuple(part for s in fn.body for part in (*calls.get(id(s), ()), rewritten(s))))
 
 
 def _shared(fn: Function, facts: Facts) -> list[_Shared]:
@@ -82,7 +86,7 @@ def _shared(fn: Function, facts: Facts) -> list[_Shared]:
                     if matrix not in known:
                         known[matrix] = _Shared(matrix, stmt)
                         found.append(known[matrix])
-                    known[matrix].systems.append(part)
+                    known[matrix].systems.append((stmt, part))
         changed = {n for s in statements((stmt,)) for n in (*bound(s), *written_by(s, facts))}
         met = {groups.find(name) for name in changed}
         known = {

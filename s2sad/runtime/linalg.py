@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 from typing import Any
 
 import numpy as np
@@ -71,19 +69,11 @@ def solve_batch(a: Any, b: Any) -> Any:
 
 
 def solve_lower(a: Any, b: Any, trans: int = 0) -> Any:
-    """Return the solution `x` of `a @ x = b`, or of `a.T @ x = b`, for lower triangular matrices `a`, one or a batch.
-
-    Args:
-        a: shape `(..., n, n)`; only the lower triangle is read.
-        b: shape `(..., n, k)`.
-        trans: 1 for the system of the transposed matrix, without conjugates.
+    """Return the solution of `a @ x = b`, or of `a.T @ x = b` if `trans`, for lower triangles `a`, one or a batch.
 
     Raises:
         numpy.linalg.LinAlgError: a number on the diagonal is zero.
     """
-    if a.ndim == 2 and importlib.util.find_spec("scipy") is not None:
-        linalg: Any = importlib.import_module("scipy.linalg")
-        return linalg.solve_triangular(a, b, lower=True, trans=trans, check_finite=False)
     lower = np.tril(a)
     return np.linalg.solve(np.swapaxes(lower, -1, -2) if trans else lower, b)
 

@@ -391,20 +391,9 @@ class Statements:
         ct = self._cotangents(stmt.span)
         place = ct.shadow(stmt.place)
         assert place is not None
-        added = [(term, sign) for term, sign in _added_to(stmt) or () if ct.is_active(term)]
-        if added:
-            g = place
-            if any(self._reads_root(term, root.name) for term, _ in added):
-                g = self._taken(ct, stmt.place, place)
-            elif isinstance(place, Index) and isinstance(place.type, Scalar) and (
-                len(added) > 1 or _reads_many(added[0][0], self.active)
-            ):
-                g = ct.name(place, f"{noun(stmt.place)}_bar")
-            g = self._last_written(ct, stmt, g)
-            for term, sign in added:
-                ct.push_fitted(term, negative(g) if sign == "-" else g, stmt.place.type)
-        if added or _added_to(stmt) is not None:
-            return ct.code
+        added = _added_to(stmt)
+        if added is not None:
+            return self._add(stmt, [(term, sign) for term, sign in added if ct.is_active(term)], ct, place)
         if stmt.op in ("*", "/") and not self.device and _is_real_and_plain(stmt) and not self._reads_root(
             stmt.value, root.name
         ):
@@ -429,6 +418,24 @@ class Statements:
             g = ct.name(place, f"{noun(stmt.place)}_bar")
         ct.push_fitted(value, self._last_written(ct, stmt, g), stmt.place.type)
         ct.code.append(cleared)
+        return ct.code
+
+    def _add(self, stmt: Store, added: list[tuple[Expr, str]], ct: Cotangents, place: Expr) -> list[Stmt]:
+        """Of what is added to a place, each term has the adjoint of the place, which stays what it is."""
+        if not added:
+            return []
+        root = root_of(stmt.place)
+        assert root is not None
+        g = place
+        if any(self._reads_root(term, root.name) for term, _ in added):
+            g = self._taken(ct, stmt.place, place)
+        elif isinstance(place, Index) and isinstance(place.type, Scalar) and (
+            len(added) > 1 or _reads_many(added[0][0], self.active)
+        ):
+            g = ct.name(place, f"{noun(stmt.place)}_bar")
+        g = self._last_written(ct, stmt, g)
+        for term, sign in added:
+            ct.push_fitted(term, negative(g) if sign == "-" else g, stmt.place.type)
         return ct.code
 
     def _scaled(self, stmt: Store, ct: Cotangents, place: Expr) -> list[Stmt]:

@@ -72,6 +72,10 @@ def field(x):
 
 def power(x, n=3):
     return x**n
+
+
+def volume(a: "float64[:,:]"):
+    return np.sum(np.log(np.diag(np.linalg.cholesky(a))))
 """
 
 ARGUMENTS = {
@@ -81,6 +85,7 @@ ARGUMENTS = {
     "spread": (np.arange(6.0).reshape(2, 3), np.array([1.0])),
     "field": (np.array([0.3, 0.7, 1.1]),),
     "power": (1.5, 3),
+    "volume": (np.array([[4.0, 0.5, 0.2], [0.5, 3.0, -0.3], [0.2, -0.3, 2.0]]),),
 }
 
 RUN = """
@@ -134,6 +139,7 @@ def clean(path):
         ("broad", ("x", "b")),
         ("spread", ("x", "b")),
         ("power", ("x",)),
+        ("volume", ("a",)),
     ],
 )
 def test_gradient_stands_alone(model, name, wrt):
