@@ -6,7 +6,7 @@
                                              f_bar = lu_solve(K_lu, K_order, u_bar, True)
 
 To factorise a matrix takes most of the time that a system of many equations takes. Needs: the systems stand in no loop
-or branch, and nothing writes into the matrix between them.
+or branch, nothing writes into the matrix between them, and it is not known to be small.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ from s2sad.ir.walk import bound, exprs_of, map_children, map_exprs, names_in, re
 from s2sad.runtime import decompositions
 from s2sad.transform.naming import Namer
 
+_FEW = 12
+"""Rows of a matrix that is eliminated where it stands, quicker than its factors are made and used."""
 _KINDS = ("float64", "float32", "complex128", "complex64")
 
 
@@ -105,6 +107,8 @@ def _is_system(expr: Any) -> bool:
         return False
     matrix, kind = _matrix(expr), expr.args[1].type
     if _does_more(matrix) or not isinstance(matrix.type, Array) or not isinstance(kind, Array):
+        return False
+    if all(isinstance(dim, int) and dim <= _FEW for dim in matrix.type.dims):
         return False
     return rank(matrix.type) == 2 and rank(kind) in (1, 2) and matrix.type.dtype == kind.dtype and kind.dtype in _KINDS
 
