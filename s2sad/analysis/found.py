@@ -35,7 +35,7 @@ from s2sad.ir.nodes import (
     While,
 )
 from s2sad.ir.types import Array, Scalar, Sym, is_carried
-from s2sad.ir.walk import exprs_of, map_blocks, map_children, map_exprs, root_of, statements, subexpressions
+from s2sad.ir.walk import bound, exprs_of, map_blocks, map_children, map_exprs, root_of, statements, subexpressions
 
 _LEAVING = Break | Continue | Return | Raise
 _Side = tuple[str, int, int]
@@ -82,9 +82,9 @@ class _Scan:
         return NEITHER
 
     def _step(self, stmt: Stmt) -> int:
-        if isinstance(stmt, CallStmt) and stmt.fn is None:
+        if isinstance(stmt, CallStmt) and stmt.fn is None and self.name not in bound(stmt):
             return self._call(stmt)
-        if self._reads(stmt):
+        if self._reads(stmt) or self.name in bound(stmt):  # from there on the name means another array
             return READS
         match stmt:
             case If(_, body, orelse):

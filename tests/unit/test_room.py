@@ -260,10 +260,32 @@ def set_and_read_in_turns(x):
     return np.sum(u * u)
 
 
+def into_another(x, slope):
+    slope = np.zeros(x.size)
+    for i in range(x.size):
+        slope[i] = x[i] * x[i]
+    x[0] += slope[1]
+
+
+def leaves_room_alone(x, slope):
+    into_another(x, slope)
+    for i in range(x.size):
+        x[i] += 0.1 * slope[i] * x[i]
+    slope[:] = 0.5 * x
+
+
+def set_under_another_name(x):
+    u, slope = x.copy(), x * x
+    for _ in range(3):
+        leaves_room_alone(u, slope)
+    return np.sum(u * u)
+
+
 PROGRAMS: list[Callable[[Any], Any]] = [
     all_set, ends_from_before, set_by_turns, set_on_both_sides, read_before, reads_as_it_sets, more_room_than_is_set,
     of_two_axes, perhaps_not_filled, read_afterwards, borders_for_themselves, a_border_from_before,
     halves_that_leave_one_of_three, inside_a_frame, set_and_read_in_turns,
+    set_under_another_name,
 ]  # fmt: skip
 
 
