@@ -154,8 +154,9 @@ def _compiled_form(
 def _looped(derived: Derived, lines: Lines) -> dict[str, Function]:
     """Return the functions of a program with whole-array arithmetic written as loops."""
     made = {name: crossed(fn) for name, fn in derived.functions.items()}
-    facts = Facts(made)
-    made = {name: factored(fn, facts) for name, fn in made.items()}
+    if not lines:  # beside threads, what LAPACK does not do itself is compiled as it stands
+        facts = Facts(made)
+        made = {name: factored(fn, facts) for name, fn in made.items()}
     facts = Facts(made)  # turns that run at once need an array each
     made = {name: fn if stands_in(fn, lines) else kept_in_place(fn, facts) for name, fn in made.items()}
     facts = Facts(made)

@@ -164,12 +164,27 @@ def test_triangular_systems_and_exponentials() -> None:
                 matrix = triangle - np.diag(np.diag(a)) + np.eye(4) if unit else triangle
                 expected = np.linalg.solve(matrix.T if trans else matrix, b)
                 same(decompositions.solve_triangular(a, b, trans, lower, unit), expected)
-                got = decompositions.solve_triangular_vector(a, b[:, 0], trans, lower, unit)
-                same(got, expected[:, 0])
+                same(decompositions.solve_triangular(a, b[:, 0], trans, lower, unit), expected[:, 0])
     w, v = np.linalg.eigh(a + a.T)
     for scale in (0.01, 0.5, 3.0):
         exact = (v * np.exp(scale * w)) @ v.T
         np.testing.assert_allclose(decompositions.expm(scale * (a + a.T)), exact, rtol=1e-11, atol=1e-11)
+
+
+def test_factors_of_a_matrix() -> None:
+    a, b = definite(4, 4)[[2, 0, 3, 1]], values(4, 2)
+    for lu, order in both(decompositions.lu_factor, a):
+        same((np.tril(lu, -1) + np.eye(4)) @ np.triu(lu), a[order])
+        for trans in (False, True):
+            expected = np.linalg.solve(a.T if trans else a, b)
+            for got in both(decompositions.lu_solve, lu, order, b, trans):
+                same(got, expected)
+            for got in both(decompositions.lu_solve, lu, order, b[:, 0], trans):
+                same(got, expected[:, 0])
+    with pytest.raises(np.linalg.LinAlgError):
+        decompositions.lu_factor(np.ones((2, 2)))
+    with pytest.raises(ValueError, match="not equally long"):
+        decompositions.lu_solve(a, np.arange(4), b[:3], False)
 
 
 def test_scatter_is_the_transpose_of_take() -> None:
