@@ -45,6 +45,7 @@ _Box = tuple[_Side, ...]
 _ALL: _Side = ("from", 0, 0)
 _WIDE = 4
 """How many elements at an end of an axis may be set one by one."""
+_NONE = Const(0, Scalar("int64", weak=True))
 READS, SETS, NEITHER = range(3)
 """What comes first: an element is read, all are set, or neither is sure."""
 
@@ -158,6 +159,7 @@ def _narrowed(stmt: Stmt, own: Var, axis: int) -> Stmt:
 
 # ---- elements that several statements set together ----
 
+
 def _boxes(stmt: Stmt, name: str, loops: dict[str, For]) -> list[_Box]:
     """Return the parts of an array that a statement surely sets."""
     match stmt:
@@ -176,10 +178,13 @@ def _boxes(stmt: Stmt, name: str, loops: dict[str, For]) -> list[_Box]:
 
 def _side(item: Any, dim: Any, loops: dict[str, For]) -> _Side | None:
     if isinstance(item, Slice):
-        first = item.lower.value if isinstance(item.lower, Const) else None if item.lower is not None else 0
-        last = item.upper.value if isinstance(item.upper, Const) else None if item.upper is not None else 0
-        plain = item.step is None and isinstance(first, int) and isinstance(last, int) and first >= 0 >= last
-        return ("from", first, -last) if plain else None  # type: ignore[operator]
+        match item.lower or _NONE, item.upper, item.step:
+            case Const(int() as first), None, None if first >= 0:
+                return ("from", first, 0)
+            case Const(int() as first), Const(int() as last), None if first >= 0 > last:  # `x[:0]` is nothing
+                return ("from", first, -last)
+            case _:
+                return None
     if isinstance(item, Var) and item.name in loops:
         loop = loops[item.name]
         less = _before_the_end(loop.stop, dim)

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.linalg as linalg
 import scipy.special as special
 
 from s2sad.rules.registry import meaning
@@ -688,7 +687,7 @@ def multivariate_normal_logpdf(x: Any, mean: Any = None, cov: Any = None) -> Any
         return -0.5 * np.sum(y * y, axis=-1) - HALF_LOG_2PI * y.shape[-1]
     elif np.ndim(cov) == 2:
         factor = np.linalg.cholesky(cov)
-        z = linalg.solve_triangular(factor, y.T, lower=True)
+        z = np.linalg.solve(factor, y.T)
         log_volume = np.sum(np.log(np.diag(factor)))
         return -0.5 * np.sum(z * z, axis=0) - log_volume - HALF_LOG_2PI * y.shape[-1]
     elif np.ndim(cov) == 1:

@@ -281,11 +281,39 @@ def set_under_another_name(x):
     return np.sum(u * u)
 
 
+def with_an_empty_part(x, slope):
+    slope[:0] = 0.0
+    for i in range(x.size):
+        x[i] += 0.1 * slope[i] * x[i]
+    slope[:] = 0.5 * x
+
+
+def nothing_is_set(x):
+    u, slope = x.copy(), x * x
+    for _ in range(3):
+        with_an_empty_part(u, slope)
+    return np.sum(u * u)
+
+
+def by_parts(x, slope):
+    slope[:-1] = x[1:] * x[:-1]
+    slope[-1] = x[0]
+    for i in range(x.size):
+        x[i] += 0.1 * slope[i] * x[i]
+
+
+def set_by_parts(x):
+    u, slope = x.copy(), x * x
+    for _ in range(3):
+        by_parts(u, slope)
+    return np.sum(u * u)
+
+
 PROGRAMS: list[Callable[[Any], Any]] = [
     all_set, ends_from_before, set_by_turns, set_on_both_sides, read_before, reads_as_it_sets, more_room_than_is_set,
     of_two_axes, perhaps_not_filled, read_afterwards, borders_for_themselves, a_border_from_before,
     halves_that_leave_one_of_three, inside_a_frame, set_and_read_in_turns,
-    set_under_another_name,
+    set_under_another_name, nothing_is_set, set_by_parts,
 ]  # fmt: skip
 
 
@@ -301,12 +329,14 @@ def tapes(program: Callable[[Any], Any]) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "program", [all_set, of_two_axes, borders_for_themselves, inside_a_frame, set_and_read_in_turns]
+    "program", [all_set, of_two_axes, borders_for_themselves, inside_a_frame, set_and_read_in_turns, set_by_parts]
 )
 def test_of_each_step_the_state_alone_is_kept(program: Callable[[Any], Any]) -> None:
     assert [name for name in tapes(program) if name in ("slope_tape", "table_tape", "first_tape", "middle_tape")] == []
 
 
-@pytest.mark.parametrize("program", [ends_from_before, a_border_from_before, halves_that_leave_one_of_three])
+@pytest.mark.parametrize(
+    "program", [ends_from_before, a_border_from_before, halves_that_leave_one_of_three, nothing_is_set]
+)
 def test_what_is_read_as_it_was_found_is_kept(program: Callable[[Any], Any]) -> None:
     assert "slope_tape" in tapes(program)
