@@ -83,7 +83,7 @@ def describe(value: Any, name: str, path: str = "") -> Tree:
         return Tree(Static(value), cls, path, ("static", static_key(value)), value=value)
     struct_kind, keys, items, extra = parts
     children = tuple(
-        describe(item, f"{name}_{key}", path + _suffix(struct_kind, key))
+        describe(item, f"{name}[{key}]", path + _suffix(struct_kind, key))
         for key, item in zip(keys, items, strict=True)
     )
     struct = Struct(struct_kind, keys, tuple(child.type for child in children))

@@ -13,6 +13,7 @@ from s2sad.frontend.lowerer import Captured, Lowerer
 from s2sad.frontend.values import StructV, V, Value, literal
 from s2sad.ir.nodes import Var
 from s2sad.ir.typeof import typeof
+from s2sad.ir.types import Type
 
 Read = Callable[[], Any]
 
@@ -52,18 +53,23 @@ def _array(lw: Lowerer, array: np.ndarray[Any, Any], name: str, read: Read) -> V
         return literal(array[()])
     if id(array) in lw.captured:
         return lw.captured[id(array)].var
-    var = Var(lw.fresh(name), typeof(array, name))
-    lw.captured[id(array)] = Captured(var.name, read, var)
     lw.ctx.keep.append(array)
+    var = Var(lw.fresh(name), _type_of(lw, array))
+    lw.captured[id(array)] = Captured(var.name, read, var)
     return var
+
+
+def _type_of(lw: Lowerer, array: np.ndarray[Any, Any]) -> Type:
+    """Return the type of an array whose lengths are its own: in two modules a name may mean arrays of several lengths."""
+    return typeof(array, f"outer {next(k for k, kept in enumerate(lw.ctx.keep) if kept is array)}")
 
 
 def capture_object(lw: Lowerer, array: np.ndarray[Any, Any], name: str) -> Var:
     """Capture an array that no name outside holds: a default argument."""
     if id(array) not in lw.captured:
-        var = Var(lw.fresh(name), typeof(array, name))
-        lw.captured[id(array)] = Captured(var.name, lambda: array, var)
         lw.ctx.keep.append(array)
+        var = Var(lw.fresh(name), _type_of(lw, array))
+        lw.captured[id(array)] = Captured(var.name, lambda: array, var)
     return lw.captured[id(array)].var
 
 
@@ -73,6 +79,7 @@ def pass_captured(lw: Lowerer, captured: list[Captured]) -> list[Any]:
     for item in captured:
         array = item.read()
         if id(array) not in lw.captured:
+            lw.ctx.keep.append(array)  # it may be made at each reading: one that is gone would give its identity away
             var = Var(lw.fresh(item.name), item.var.type)
             lw.captured[id(array)] = Captured(var.name, item.read, var)
         passed.append(lw.captured[id(array)].var)

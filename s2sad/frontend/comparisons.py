@@ -109,6 +109,8 @@ def _compare_two(lw: Lowerer, op: str, left: Value, right: Value, node: Any) -> 
     if None not in numbers:
         return bool(fn(*numbers))
     left, right = operands(lw, left, right, node)
+    if isinstance(left, V) and left == right and isinstance(left.expr.type, Scalar) and "int" in left.expr.type.dtype:
+        return op in ("Eq", "LtE", "GtE")
     result = apply(lw, fn, (as_expr(lw, left, node), as_expr(lw, right, node)), {}, node).expr
     known = getattr(result.type, "value", None)
     return known if isinstance(known, bool) else result

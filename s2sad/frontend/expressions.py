@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import operator
+import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -221,10 +222,15 @@ def _is_plain(found: Any) -> bool:
     return True
 
 
+def _is_kind(held: Any) -> bool:
+    """Say whether an object may stand in `int | None`."""
+    return held is None or isinstance(held, type | types.UnionType)
+
+
 def _bin_op(lw: Lowerer, node: Any) -> Value:
     left, right = in_order(lw, [node.left, node.right])
     fn = BINARY[type(node.op).__name__]
-    own = records.operated(lw, fn, left, right, node) or sparse.operated(lw, fn, left, right, node)
+    own = sparse.operated(lw, fn, left, right, node) or records.operated(lw, fn, left, right, node)
     if own is not None:
         return own
     if isinstance(left, ZeroV) or isinstance(right, ZeroV):
@@ -247,6 +253,8 @@ def _bin_op(lw: Lowerer, node: Any) -> Value:
             return _repeated_list(lw, a, count, node)
         case V(count), V() as a if fn is operator.mul and _is_list(a) and _is_count(count):
             return _repeated_list(lw, a, count, node)
+        case StaticV(x), StaticV(y) if fn is operator.or_ and all(_is_kind(kind) for kind in (x, y)):
+            return StaticV(x | y)
         case StaticV(x), StaticV(y) if not isinstance(x, type):
             try:
                 return StaticV(fn(x, y))

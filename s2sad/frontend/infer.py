@@ -136,6 +136,9 @@ def _of_three(types: tuple[Any, ...]) -> tuple[Any, ...]:
 _PLACED: frozenset[Any] = frozenset({runtime.put_diagonal, runtime.sum_windows})
 """Functions that put their first argument into zeros like the second, where a sample need not have room for another."""
 
+_SYSTEMS: dict[Any, int] = {runtime.sparse_solve: 3, runtime.sparse_lu_solve: 5}
+"""Solvers of systems that a sample seldom has a solution of, and which argument is the right side."""
+
 _COUNTING: frozenset[Any] = frozenset({
     np.flatnonzero, np.argwhere, np.unique, np.compress, np.extract, np.trim_zeros, np.union1d, np.intersect1d,
     np.setdiff1d, np.setxor1d, np.delete,
@@ -207,6 +210,11 @@ def _special(fn: Any, args: tuple[Expr, ...], static: dict[str, Any]) -> Type | 
         return _windows(kinds[0], args[1])
     if fn in (runtime.scan, runtime.scan_back) and isinstance(kinds[0], Array) and isinstance(kinds[1], Array):
         return Array(np.result_type(kinds[0].dtype, kinds[1].dtype).name, kinds[0].dims, "C")
+    if fn in _SYSTEMS and isinstance(kinds[0], Array) and isinstance(kinds[_SYSTEMS[fn]], Array):
+        right = kinds[_SYSTEMS[fn]]
+        return Array(np.result_type(kinds[0].dtype, right.dtype, np.float32).name, right.dims, "C")
+    if fn is runtime.sparse_pairs:
+        return Array("int64", (2, fresh_dim()), "C")
     if fn in (np.reshape,):
         return _reshape(args)
     if fn is np.arange and any(_unknown_number(arg) for arg in args):  # a negative one makes an empty array

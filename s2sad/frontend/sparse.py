@@ -1,27 +1,39 @@
-"""SciPy's sparse matrices: constants of the program, whose products with arrays are loops over what they store.
+"""SciPy's sparse matrices: constants of the program, or made of what only a run knows.
 
-`S @ x` reads the arrays of `S` at each call; a matrix that is made of others, `S.T` or `0.5 * S`, is made anew then.
+Products of constant ones with arrays are loops over what they store: `S @ x` reads the arrays of `S` at each call, and a
+matrix that is made of others, `S.T` or `0.5 * S`, is made anew then. What is made of arrays that a run knows, or meets
+such a matrix, is an object of `rules/sparse_matrices`, whose operators are Python that is read as the user's is.
 SciPy is not imported for it: only who uses these objects has done so.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import operator
 import types
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from s2sad.frontend import records
 from s2sad.frontend.captures import capture
+from s2sad.frontend.containers import identified
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.operators import as_users_write, build
-from s2sad.frontend.values import SliceV, StaticV, StructV, V, Value, literal
+from s2sad.frontend.values import SliceV, StaticV, StructV, V, Value, const, literal
 from s2sad.ir import ops
 from s2sad.ir.nodes import Const, If, Raise
 from s2sad.ir.types import Array, Static
 from s2sad.rules.sparse import sparse_dot, sparse_matmul
+from s2sad.rules.sparse_matrices import Sparse
 
-_WAY_OUT = "Products with arrays are followed, `S @ x`. Of anything else, use `S.toarray()`."
+_STORED = {
+    "csr": ("data", "indices", "indptr"), "csc": ("data", "indices", "indptr"), "bsr": ("data", "indices", "indptr"),
+    "coo": ("data", "row", "col"), "dia": ("data", "offsets"),
+}  # fmt: skip
+"""The arrays of a matrix by its format, which has a length for each."""
+_WAY_OUT = "Products, sums and multiples are followed, and `spsolve`. Of anything else, use `S.toarray()`."
 
 
 def is_sparse(held: Any) -> bool:
@@ -30,55 +42,62 @@ def is_sparse(held: Any) -> bool:
 
 
 def operated(lw: Lowerer, fn: Any, left: Value, right: Value | None, node: Any) -> Value | None:
-    """Return what an operator gives with a sparse operand; None if there is none."""
+    """Return what an operator gives with a constant sparse operand; None if there is none."""
     sides = [side for side in (left, right) if side is not None]
-    if not any(isinstance(side, StaticV) and is_sparse(side.value) for side in sides):
+    if not any(is_constant(side) for side in sides):
         return None
     from s2sad.frontend.arguments import UNKNOWN, known_value
 
     known = [known_value(side) for side in sides]
     if not any(value is UNKNOWN for value in known):
-        return _made(lw, fn, known, {}, node)
+        return made(lw, fn, known, {}, node)
     first, second = left, right
-    by_matrix = fn is operator.matmul or (fn is operator.mul and _multiplies_as_matrix(first, second))
-    if by_matrix and isinstance(first, StaticV) and isinstance(second, V):
-        return _product(lw, first.value, second, getattr(node, "left", node), node)
-    if by_matrix and isinstance(first, V) and isinstance(second, StaticV):
-        turned = attribute(lw, second.value, "T", node)
-        assert turned is not None
-        other = _turned(first)
-        return _turned(_product(lw, turned.value, other, getattr(node, "right", node), node))
-    return lw.fail(node, f"`{as_users_write(fn)}` of a sparse matrix and an array is not supported", _WAY_OUT)
+    if fn is operator.matmul or (fn is operator.mul and _multiplies_as_matrix(first, second)):
+        if isinstance(first, StaticV) and isinstance(second, V) and _is_array(second):
+            return _product(lw, first.value, second, getattr(node, "left", node), node)
+        if isinstance(first, V) and _is_array(first) and isinstance(second, StaticV):
+            turned = attribute(lw, second.value, "T", node)
+            assert turned is not None
+            other = _turned(first)
+            return _turned(_product(lw, turned.value, other, getattr(node, "right", node), node))
+    first, second = (stored(lw, side) for side in (left, right))
+    found = records.operated(lw, fn, first, second, node)
+    if found is None:
+        lw.fail(node, f"`{as_users_write(fn)}` of a sparse matrix and an array is not supported", _WAY_OUT)
+    return found
 
 
 def called(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value | None:
     """Return what a method of a sparse matrix gives, or a function that makes one; None if `fn` is neither."""
-    owner = getattr(fn, "__self__", None)
-    method = owner is not None and is_sparse(owner)
-    if not method and not (isinstance(fn, types.FunctionType | type) and _makes_sparse(fn)):
-        return None
-    if method and fn.__name__ == "dot" and len(args) == 1 and isinstance(args[0], V):
-        return _product(lw, owner, args[0], getattr(node.func, "value", node), node)
+    from s2sad.frontend import sparse_made, sparse_systems
     from s2sad.frontend.arguments import UNKNOWN, known_value
 
+    owner = getattr(fn, "__self__", None)
+    method = owner is not None and is_sparse(owner)
+    if (solved := sparse_systems.called(lw, fn, args, kwargs, node)) is not None:
+        return solved
+    if not method and not (isinstance(fn, types.FunctionType | type) and _is_of_scipy(fn)):
+        return None
+    if method and fn.__name__ == "dot" and len(args) == 1:
+        return operated(lw, operator.matmul, StaticV(owner), args[0], node)
     given = [known_value(arg) for arg in args]
     named = {name: known_value(value) for name, value in kwargs.items()}
-    if any(value is UNKNOWN for value in (*given, *named.values())):
-        return None if method else lw.fail(
-            node, f"a sparse matrix is made by `{fn.__name__}` of what is known only when the function runs",
-            "Make it outside of the function, or write its product with the array as a loop.")  # fmt: skip
-    if not method:
-        return _made(lw, fn, given, named, node)
-    name = fn.__name__
-    return _made(lw, lambda matrix, *rest, **more: getattr(matrix, name)(*rest, **more), [owner, *given], named, node)
+    if not any(value is UNKNOWN for value in (*given, *named.values())):
+        if not method:
+            return None if _is_linear_algebra(fn) else made(lw, fn, given, named, node)
+        name = fn.__name__
+        return made(lw, lambda matrix, *rest, **more: getattr(matrix, name)(*rest, **more), [owner, *given], named, node)
+    if method:
+        return None
+    return sparse_made.called(lw, fn, [stored(lw, arg) for arg in args], kwargs, node)
 
 
 def attribute(lw: Lowerer, owner: Any, name: str, node: Any) -> StaticV | None:
     """Return the matrix that an attribute is, `S.T`; None of any other attribute."""
     if name not in ("T", "mT", "H"):
         return None
-    made = _made(lw, lambda matrix: getattr(matrix, name), [owner], {}, node)
-    return made if isinstance(made, StaticV) else None
+    turned = made(lw, lambda matrix: getattr(matrix, name), [owner], {}, node)
+    return turned if isinstance(turned, StaticV) else None
 
 
 def item(lw: Lowerer, owner: Any, place: Value, node: Any) -> Value:
@@ -99,10 +118,10 @@ def item(lw: Lowerer, owner: Any, place: Value, node: Any) -> Value:
                 return lw.fail(node, "which item of a sparse matrix is read is not known here", _WAY_OUT)
 
     known = key(place)
-    return _made(lw, lambda matrix: matrix[known], [owner], {}, node)
+    return made(lw, lambda matrix: matrix[known], [owner], {}, node)
 
 
-def _made(lw: Lowerer, fn: Any, given: list[Any], named: dict[str, Any], node: Any) -> Value:
+def made(lw: Lowerer, fn: Any, given: list[Any], named: dict[str, Any], node: Any) -> Value:
     """Return what is made of constants, and note how it is made anew: a matrix among them may hold others then."""
     from s2sad.frontend.indexing import lower_index
 
@@ -128,13 +147,46 @@ def _made(lw: Lowerer, fn: Any, given: list[Any], named: dict[str, Any], node: A
     return V(build(np.copy, held.expr)) if isinstance(held, V) and isinstance(held.expr.type, Array) else held
 
 
-def _makes_sparse(fn: Any) -> bool:
-    return (getattr(fn, "__module__", None) or "").startswith("scipy.sparse._") and "linalg" not in fn.__module__
+def stored(lw: Lowerer, value: Any) -> Any:
+    """Return a constant sparse matrix as what it stores, any other value as it is."""
+    if not is_constant(value):
+        return value
+    matrix = value.value
+    again = remembered(lw, "places", matrix, lambda now: now.tocoo())
+    held = [
+        capture(lw, getattr(again(), part), f"matrix_{part}", lambda part=part: getattr(again(), part))
+        for part in ("data", "row", "col")
+    ]
+    shape = StructV("tuple", (0, 1), tuple(V(literal(length)) for length in matrix.shape))
+    fields = tuple(field.name for field in dataclasses.fields(Sparse))
+    return identified(StructV(Sparse, fields, (*held, shape, const(_is_of_the_older(matrix)))))
+
+
+def is_constant(value: Any) -> bool:
+    """Say whether a value is a sparse matrix that is there when the derivative is made."""
+    return isinstance(value, StaticV) and is_sparse(value.value)
+
+
+def _is_of_scipy(fn: Any) -> bool:
+    return (getattr(fn, "__module__", None) or "").startswith("scipy.sparse.")
+
+
+def _is_linear_algebra(fn: Any) -> bool:
+    return fn.__module__.startswith("scipy.sparse.linalg")
+
+
+def _is_of_the_older(matrix: Any) -> bool:
+    """Say whether a matrix is of SciPy's older classes, of which `*` is the product."""
+    return any(cls.__name__ == "spmatrix" for cls in type(matrix).__mro__)
+
+
+def _is_array(value: Value) -> bool:
+    return isinstance(value, V) and isinstance(value.expr.type, Array) and len(value.expr.type.dims) > 0
 
 
 def _multiplies_as_matrix(*sides: Value | None) -> bool:
     """Say whether `*` of these is the product of matrices, as of SciPy's older classes."""
-    return any(isinstance(s, StaticV) and any(c.__name__ == "spmatrix" for c in type(s.value).__mro__) for s in sides)
+    return any(isinstance(s, StaticV) and _is_of_the_older(s.value) for s in sides)
 
 
 def _turned(value: V) -> V:
@@ -149,7 +201,7 @@ def _product(lw: Lowerer, matrix: Any, x: V, place: Any, node: Any) -> V:
     dims = x.expr.type.dims if isinstance(x.expr.type, Array) else ()
     if len(dims) not in (1, 2):
         return lw.fail(node, "a sparse matrix is multiplied by an array of one or two axes here", _WAY_OUT)
-    _check_columns(lw, matrix.shape[-1], x, node)
+    check_length(lw, matrix.shape[-1], x, node)
     name = getattr(place, "id", getattr(place, "attr", "matrix"))
     parts: list[Value] = []
     for part in ("data", "indices", "indptr"):
@@ -163,24 +215,45 @@ def _product(lw: Lowerer, matrix: Any, x: V, place: Any, node: Any) -> V:
     return result
 
 
-def _check_columns(lw: Lowerer, columns: int, x: V, node: Any) -> None:
-    """What is multiplied is as long as a row of the matrix; that is tested where it is not known."""
+def check_length(lw: Lowerer, columns: int, x: V, node: Any) -> None:
+    """What meets a matrix is as long as a row of it; that is tested where it is not known."""
     length = x.expr.type.dims[0] if isinstance(x.expr.type, Array) else columns
     if isinstance(length, int):
         if length != columns:
-            lw.fail(node, f"a sparse matrix of {columns} columns is multiplied by an array of length {length} here")
+            lw.fail(node, f"a sparse matrix of {columns} columns meets an array of length {length} here")
         return
     span = lw.span(node)
     differs = build(operator.ne, build(ops.dim, lw.atom(x.expr, "factor", span), literal(0)), literal(columns))
-    text = f"a sparse matrix of {columns} columns is multiplied by an array of another length"
+    text = f"a sparse matrix of {columns} columns meets an array of another length"
     lw.emit(If(differs, (Raise(ValueError, (Const(text, Static(text)),), span),), (), span))
 
 
 def _part(lw: Lowerer, matrix: Any, part: str, name: str) -> Value:
     """Return one of the arrays of a matrix that is stored by rows, read anew at each call."""
-    key = "by rows", id(matrix)
+    by_rows = remembered(lw, "by rows", matrix, lambda now: now.tocsr())  # itself, if that is how it is stored
+    return capture(lw, getattr(by_rows(), part), name, lambda: getattr(by_rows(), part))
+
+
+class _Remembered:
+    """What is made of a matrix, made anew only where the matrix has changed: its arrays are told apart by identity."""
+
+    def __init__(self, matrix: Callable[[], Any], make: Callable[[Any], Any]) -> None:
+        self.matrix, self.make = matrix, make
+        self.last: tuple[list[Any], Any] | None = None
+
+    def __call__(self) -> Any:
+        now = self.matrix()
+        stored = [getattr(now, name) for name in _STORED[now.format]] if now.format in _STORED else [now.toarray()]
+        last = self.last
+        if last is None or not all(np.array_equal(a, b) for a, b in zip(stored, last[0], strict=True)):
+            last = self.last = [part.copy() for part in stored], self.make(now)
+        return last[1]
+
+
+def remembered(lw: Lowerer, what: str, matrix: Any, make: Callable[[Any], Any]) -> Callable[[], Any]:
+    """Return what gives what is made of a matrix at each call; the same one however often a loop is read."""
+    key = what, id(matrix)
     if key not in lw.ctx.computed:
-        lw.ctx.computed[key] = matrix, matrix.tocsr()  # the matrix itself, if that is how it is stored
-    by_rows = lw.ctx.computed[key][1]
-    again = lw.ctx.remade.get(id(matrix), lambda: matrix)
-    return capture(lw, getattr(by_rows, part), name, lambda: getattr(again().tocsr(), part))
+        again = lw.ctx.remade.get(id(matrix), lambda: matrix)
+        lw.ctx.computed[key] = matrix, _Remembered(again, make)
+    return lw.ctx.computed[key][1]

@@ -57,5 +57,5 @@ def typeof(value: Any, name: str = "x") -> Type:
 
 
 def _struct(kind: Any, keys: tuple[Any, ...], values: tuple[Any, ...], name: str) -> Struct:
-    items = tuple(typeof(v, f"{name}_{k}") for k, v in zip(keys, values, strict=True))
+    items = tuple(typeof(v, f"{name}[{k}]") for k, v in zip(keys, values, strict=True))
     return Struct(kind, keys, items)

@@ -12,7 +12,7 @@ import numpy as np
 from s2sad import runtime
 from s2sad.ir import ops
 from s2sad.rules.registry import constant, rule
-from s2sad.rules.sample import case, values
+from s2sad.rules.sample import case, complex_values, values
 from s2sad.runtime.lists import empty_list, zero_arrays, zero_complexes, zero_scalars
 
 _MATRIX = values(3, 4)
@@ -52,7 +52,9 @@ class scatter:
     samples = (
         case(values(3), np.array([1, 1, 0]), values(4), axis=0),
         case(values(2, 3), np.array([1, 1, -1]), values(2, 4), axis=1),
+        case(complex_values(3), np.array([1, 1, 0]), complex_values(4), axis=0),
     )
+    complex = True
 
     def tangent(g: Any, index: Any, x: Any, y: Any, g_dot: Any, *, axis: int) -> Any:
         return runtime.scatter(g_dot, index, x, axis)

@@ -71,6 +71,7 @@ from s2sad.runtime.shaping import (
     unpad,
     untile,
 )
+from s2sad.runtime.sparse import sparse_lu_solve, sparse_pairs, sparse_solve
 from s2sad.runtime.special import digamma, frexp_array, heaviside, ieee_remainder, is_close, polygamma, polyval
 
 __all__ = [
@@ -134,6 +135,9 @@ __all__ = [
     "shift_back",
     "solve_batch",
     "solve_lower",
+    "sparse_lu_solve",
+    "sparse_pairs",
+    "sparse_solve",
     "squared_size",
     "std_all",
     "std_axis",

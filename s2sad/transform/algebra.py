@@ -11,7 +11,7 @@ from s2sad.frontend.operators import build
 from s2sad.frontend.values import literal
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Const, Expr, Index, Var
-from s2sad.ir.types import Array, ListOf, Scalar, Type, is_complex
+from s2sad.ir.types import Array, ListOf, Scalar, Type, is_complex, is_inexact
 from s2sad.ir.walk import is_const, map_children
 from s2sad.runtime.lists import zero_arrays, zero_complexes, zero_scalars
 
@@ -45,15 +45,10 @@ def negative(expr: Expr) -> Expr:
 
 
 def times(a: Expr, b: Expr) -> Expr:
-    """Return `a * b`, a cotangent and a partial in either order."""
-    if is_const(b, 1):
-        return a
-    if is_const(a, 1):
-        return b
-    if is_const(b, -1):
-        return negative(a)
-    if is_const(a, -1):
-        return negative(b)
+    """Return `a * b`, a cotangent and a partial in either order; a real one makes the product real."""
+    for one, other in ((b, a), (a, b)):
+        if is_const(one, 1) or is_const(one, -1):
+            return _signed(other, one)
     if is_neg(b):
         return negative(times(a, b.args[0]))  # type: ignore[union-attr]
     if is_neg(a):
@@ -77,6 +72,17 @@ def times(a: Expr, b: Expr) -> Expr:
     if isinstance(b, Var | Index) or (isinstance(b, Apply) and b.fn not in (operator.add, operator.sub)):
         return _product(b, a)
     return build(operator.mul, a, b)
+
+
+def _signed(factor: Expr, one: Expr) -> Expr:
+    """Return the product of a factor with 1 or -1, a real number where one of them is that.
+
+    What takes its dtype from a cotangent would cut off fractions else: `-y` has the partial -1.
+    """
+    assert isinstance(one, Const)
+    if is_inexact(one.type) and not is_inexact(factor.type) and isinstance(factor.type, Scalar | Array):
+        return literal(one.value * factor.value) if isinstance(factor, Const) else build(operator.mul, one, factor)
+    return factor if one.value == 1 else negative(factor)
 
 
 def transposed(a: Expr) -> Expr:

@@ -1,4 +1,4 @@
-"""SciPy's sparse matrices as constants: products with arrays, matrices made of others, and numbers that change."""
+"""SciPy's sparse matrices, constant or made by the function: products, matrices made of others, and systems."""
 
 from __future__ import annotations
 
@@ -119,9 +119,10 @@ def test_transforms_of_products():
 
 def test_what_is_not_followed_is_refused_where_it_stands():
     for program, what in (
-        (lambda x: np.sum(ROWS + x), r"`\+` of a sparse matrix and an array"),
-        (lambda x: np.sum((MODERN * x).toarray()), r"`\*` of a sparse matrix and an array"),
-        (lambda x: np.sum(sp.diags([x], [0]) @ x), "made by `diags` of what is known only when"),
+        (lambda x: np.sum(ROWS + x), "a sparse matrix is added to what is none"),
+        (lambda x: np.sum((MODERN * x).toarray()), "the elements of a sparse matrix are multiplied by others"),
+        (lambda x: np.sum(sp.vstack([sp.diags(x), ROWS]) @ x), "`vstack` of a sparse matrix that only a run knows"),
+        (lambda x: np.sum(sp.linalg.cg(ROWS, x)[0]), "`cg` has no derivative rule"),
         (lambda x: np.sum(ROWS[int(x[0])] @ x), "which item of a sparse matrix"),
     ):
         with pytest.raises(s2sad.S2SADError, match=what):
@@ -132,7 +133,7 @@ def test_what_is_not_followed_is_refused_where_it_stands():
 def test_lengths_are_those_of_the_matrix(target):
     """Shorter ones would be read beyond their end, longer ones in part."""
     for wrong in (np.ones(N - 1), np.ones(N + 1)):
-        with pytest.raises((ValueError, s2sad.S2SADError), match=r"columns is multiplied by an array of"):
+        with pytest.raises((ValueError, s2sad.S2SADError), match=r"columns meets an array of"):
             s2sad.grad(moved, target=target)(wrong, ROWS)
 
 
@@ -159,3 +160,128 @@ def test_a_step_with_a_square_matrix_tapes_its_state_alone():
     text = str(s2sad.differentiate(stepped).source("grad", types=(X, 3)))
     assert "unbroadcast" not in text
     np.testing.assert_allclose(s2sad.grad(stepped)(X, 3), differences(stepped, X, 3), rtol=1e-6)
+
+
+PLACES = np.array([0, 1, 1, 2, 0, 2, 2]), np.array([0, 2, 4, 7])
+WEIGHTS = np.random.default_rng(0).normal(size=(N, N)) * (np.random.default_rng(1).random((N, N)) < 0.5)
+INCIDENCE = sp.csr_matrix(WEIGHTS)
+FACTORS = sp.linalg.splu((sp.eye(N) - 0.1 * LAPLACE).tocsc())
+
+
+def conducted(x):
+    matrix = sp.diags([-x[1:], x + 3.0, -x[:-1]], [-1, 0, 1], format="csc")
+    return np.sum(sp.linalg.spsolve(matrix, np.arange(1.0, x.size + 1.0)) ** 2)
+
+
+def assembled(x):
+    n = x.size + 1
+    rows, columns, values = np.zeros(4 * x.size, np.int64), np.zeros(4 * x.size, np.int64), np.zeros(4 * x.size)
+    for e in range(x.size):
+        for a in range(2):
+            for b in range(2):
+                k = 4 * e + 2 * a + b
+                rows[k], columns[k], values[k] = e + a, e + b, x[e] if a == b else -x[e]
+    matrix = sp.coo_matrix((values, (rows, columns)), shape=(n, n)).tocsr() + sp.eye(n)
+    return sp.linalg.spsolve(matrix, np.ones(n) + np.arange(n)) @ np.arange(n)
+
+
+def network(x):
+    matrix = INCIDENCE @ sp.diags(x) @ INCIDENCE.T + sp.identity(N)
+    lu = sp.linalg.splu(matrix.tocsc())
+    u = np.ones(N)
+    for _ in range(2):
+        u = lu.solve(u)
+    return np.sum(u**3) + np.sum(lu.solve(x, trans="T"))
+
+
+def compressed(x):
+    rows = sp.csr_array((np.concatenate((x, x[:2])), *PLACES), shape=(3, 3))
+    columns = sp.csc_array((np.concatenate((x, x[:2])), *PLACES))
+    return np.sum(sp.linalg.spsolve(rows.tocsc(), x[:3]) ** 2) + np.sum((columns.T @ x[:3]) ** 2) + np.sum(rows.diagonal())
+
+
+MADE = [
+    conducted,
+    assembled,
+    network,
+    compressed,
+    lambda x: np.sum((sp.eye(N) - 0.1 * x[0] * ROWS) @ x) + np.sum((x[1] * ROWS @ x) ** 2),
+    lambda x: np.sum((sp.spdiags(np.vstack([x, x**2, x]), [-1, 0, 1], N, N) @ x) ** 2),
+    lambda x: np.sum((sp.dia_matrix((np.vstack([x, x**2]), [-1, 1]), shape=(N, N)).T @ x) ** 2),
+    lambda x: np.sum((sp.kron(sp.diags(x[:2]), sp.eye(2)) @ x[:4]) ** 2),
+    lambda x: np.sum((-(sp.diags_array(x) / x[1]) @ np.outer(x, x)) ** 2) + np.sum(sp.diags(x[1:], 1).toarray() ** 3),
+    lambda x: np.sum((sp.csr_matrix(np.outer(x, x)) @ x) * (x * sp.diags(x) - x @ sp.diags(x))),
+]
+CONSTANT = [
+    lambda x: np.sum(FACTORS.solve(x) ** 2) + np.sum(FACTORS.solve(x, trans="T")),
+    lambda x: np.sum(FACTORS.solve(np.outer(x, x)) ** 2),
+    lambda x: np.sum(sp.linalg.spsolve((sp.eye(N) - 0.1 * LAPLACE).tocsc(), x) ** 3),
+    lambda x: np.sum(sp.linalg.factorized((sp.eye(N) - 0.1 * LAPLACE).tocsc())(x) ** 3),
+]
+
+
+@pytest.mark.filterwarnings("ignore")
+@BOTH
+@pytest.mark.parametrize("program", MADE + CONSTANT)
+def test_matrices_of_what_a_run_knows_and_systems(program, target):
+    expected = differences(program, X)
+    made = s2sad.value_and_grad(program, target=target)
+    value, slope = made(X)
+    np.testing.assert_allclose(value, program(X), rtol=1e-12)
+    np.testing.assert_allclose(slope, expected, rtol=1e-6, atol=1e-8)
+    _, along = s2sad.jvp(program, (X,), (X,), target=target)
+    np.testing.assert_allclose(along, expected @ X, rtol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("program", [conducted, network, MADE[7], CONSTANT[0]])
+def test_second_derivatives_of_systems(program):
+    slope = s2sad.grad(program, target="python")
+    steps = 1e-5 * np.eye(N)
+    expected = np.array([(slope(X + e) - slope(X - e)) / 2e-5 for e in steps])
+    np.testing.assert_allclose(s2sad.hessian(program, target="python")(X), expected, rtol=1e-5, atol=1e-6)
+
+
+def test_factors_follow_the_matrix():
+    matrix = (sp.eye(N) - 0.1 * LAPLACE).tocsc()
+
+    def solved(x):
+        return np.sum(sp.linalg.spsolve(matrix, x) ** 2)
+
+    slope = s2sad.grad(solved)
+    for factor in (1.0, 3.0, 1.0):
+        matrix.data[:] = factor * (sp.eye(N) - 0.1 * LAPLACE).tocsc().data
+        np.testing.assert_allclose(slope(X), differences(solved, X), rtol=1e-6)
+
+
+def test_a_time_step_keeps_no_state_of_a_linear_system():
+    def stepped(x):
+        u = x.copy()
+        for _ in range(10):
+            u = FACTORS.solve(u + x)
+        return np.sum(u**2)
+
+    assert "tape" not in str(s2sad.differentiate(stepped).source("grad", types=(X,)))
+    np.testing.assert_allclose(s2sad.grad(stepped)(X), differences(stepped, X), rtol=1e-6)
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 20, 60])
+def test_systems_are_solved_as_scipy_does(n):
+    """Also with numbers that are given in two parts, and rows in any order."""
+    from s2sad.backends.numba_cpu import jitted
+    from s2sad.backends.sparse_systems import solved
+
+    compiled, random = jitted(solved), np.random.default_rng(n)
+    for _ in range(20):
+        dense = np.where(random.random((n, n)) < random.uniform(0.05, 0.5), random.normal(size=(n, n)), 0.0)
+        dense = (dense + np.diag(random.normal(size=n)))[random.permutation(n)]
+        if np.linalg.cond(dense) > 1e8:
+            continue
+        at = sp.coo_matrix(dense)
+        rows, columns = np.concatenate((at.row, at.row)), np.concatenate((at.col, at.col))
+        b = random.normal(size=n)
+        x = compiled(np.concatenate((0.3 * at.data, 0.7 * at.data)), rows, columns, b)
+        np.testing.assert_allclose(dense @ x, b, rtol=1e-7, atol=1e-7 * np.abs(x).max())
+    assert np.all(np.isnan(compiled(np.zeros(n), np.arange(n), np.arange(n), np.ones(n))))
+    with pytest.raises(ValueError, match="outside of it"):
+        compiled(np.ones(n), np.arange(n) + 1, np.arange(n), np.ones(n))
