@@ -150,8 +150,8 @@ class Cotangents:
         match place:
             case Var():
                 return self.bar(place)
-            case Index(Index(_, inside), _, _) if is_advanced(inside):
-                return None
+            case Index(Index(_, inside)) | Apply(ops.transpose, (Index(_, inside),)) if is_advanced(inside):
+                return None  # what index arrays select is a copy
             case Index(base, index, kind):
                 inner = self.shadow(base)
                 return None if inner is None else Index(inner, index, kind)
