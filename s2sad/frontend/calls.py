@@ -78,7 +78,7 @@ from s2sad.frontend.written_loops import stops_early
 from s2sad.ir import ops
 from s2sad.ir.draws import UNSUPPORTED, is_draw, rehearsed
 from s2sad.ir.nodes import Apply, Assign, CallStmt, Expr, Index, Pack, Slice, Store, Var
-from s2sad.ir.types import Array, ListOf, Scalar, Static, Struct, is_complex, leaf_types
+from s2sad.ir.types import Array, ListOf, Scalar, Static, Struct, is_complex, is_inexact, leaf_types
 from s2sad.ir.views import VIEWS, is_advanced
 from s2sad.ir.walk import root_of
 from s2sad.rules.rearranging import vectorized
@@ -166,6 +166,7 @@ def call_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
         return call_einsum(lw, args, {name: v for name, v in kwargs.items() if name != "out"}, node)
     from s2sad.frontend.specials import SPECIAL
 
+    args, kwargs = _named(fn, args, kwargs)
     if getattr(fn, "__name__", "") == "prange" and (getattr(fn, "__module__", "") or "").startswith("numba"):
         fn = builtins.range  # Numba itself is imported by who compiles only
         span = lw.source.span(node)
@@ -237,7 +238,8 @@ def call_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
         return copied(lw, args[0], args[1] if len(args) > 1 else kwargs["order"], node)
     out = kwargs.pop("out", None)
     if isinstance(fn, np.ufunc) and len(args) > fn.nin:
-        out, args = args[fn.nin], args[: fn.nin]
+        places = tuple(args[fn.nin :])
+        out, args = places[0] if len(places) == 1 else StructV("tuple", tuple(range(len(places))), places), args[: fn.nin]
     if out is not None and _given(out):
         return _into(lw, fn, args, kwargs, out, node)
     if isinstance(fn, np.ufunc) and known_value(kwargs.get("where", const(True))) is not True:
@@ -297,8 +299,32 @@ def _given(value: Value | None) -> bool:
     return value is not None and not (isinstance(value, StaticV) and value.value is None)
 
 
+def _named(fn: Any, args: list[Value], kwargs: dict[str, Value]) -> tuple[list[Value], dict[str, Value]]:
+    """Return the arguments of a call, of a function of NumPy's those by name that are `dtype`, `out` or behind it."""
+    if isinstance(fn, np.ufunc) or not (getattr(fn, "__module__", None) or "").startswith("numpy"):
+        return args, kwargs
+    names = parameters_of(fn) or ()
+    first = next((k for k, name in enumerate(names) if name in ("dtype", "out")), len(args))
+    if "out" not in names or len(args) <= first or len(args) > len(names):
+        return args, kwargs
+    named = {name: value for name, value in zip(names[first:], args[first:], strict=False) if _given(value)}
+    return args[:first], {**named, **kwargs}
+
+
+def _into_several(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value], out: StructV, node: Any) -> Value:
+    """`np.modf(x, out=(a, b))`: each result is written into its array."""
+    results = call_function(lw, fn, args, kwargs, node)
+    assert isinstance(results, StructV)
+    given = zip(results.items, out.items, strict=True)
+    return StructV("tuple", results.keys, tuple(
+        _filled(lw, item, place, fn, node) if _given(place) else item for item, place in given
+    ))  # fmt: skip
+
+
 def _into(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value], out: Value, node: Any) -> Value:
     """`np.f(x, out=y, where=mask)`: the result is written into `y`, where the mask says so."""
+    if isinstance(fn, np.ufunc) and fn.nout > 1 and isinstance(out, StructV) and len(out.items) == fn.nout:
+        return _into_several(lw, fn, args, kwargs, out, node)
     place = out.items[0] if isinstance(out, StructV) and len(out.items) == 1 else out
     target = as_expr(lw, place, node)
     if not isinstance(target, Var | Index):  # `out=np.zeros_like(b)`: a new array, which the call gives back
@@ -309,8 +335,24 @@ def _into(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value], out
     result = call_function(lw, fn, args, kwargs, node)
     if known_value(mask) is not True:
         result = call_function(lw, np.where, [mask, result, V(target)], {}, node)
-    whole = Index(target, (Slice(None, None, None),), target.type)
-    lw.emit(Store(whole, "", as_expr(lw, result, node), lw.span(node)))
+    return _filled(lw, result, place, fn, node)
+
+
+def _filled(lw: Lowerer, result: Value, place: Value, fn: Any, node: Any) -> Value:
+    """Write a result into the array that was given for it."""
+    value, target = as_expr(lw, result, node), as_expr(lw, place, node)
+    held, given = value.type, target.type
+    name = getattr(fn, "__name__", "function")
+    if not isinstance(given, Array):
+        return lw.fail(node, f"`{name}` is given a number for `out`, where an array is to be", "", ArgumentError)
+    if is_inexact(held) and not is_inexact(given):
+        return lw.fail(node, f"`{name}` has a result of dtype {held.dtype}, which `out` of dtype {given.dtype} cannot hold",  # type: ignore[union-attr]
+                       "Give it an array of real numbers.", ArgumentError)  # fmt: skip
+    rank = len(held.dims) if isinstance(held, Array) else 0
+    if rank != len(given.dims) and not isinstance(fn, np.ufunc):
+        return lw.fail(node, f"`{name}` has a result of rank {rank}, which does not fill `out` of rank {len(given.dims)}",
+                       "Give it an array of the shape of the result.", ArgumentError)  # fmt: skip
+    lw.emit(Store(Index(target, (Slice(None, None, None),), given), "", value, lw.span(node)))
     return place
 
 

@@ -16,8 +16,11 @@ from s2sad.frontend.values import RangeV, RowsV, Scope, SliceV, StaticV, StructV
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Assign, Const, Expr, Function, Index, Stmt, Store, Var
 from s2sad.ir.types import Array, ListOf, Scalar, Sym, Type
-from s2sad.ir.views import VIEWS, is_advanced
+from s2sad.ir.views import is_advanced, view_base
 from s2sad.ir.walk import reads
+
+
+_LOST = "this writes into a copy, which nothing else sees"
 
 
 class BottomReached(Exception):
@@ -291,15 +294,19 @@ class Lowerer:
         match place:
             case Index(Index(_, index) as base) if is_advanced(index) and isinstance(base.type, Array):
                 raise UnsupportedSyntaxError(
-                    "this writes into a copy, which nothing else sees", span,
+                    _LOST, span,
                     "Items that index arrays or masks select are a new array: write `a[index, …] = …` in one step.",
                 )  # fmt: skip
             case Index(base):
                 return replace(place, base=self._named_views(base, span))
             case Apply(fn, (base,)) if fn is ops.transpose:
                 return replace(place, args=(self._named_views(base, span),))
-            case Apply(fn) if fn in VIEWS:
+            case Apply() if view_base(place) is not None:
                 return self.atom(place, "view", span)
+            case Apply():
+                raise UnsupportedSyntaxError(
+                    _LOST, span, "What the call gives is a new array: give it a name first, `b = …`, if it is to be used.",
+                )  # fmt: skip
             case _:
                 return place
 
