@@ -15,7 +15,7 @@ import numpy as np
 
 from s2sad.api.custom import CustomJVP, CustomVJP, functions_of, rules_key
 from s2sad.api.still import Look, look_at
-from s2sad.api.structure import Tree, static_key
+from s2sad.api.structure import CONTENTS, Tree, contents_of, static_key
 from s2sad.backends.fingerprint import names_used
 
 _READS = frozenset({"LOAD_GLOBAL", "LOAD_NAME"})
@@ -135,8 +135,13 @@ def _reachable(
     funs: list[Any], owners: list[tuple[Any, Any]], holders: _Holders
 ) -> Iterator[types.FunctionType]:
     waiting, seen = [*funs, *(part for rule in rules_key() for part in functions_of(rule))], set[int]()
+    met = dict[int, Any]()
     while waiting and len(seen) < _FUNCTIONS:
-        value: Any = _innermost(waiting.pop(), waiting, owners, holders)
+        held: Any = waiting.pop()
+        if id(held) not in met and len(met) < CONTENTS:
+            met[id(held)] = held
+            waiting += _called_inside(held)
+        value: Any = _innermost(held, waiting, owners, holders)
         if not isinstance(value, types.FunctionType) or id(value) in seen:
             continue
         seen.add(id(value))
@@ -146,7 +151,30 @@ def _reachable(
         waiting += holders.named(names_used(value.__code__))
         waiting += [content for _, content in _cells(value)]
         waiting += [value.__globals__[name] for name in _globals(value)]
-        waiting += list(value.__defaults__ or ())
+        given = [*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values()]
+        waiting += given
+        owners += [(item, _state(item)) for item in given if _may_change(item)]
+        if value.__dict__:  # what is set on a function, `f.scale = 2.0`
+            owners.append((value.__dict__, _state(value.__dict__)))
+
+
+def _called_inside(value: Any) -> list[Any]:
+    """Return what a container or an object holds that may be called, or hold what is."""
+    if isinstance(value, property):
+        return [value.fget]
+    if isinstance(value, functools.cached_property):
+        return [value.func]
+    if isinstance(value, types.MethodType):
+        value = value.__self__
+    if isinstance(value, tuple):
+        return [item for item in value if _is_more(item)]
+    if isinstance(value, types.FunctionType | types.ModuleType | np.ndarray) or not _may_change(value):
+        return []
+    return [item for _, item in contents_of(value) if _is_more(item)]
+
+
+def _is_more(value: Any) -> bool:
+    return callable(value) or isinstance(value, dict | list | tuple) or _has_attributes(value)
 
 
 def _innermost(value: Any, waiting: list[Any], owners: list[tuple[Any, Any]], holders: _Holders) -> Any:
@@ -159,10 +187,10 @@ def _innermost(value: Any, waiting: list[Any], owners: list[tuple[Any, Any]], ho
             owners.append((value.__self__, _state(value.__self__)))
         if isinstance(value, functools.partial):
             held = [*value.args, *value.keywords.values()]
-            owners += [(item, _state(item)) for item in held if _may_change(item)]
+            owners += [(item, _state(item)) for item in (*held, value.keywords) if _may_change(item)]
             waiting += [value.func, *held]
         waiting += holders.met(value.__self__ if isinstance(value, types.MethodType) else value)
-        called = vars(type(value)).get("__call__")
+        called = getattr(type(value), "__call__", None)
         if isinstance(called, types.FunctionType) and _may_change(value):
             owners.append((value, _state(value)))
             waiting.append(called)
@@ -200,8 +228,12 @@ class _Holders:
 
     def held(self) -> list[tuple[Any, str, Any]]:
         """Return the names that are watched, with where they stand and what they mean."""
-        scopes = map(vars, self._scopes.values())
-        return [(scope, name, scope[name]) for scope in scopes for name in sorted(self._names & scope.keys())]
+        scopes = [vars(holder) for holder in self._scopes.values()]
+        of_classes = [vars(holder) for holder in self._scopes.values() if isinstance(holder, type)]
+        inherited = {name for scope in of_classes for name in self._names & scope.keys()}
+        found = [(scope, name, scope[name]) for scope in scopes for name in sorted(self._names & scope.keys())]
+        # a class may come to have what it inherited
+        return found + [(scope, name, None) for scope in of_classes for name in sorted(inherited - scope.keys())]
 
 
 def _is_of_a_library(holder: Any) -> bool:
@@ -270,7 +302,7 @@ def _look(owner: Any) -> Look:
     if isinstance(owner, CustomJVP | CustomVJP):
         parts = owner.parts()
         return lambda: all(map(operator.is_, owner.parts(), parts))
-    return look_at(vars(owner) if _has_attributes(owner) else owner, 3) or (lambda: False)
+    return look_at(vars(owner) if _has_attributes(owner) else owner) or (lambda: False)
 
 
 def _shared(data: list[Any]) -> set[int]:

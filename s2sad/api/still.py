@@ -20,26 +20,31 @@ Look = Callable[[], bool]
 """Says whether a value is surely what it was. False: it may have changed, or was made anew and is equal."""
 
 _UNCHANGING = (
-    type(None), bool, int, float, complex, str, bytes, type, types.FunctionType, types.ModuleType, np.dtype, np.generic,
+    type(None), bool, int, float, complex, str, bytes, type, types.ModuleType, np.dtype, np.generic,
 )  # fmt: skip
 
 
-def look_at(value: Any, depth: int = 2) -> Look | None:
+def look_at(value: Any) -> Look | None:
     """Return a look at what may change within `value`; None if nothing may that `static_key` would see."""
+    return _look(value, {})
+
+
+def _look(value: Any, seen: dict[int, Any]) -> Look | None:
     if isinstance(value, np.ndarray):
         return _at_array(value)
-    if isinstance(value, _UNCHANGING) or not depth:
+    if isinstance(value, _UNCHANGING):
         return None
     if isinstance(value, Custom):
-        return look_at(value.metadata)
-    if isinstance(value, dict):
-        return _at_items(value, depth) if len(value) <= CONTENTS else None
+        return _look(value.metadata, seen)
+    if isinstance(value, tuple):
+        return _all(_look(item, seen) for item in value)
+    if not (isinstance(value, dict | list) or has_contents(value)) or id(value) in seen or len(seen) > CONTENTS:
+        return None
+    seen[id(value)] = value
     if isinstance(value, list):
-        return _at_list(value, depth) if len(value) <= CONTENTS else None
-    attributes = getattr(value, "__dict__", None)
-    if isinstance(attributes, dict):
-        return _at_items(attributes, depth) if has_contents(value) else None
-    return _all(look_at(item, depth - 1) for item in value) if isinstance(value, tuple) else None
+        return _at_list(value, seen) if len(value) <= CONTENTS else None
+    items = value if isinstance(value, dict) else vars(value)
+    return _at_items(items, seen) if len(items) <= CONTENTS else None
 
 
 def _at_array(array: np.ndarray[Any, Any]) -> Look:
@@ -50,9 +55,9 @@ def _at_array(array: np.ndarray[Any, Any]) -> Look:
     return lambda: array.dtype is dtype and array.shape == shape and array.strides == strides
 
 
-def _at_items(items: dict[Any, Any], depth: int) -> Look:
+def _at_items(items: dict[Any, Any], seen: dict[int, Any]) -> Look:
     keys, values = list(items), list(items.values())
-    inner = _all(look_at(value, depth - 1) for value in values)
+    inner = _all(_look(value, seen) for value in values)
 
     def same() -> bool:
         return (
@@ -65,9 +70,9 @@ def _at_items(items: dict[Any, Any], depth: int) -> Look:
     return same
 
 
-def _at_list(items: list[Any], depth: int) -> Look:
+def _at_list(items: list[Any], seen: dict[int, Any]) -> Look:
     values = list(items)
-    inner = _all(look_at(value, depth - 1) for value in values)
+    inner = _all(_look(value, seen) for value in values)
 
     def same() -> bool:
         unmoved = len(items) == len(values) and all(map(operator.is_, items, values))

@@ -234,12 +234,17 @@ class _Same:
         return id(self.value)
 
 
-CONTENTS = 64  # larger containers that a function reads from outside are compared by identity
-_ATOMS = (type(None), bool, int, float, complex, str, bytes, type, types.FunctionType)
+CONTENTS = 10_000  # larger containers that a function reads from outside are compared by identity
+_ATOMS = (type(None), bool, int, float, complex, str, bytes, type)
+_LIBRARIES = frozenset({"numpy", "numba", "scipy", "s2sad", "builtins"})
 
 
-def static_key(value: Any, depth: int = 2) -> Hashable:
-    """Return a key that changes when a static value does: value, or identity and attributes."""
+def static_key(value: Any) -> Hashable:
+    """Return a key that changes when a static value does: value, or identity and contents, however deep they lie."""
+    return _key(value, {})
+
+
+def _key(value: Any, seen: dict[int, Any]) -> Hashable:
     cls = type(value)
     if isinstance(value, np.ndarray | np.inexact) and not value.ndim:
         return cls, value.dtype, value.tobytes()
@@ -250,18 +255,16 @@ def static_key(value: Any, depth: int = 2) -> Hashable:
     if cls in _ATOMS or isinstance(value, np.dtype | np.generic | type | types.ModuleType):
         return cls, value
     if isinstance(value, Custom):
-        return static_key(value.metadata)
+        return _key(value.metadata, seen)
     if isinstance(value, slice):
-        return cls, static_key(value.start), static_key(value.stop), static_key(value.step)
-    if isinstance(value, dict | list) and depth and len(value) <= CONTENTS:
-        pairs = list(value.items()) if isinstance(value, dict) else list(enumerate(value))
-        return _Same(value), tuple((key, static_key(item, depth - 1)) for key, item in pairs)
-    attributes = getattr(value, "__dict__", None)
-    if isinstance(attributes, dict) and depth and has_contents(value):
-        inner = tuple((name, static_key(attributes[name], depth - 1)) for name in list(attributes))
-        return _Same(value), inner
-    if isinstance(value, tuple) and depth:
-        return cls, tuple(static_key(item, depth - 1) for item in value)
+        return cls, _key(value.start, seen), _key(value.stop, seen), _key(value.step, seen)
+    if isinstance(value, tuple):
+        return cls, tuple(_key(item, seen) for item in value)
+    if isinstance(value, dict | list) or has_contents(value):
+        if id(value) in seen or len(seen) > CONTENTS:  # what is met again is in the key already
+            return _Same(value)
+        seen[id(value)] = value
+        return _Same(value), tuple((name, _key(item, seen)) for name, item in contents_of(value))
     try:
         hash(value)
     except TypeError:
@@ -269,9 +272,24 @@ def static_key(value: Any, depth: int = 2) -> Hashable:
     return cls, value
 
 
+def contents_of(value: Any) -> list[tuple[Any, Any]]:
+    """Return the items of a container, or the attributes of an object, with their keys or names; none of large ones."""
+    held: Any = value if isinstance(value, dict | list) else vars(value)
+    if len(held) > CONTENTS:
+        return []
+    return list(held.items()) if isinstance(held, dict) else list(enumerate(held))
+
+
 def has_contents(value: Any) -> bool:
-    """Say whether an object's attributes count: not those of a callable, unless it compares by them."""
-    return not callable(value) or (type(value).__eq__ is not object.__eq__ and type(value) is not types.MethodType)
+    """Say whether an object's attributes count: those of a function, and of a callable that Python code calls, too."""
+    if not isinstance(getattr(value, "__dict__", None), dict) or isinstance(value, type | types.MethodType):
+        return False
+    if isinstance(value, types.FunctionType):
+        return bool(value.__dict__)
+    if not callable(value) or type(value).__eq__ is not object.__eq__:
+        return True
+    root = (type(value).__module__ or "").partition(".")[0]
+    return isinstance(getattr(type(value), "__call__", None), types.FunctionType) and root not in _LIBRARIES
 
 
 _WEAK: dict[str, type] = {"float64": float, "int64": int, "complex128": complex, "bool": bool}
