@@ -187,7 +187,12 @@ def call_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
     if _hashable(fn) and (said := protocols.called_with(lw, fn, args, node)) is not None:
         return said
     if special is not None:
-        return special(lw, args, kwargs, node)
+        try:
+            return special(lw, args, kwargs, node)
+        except IndexError:
+            if len(args) > 1:
+                raise
+            return lw.fail(node, f"`{fn.__name__}` is called with too few arguments", "", ArgumentError)
     if isinstance(getattr(fn, "__self__", None), logging.Logger):
         return StaticV(None)
     if isinstance(getattr(fn, "__self__", None), str):

@@ -213,6 +213,8 @@ def _hasattr(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any
             return StaticV(hasattr(obj, name))
         case [StructV(kind, keys, _), StaticV(str() as name)] if isinstance(kind, type):
             return StaticV(name in keys or hasattr(kind, name))
+        case [(V() | StructV()) as value, StaticV(str() as name)]:
+            return StaticV(hasattr(class_of(value), name))
         case _:
             return lw.fail(node, "`hasattr` of what is computed is not known when the derivative is written",
                            "Ask `isinstance`, or pass a flag.")  # fmt: skip
@@ -227,6 +229,18 @@ def _getattr(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any
     if len(args) == 3 and known_value(_hasattr(lw, args[:2], {}, node)) is False:
         return args[2]
     return attribute(lw, args[0], name, node)
+
+
+def _callable(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    match args:
+        case [StaticV(obj)]:
+            return StaticV(callable(obj))
+        case [StructV(kind)]:
+            return StaticV(isinstance(kind, type) and hasattr(kind, "__call__"))
+        case [V()]:
+            return StaticV(False)
+        case _:
+            return StaticV(True)
 
 
 def _isinstance(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
@@ -249,7 +263,7 @@ def class_of(value: Value) -> type:
                 case _:
                     return object
         case StructV(kind, _, _):
-            return {"tuple": tuple, "list": list, "dict": dict}[kind] if isinstance(kind, str) else kind
+            return {"tuple": tuple, "list": list, "dict": dict}.get(kind, object) if isinstance(kind, str) else kind
         case StaticV(obj):
             return type(obj)
         case SliceV():
@@ -641,6 +655,7 @@ SPECIAL: dict[Any, Any] = {
     builtins.min: _extreme(builtins.min, np.min),
     builtins.isinstance: _isinstance,
     builtins.hasattr: _hasattr,
+    builtins.callable: _callable,
     builtins.getattr: _getattr,
     builtins.str: formatted.string,
     builtins.super: inherited.lower_super,

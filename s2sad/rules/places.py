@@ -101,6 +101,8 @@ def ix_(*args: Any) -> Any:
 @expands(np.meshgrid)
 def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> Any:
     """Return the coordinates of a grid, one array for each axis."""
+    if indexing not in ("xy", "ij"):
+        ops.refuse("`meshgrid` knows the orders `xy` and `ij`", "Give one of them as `indexing`.")
     n = len(xi)
     axes = [1, 0, *counting(n)[2:]] if indexing == "xy" and n > 1 else [*counting(n)]
     vectors = [np.ravel(np.array(x) if isinstance(x, (list, tuple)) else x) for x in xi]
@@ -108,7 +110,10 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
         x[(None,) * axis + (slice(None),) + (None,) * (n - 1 - axis)] for x, axis in zip(vectors, axes)
     ]  # fmt: skip
     shape = tuple([vectors[axis].size for axis in axes])
-    return spread if sparse else [np.copy(np.broadcast_to(x, shape)) for x in spread]
+    return (
+        spread if sparse else [np.copy(np.broadcast_to(x, shape)) for x in spread] if copy
+        else [np.broadcast_to(x, shape) for x in spread]
+    )  # fmt: skip
 
 
 @expands(np.fromfunction)

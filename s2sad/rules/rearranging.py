@@ -126,11 +126,23 @@ def dstack(tup: Any) -> Any:
 
 @expands(np.block)
 def block(arrays: Any) -> Any:
-    """Return a matrix put together of rows of blocks, or one row of blocks."""
-    return (
-        np.concatenate([np.concatenate([np.atleast_2d(a) for a in row], axis=-1) for row in arrays], axis=-2)
-        if isinstance(arrays[0], list) else np.concatenate([np.atleast_1d(a) for a in arrays], axis=-1)
-    )  # fmt: skip
+    """Return an array put together of blocks: the innermost lists along the last axis, those around before it."""
+    if not isinstance(arrays, list):
+        return np.copy(arrays)
+    if not isinstance(arrays[0], list):
+        return np.concatenate([np.atleast_1d(a) for a in arrays], axis=-1)
+    if not isinstance(arrays[0][0], list):
+        return np.concatenate([np.concatenate([np.atleast_2d(a) for a in row], axis=-1) for row in arrays], axis=-2)
+    if isinstance(arrays[0][0][0], list):
+        ops.refuse("`block` of lists nested four deep is not supported", "Join the blocks by `np.concatenate`.")
+    return np.concatenate([
+        np.concatenate([np.concatenate([_with_three_axes(a) for a in row], axis=-1) for row in slab], axis=-2)
+        for slab in arrays
+    ], axis=-3)  # fmt: skip
+
+
+def _with_three_axes(a: Any) -> Any:
+    return a if np.ndim(a) >= 3 else np.atleast_2d(a)[None]
 
 
 @expands(np.insert)

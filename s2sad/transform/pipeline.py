@@ -230,8 +230,11 @@ class Deriver:
             self._require_moved(instance, tangent_rule, on)
             assert instance.function is not None
             mask = (*(False for _ in instance.function.params), *(True for active in on if active))
+            assert instance.result is not None
+            kinds = leaf_types(instance.result)
+            moved = tuple(r for r, kind in zip(results, kinds, strict=True) if is_inexact(kind))
             with self._transposing(instance):
-                inner = self.callee_adjoint(linear, mask, tuple(r for r in results if r))
+                inner = self.callee_adjoint(linear, mask, moved)
             self._require_linear(instance, inner, tangent_rule, mask)
             made = transposed(instance, name, inner, on, results)
         self._adopt()
