@@ -6,7 +6,7 @@ from typing import Any
 
 import gast
 
-from s2sad.errors import SourceNotFoundError
+from s2sad.errors import S2SADError, SourceNotFoundError
 from s2sad.frontend.containers import identified
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.noneresults import called, returned
@@ -54,7 +54,7 @@ def inline_call(
         return None
     source = source or source_of(fn)
     body = _body(source.node)
-    if not _straight(body) or any(
+    if not (_straight(body) or returns_a_function(source.node)) or any(
         isinstance(n, gast.Call) and _calls(n, source, fn) for s in body for n in gast.walk(s)
     ):  # fmt: skip
         return None
@@ -62,11 +62,49 @@ def inline_call(
 
 
 def returns_a_function(node: Any) -> bool:
-    """Say whether a function ends by returning one that it defines."""
-    body = _body(node)
-    last: Any = body[-1].value if body and isinstance(body[-1], gast.Return) else None
-    inner = {s.name for s in body if isinstance(s, gast.FunctionDef)}
-    return isinstance(last, gast.Lambda) or (isinstance(last, gast.Name) and last.id in inner)
+    """Say whether a function returns, on some path, one that it defines."""
+    parts = [part for stmt in _body(node) for part in _own(stmt)]
+    made = {part.name for part in parts if isinstance(part, gast.FunctionDef)}
+    for part in parts:
+        if isinstance(part, gast.Assign) and isinstance(part.value, gast.Lambda):
+            made |= {target.id for target in part.targets if isinstance(target, gast.Name)}
+    return any(isinstance(part, gast.Return) and _is_made(part.value, made) for part in parts)
+
+
+def _is_made(value: Any, made: set[str]) -> bool:
+    match value:
+        case gast.Lambda():
+            return True
+        case gast.Name(id=name):
+            return name in made
+        case gast.IfExp(body=then, orelse=other):
+            return _is_made(then, made) or _is_made(other, made)
+        case gast.Call(args=args):  # `reduce(lambda f, g: lambda v: f(g(v)), fs)`
+            return any(isinstance(arg, gast.Lambda) and isinstance(arg.body, gast.Lambda) for arg in args)
+        case _:
+            return False
+
+
+def _path(lw: Lowerer, body: list[Any]) -> list[Any] | None:
+    """Return the statements that run where all tests before a `return` are known; None where one is not."""
+    from s2sad.frontend.expressions import lower_test
+
+    for at, stmt in enumerate(body):
+        if isinstance(stmt, gast.Return | gast.Raise):
+            return body[: at + 1]
+        if isinstance(stmt, gast.If) and any(isinstance(part, gast.Return) for part in _own(stmt)):
+            mark = lw.mark()
+            try:
+                test = lower_test(lw, stmt.test)
+            except S2SADError:  # it may ask for what the statements before it make
+                lw.back_to(mark)
+                return None
+            if not isinstance(test, bool):
+                lw.back_to(mark)
+                return None
+            rest = _path(lw, [*(stmt.body if test else stmt.orelse), *body[at + 1 :]])
+            return None if rest is None else [*body[:at], *rest]
+    return body
 
 
 def _calls(call: Any, source: Source, fn: Any) -> bool:
@@ -134,6 +172,8 @@ def _inline(
     bound = bind_parameters(lw, fn_node, source, args, kwargs, node, None if local is None else local.defaults)
     for name, value in bound.items():
         inner.env[name] = _named(inner, name, identified(value), body, lw.span(node))
+    if not _straight(body) and returns_a_function(fn_node):
+        body = _path(inner, body) or body
     if not _straight(body):
         return _out_of_line(lw, fn_node, source, outer_env, bound, body, node)
     for name in counters:

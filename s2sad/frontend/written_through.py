@@ -89,7 +89,7 @@ def _stores(function: Any) -> list[Any]:
                 found.append(base)
             case gast.keyword(arg="out", value=value):
                 found.append(value)
-            case gast.Expr(value=gast.Call(func=gast.Attribute(value=gast.Name("np" | "numpy")), args=given)):
+            case gast.Expr(value=gast.Call(func=gast.Attribute(value=gast.Name(id="np" | "numpy")), args=given)):
                 found += given  # one of them may be the `out` of the call
             case _:
                 pass
