@@ -81,7 +81,7 @@ from s2sad.ir.nodes import Apply, Assign, CallStmt, Expr, Index, Pack, Slice, St
 from s2sad.ir.types import Array, ListOf, Scalar, Static, Struct, is_complex, is_inexact, leaf_types
 from s2sad.ir.views import VIEWS, is_advanced
 from s2sad.ir.walk import root_of
-from s2sad.rules.rearranging import vectorized
+from s2sad.rules.rearranging import PARTS, vectorized
 from s2sad.rules.writing import AT, OPERATORS
 
 
@@ -167,6 +167,8 @@ def call_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
     from s2sad.frontend.specials import SPECIAL
 
     args, kwargs = _named(fn, args, kwargs)
+    if _hashable(fn) and fn in PARTS and len(args) and _is_array_of_parts(args[0]):
+        fn = PARTS[fn]
     if getattr(fn, "__name__", "") == "prange" and (getattr(fn, "__module__", "") or "").startswith("numba"):
         fn = builtins.range  # Numba itself is imported by who compiles only
         span = lw.source.span(node)
@@ -186,6 +188,11 @@ def call_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
         args = [protocols.iterated(lw, arg, node) for arg in args]
     if _hashable(fn) and (said := protocols.called_with(lw, fn, args, node)) is not None:
         return said
+    if fn in (int, float) and len(args) == 1 and isinstance(args[0], StaticV) and isinstance(args[0].value, str):
+        try:
+            return const(fn(args[0].value))
+        except ValueError as error:
+            return lw.fail(node, f"`{fn.__name__}` cannot read this text", f"Python says: {error}.", ArgumentError)
     if special is not None:
         try:
             return special(lw, args, kwargs, node)
@@ -302,6 +309,10 @@ def _own_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
 def _given(value: Value | None) -> bool:
     """Say whether an argument is there and is not None."""
     return value is not None and not (isinstance(value, StaticV) and value.value is None)
+
+
+def _is_array_of_parts(value: Value) -> bool:
+    return isinstance(value, V) and isinstance(value.expr.type, Array)
 
 
 def _named(fn: Any, args: list[Value], kwargs: dict[str, Value]) -> tuple[list[Value], dict[str, Value]]:
@@ -578,6 +589,7 @@ def library_call(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Valu
             displayed(lw, fn, gathered(lw, a, node), node, names[k] if k < len(names) else "")
             for k, a in enumerate(args)
         ]
+        kwargs = {name: displayed(lw, fn, value, node, name) if name in names else value for name, value in kwargs.items()}
     elif args and isinstance(args[0], V) and isinstance(args[0].expr.type, ListOf) and fn is not np.array:
         return joined(lw, fn, args[0], {**dict(zip(("axis",), args[1:], strict=False)), **kwargs}, node)
     elif fn not in (np.array, np.block) and args and isinstance(args[0], StructV):

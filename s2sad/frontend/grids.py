@@ -43,7 +43,11 @@ def _part(lw: Lowerer, part: Any, node: Any) -> Value:
     from s2sad.frontend.arguments import known_value
     from s2sad.frontend.calls import call_function
 
-    value = lower_expr(lw, part)
+    if isinstance(part, gast.Slice):  # whose bounds are real numbers, too
+        lower, upper, step = (None if p is None else lower_expr(lw, p) for p in (part.lower, part.upper, part.step))
+        value: Value = SliceV(lower, upper, step)
+    else:
+        value = lower_expr(lw, part)
     match value:
         case SliceV(lower, upper, step):
             if upper is None:

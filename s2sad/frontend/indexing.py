@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from dataclasses import replace
 from typing import Any, cast
 
 import gast
@@ -45,7 +46,7 @@ def lower_subscript(lw: Lowerer, node: Any) -> Value:
         case StaticV(obj) if sparse.is_sparse(obj):
             return sparse.item(lw, obj, lower_expr(lw, node.slice), node)
         case StaticV(obj):
-            known = known_value(lower_expr(lw, node.slice))
+            known = _known_place(lower_expr(lw, node.slice))
             if known is UNKNOWN:
                 return lw.fail(node, "which item is read is not known when the derivative is written")
             return outside_value(lw, obj[known], "item", node, lambda: obj[known])
@@ -57,6 +58,18 @@ def lower_subscript(lw: Lowerer, node: Any) -> Value:
             return lower_index(lw, base, lower_index_items(lw, node.slice, node), node)
         case _:
             return lw.fail(node, "this value cannot be indexed")
+
+
+def _known_place(value: Value | None) -> Any:
+    """Return an index, or a slice, that is known; UNKNOWN of another."""
+    from s2sad.frontend.arguments import UNKNOWN, known_value
+
+    if value is None:
+        return None
+    if not isinstance(value, SliceV):
+        return known_value(value)
+    bounds = [_known_place(part) for part in (value.lower, value.upper, value.step)]
+    return UNKNOWN if any(bound is UNKNOWN for bound in bounds) else slice(*bounds)
 
 
 def _is_tuple(value: Value) -> bool:
@@ -310,7 +323,9 @@ def lower_index_items(lw: Lowerer, node: Any, at: Any) -> list[Any]:
         if isinstance(value, V) and isinstance(value.expr.type, Array | ListOf) and _is_made_tuple(lw, part):
             lw.fail(part, "how many indices this tuple has is not known here",
                     "Write them one by one: `A[place[0], place[1]]`.")  # fmt: skip
-        if isinstance(value, StructV) and value.kind == "tuple" and not isinstance(node, gast.Tuple):
+        if isinstance(value, StructV) and value.kind == "tuple" and isinstance(node, gast.Tuple):
+            value = replace(value, kind="list")  # `x[(0, 2), 1]` selects by both numbers
+        if isinstance(value, StructV) and value.kind == "tuple":
             items.extend(index_item(lw, v, part) for v in value.items)
         else:
             items.append(index_item(lw, value, part))

@@ -151,6 +151,9 @@ def _sum(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) ->
     items = static_items(lw, args[0])
     if items is not None:
         total = start
+        if isinstance(start, StructV) and all(isinstance(item, StructV) and item.kind == start.kind for item in items):
+            joined = [part for held in (start, *items) for part in held.items]  # type: ignore[union-attr]
+            return StructV(start.kind, tuple(range(len(joined))), tuple(joined))
         if any(isinstance(item, StructV) and isinstance(item.kind, type) for item in items):
             return _sum_of_objects(lw, start, items, node)
         if isinstance(start, V) and isinstance(start.expr, Const) and start.expr.value == 0 and items:
@@ -616,6 +619,9 @@ def _unfilled(fn: Any, zeros: Any) -> Any:
     """`np.empty` of complex numbers: parts that are written one after the other need the other part to be a number."""
 
     def lower(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+        if "shape" in kwargs and args and isinstance(args[0], V) and isinstance(args[0].expr.type, Array):
+            dtype = kwargs.get("dtype", StaticV(np.dtype(args[0].expr.type.dtype).type))
+            return call_function(lw, np.empty, [kwargs["shape"]], {"dtype": dtype}, node)
         made = library_call(lw, fn, args, kwargs, node)
         is_of_parts = isinstance(made, V) and is_complex(made.expr.type)
         return library_call(lw, zeros, args, kwargs, node) if is_of_parts else made

@@ -78,9 +78,12 @@ def renamed(fn: Any) -> Rewrite:
 def _reduce(call: Apply) -> Expr | None:
     static = dict(call.static)
     axis, keepdims = static.pop("axis", None), static.pop("keepdims", False)
-    x = call.args[0]
+    x, dtype = call.args[0], static.pop("dtype", None)
     if len(call.args) != 1 or static.keys() - {"ddof"} or not isinstance(x.type, Array):
         return None
+    if dtype is not None and np.dtype(dtype).name != x.type.dtype:
+        x = _astype(Apply(ops.astype, (x,), Array(np.dtype(dtype).name, x.type.dims, "C"), (("dtype", dtype),)))
+        assert isinstance(x.type, Array)
     n = rank(x.type)
     axes = range(n) if axis is None else (axis,) if isinstance(axis, int) else axis
     axes = tuple(sorted(k % n for k in axes))
@@ -258,6 +261,18 @@ def _batched(helper: Any) -> Rewrite:
         return applied(helper, call.args, call.type) if batch else None
 
     return rewrite
+
+
+def _solve(call: Apply) -> Expr | None:
+    """Both sides of a system have one dtype, and are no whole numbers, as Numba asks."""
+    a, b = call.args
+    if not isinstance(a.type, Array) or not isinstance(b.type, Array):
+        return None
+    common = np.result_type(a.type.dtype, b.type.dtype, np.float32)
+    a, b = legal_products.as_dtype(a, common), legal_products.as_dtype(b, common)
+    if rank(a.type) == rank(b.type) == 3:
+        return applied(runtime.solve_batch, (a, b), call.type)
+    return None if (a, b) == call.args else Apply(np.linalg.solve, (a, b), call.type)
 
 
 def _triangle(call: Apply) -> Expr | None:
@@ -611,7 +626,7 @@ _REWRITES: dict[Any, Rewrite] = {
     np.flip: _positional_axis(runtime.flip_axis),
     np.swapaxes: _swapaxes,
     np.moveaxis: _moveaxis,
-    np.linalg.solve: _batched(runtime.solve_batch),
+    np.linalg.solve: _solve,
     np.linalg.inv: _batched(runtime.inv_batch),
     np.linalg.det: _batched(runtime.det_batch),
     ops.astype: _astype,

@@ -22,10 +22,11 @@ def _of_one_dtype(a: Expr, b: Expr) -> tuple[Expr, Expr]:
     if not (isinstance(a.type, Array) and isinstance(b.type, Array)) or a.type.dtype == b.type.dtype:
         return a, b
     common = np.result_type(a.type.dtype, b.type.dtype)
-    return _as_dtype(a, common), _as_dtype(b, common)
+    return as_dtype(a, common), as_dtype(b, common)
 
 
-def _as_dtype(x: Expr, dtype: Any) -> Expr:
+def as_dtype(x: Expr, dtype: Any) -> Expr:
+    """Return an array of another dtype, itself where it has that."""
     assert isinstance(x.type, Array)
     if x.type.dtype == dtype.name:
         return x

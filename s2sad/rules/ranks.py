@@ -20,6 +20,8 @@ def quantile(
     keepdims: bool = False,
 ) -> Any:  # fmt: skip
     """Return the elements, or means of neighbours, below which the shares `q` of all lie."""
+    if not isinstance(q, (list, tuple, np.ndarray)) and (q < 0 or q > 1):
+        raise ValueError("Quantiles must be in the range [0, 1]")
     rows = sorted_rows(a, axis)
     if not isinstance(q, (list, tuple, np.ndarray)):
         value = at_share(rows, q, method)
@@ -39,6 +41,8 @@ def percentile(
     keepdims: bool = False,
 ) -> Any:  # fmt: skip
     """As `quantile`, of hundredths."""
+    if not isinstance(q, (list, tuple, np.ndarray)) and (q < 0 or q > 100):
+        raise ValueError("Percentiles must be in the range [0, 100]")
     rows = sorted_rows(a, axis)
     if not isinstance(q, (list, tuple, np.ndarray)):
         value = at_share(rows, q / 100.0, method)

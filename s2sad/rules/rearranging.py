@@ -5,6 +5,7 @@ A call of the function that is named in front is read as the body below it; see 
 
 from __future__ import annotations
 
+import bisect
 from typing import Any
 
 import numpy as np
@@ -143,6 +144,80 @@ def block(arrays: Any) -> Any:
 
 def _with_three_axes(a: Any) -> Any:
     return a if np.ndim(a) >= 3 else np.atleast_2d(a)[None]
+
+
+def joined_parts(tup: Any, axis: Any = 0) -> Any:
+    """Return `np.concatenate(a, axis)` of an array `a`, whose parts along the first axis are joined."""
+    if tup.ndim < 2:
+        ops.refuse("`concatenate` joins arrays with an axis, and the items of this one are numbers", "Leave it out.")
+    if axis is None:
+        return np.ravel(tup)
+    k = axis % (tup.ndim - 1)
+    moved = np.moveaxis(tup, 0, k)
+    return np.reshape(moved, (*moved.shape[:k], moved.shape[k] * moved.shape[k + 1], *moved.shape[k + 2:]))
+
+
+def stacked_parts(arrays: Any, axis: int = 0) -> Any:
+    """Return `np.stack(a, axis)` of an array `a`."""
+    return np.moveaxis(arrays, 0, axis)
+
+
+def vstack_parts(tup: Any) -> Any:
+    """Return `np.vstack(a)` of an array `a`."""
+    return np.reshape(tup, (tup.size, 1)) if tup.ndim == 1 else np.copy(tup) if tup.ndim == 2 else joined_parts(tup, 0)
+
+
+def hstack_parts(tup: Any) -> Any:
+    """Return `np.hstack(a)` of an array `a`."""
+    return np.copy(tup) if tup.ndim == 1 else np.ravel(tup) if tup.ndim == 2 else joined_parts(tup, 1)
+
+
+def columns_of_parts(tup: Any) -> Any:
+    """Return `np.column_stack(a)` of an array `a`."""
+    return np.reshape(tup, (1, tup.size)) if tup.ndim == 1 else np.transpose(tup) if tup.ndim == 2 else joined_parts(tup, 1)
+
+
+def dstack_parts(tup: Any) -> Any:
+    """Return `np.dstack(a)` of an array `a`."""
+    return np.concatenate([np.atleast_3d(np.moveaxis(tup, 0, -1) if tup.ndim == 3 else np.transpose(tup)[None])], axis=2)
+
+
+PARTS: dict[Any, Any] = {
+    np.concatenate: joined_parts, np.stack: stacked_parts, np.vstack: vstack_parts, np.hstack: hstack_parts,
+    np.column_stack: columns_of_parts, np.dstack: dstack_parts,
+}  # fmt: skip
+"""What these functions give of one array, for the list of its parts."""
+
+
+@expands(bisect.bisect_right, bisect.bisect)
+def bisect_right(a: Any, x: Any, lo: int = 0, hi: Any = None, *, key: Any = None) -> Any:
+    """Return the place behind the items that are not larger."""
+    if lo != 0 or hi is not None or key is not None:
+        ops.refuse("`bisect` of a part of a list, or by a key, is not supported", "Give it the part, or the keys.")
+    return int(np.searchsorted(np.asarray(a), x, side="right"))
+
+
+@expands(bisect.bisect_left)
+def bisect_left(a: Any, x: Any, lo: int = 0, hi: Any = None, *, key: Any = None) -> Any:
+    """Return the place before the items that are not smaller."""
+    if lo != 0 or hi is not None or key is not None:
+        ops.refuse("`bisect` of a part of a list, or by a key, is not supported", "Give it the part, or the keys.")
+    return int(np.searchsorted(np.asarray(a), x))
+
+
+@expands(np.lexsort)
+def lexsort(keys: Any, axis: int = -1) -> Any:
+    """Return the order by the last key, where it is the same by the one before, and so on."""
+    order = np.argsort(keys[0], kind="stable")
+    for key in keys[1:]:
+        order = order[np.argsort(key[order], kind="stable")]
+    return order
+
+
+@expands(np.zeros_like, keywords=("shape",), counts=(1,), names=("dtype",))
+def zeros_like(a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None) -> Any:
+    """Return zeros of another shape."""
+    return np.zeros(shape, dtype=a.dtype if dtype is None else dtype)
 
 
 @expands(np.insert)

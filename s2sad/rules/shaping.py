@@ -265,7 +265,7 @@ class roll:
         return np.roll(a_dot, shift, axis=axis)
 
     def adjoint(a: Any, shift: Any, y: Any, y_bar: Any, a_bar: Any, *, axis: Any = None) -> None:
-        if isinstance(shift, tuple):
+        if isinstance(shift, (list, tuple)):
             a_bar += np.roll(y_bar, tuple([-each for each in shift]), axis=axis)
         else:
             a_bar += np.roll(y_bar, -shift, axis=axis)

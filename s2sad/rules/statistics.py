@@ -6,12 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from s2sad.ir import ops
 from s2sad.rules.registry import expands
 
 
 @expands(np.diff, keywords=("n", "prepend", "append"), counts=(1,), names=("axis",))
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
     """Return differences of neighbours, taken `n` times, after something was put at either end."""
+    if n < 0:
+        ops.refuse("differences are not taken a negative number of times", "Give `diff` an `n` that is not negative.")
     if prepend is not None and append is not None:
         whole = np.concatenate((end_piece(prepend, a, axis), a, end_piece(append, a, axis)), axis=axis)
     elif prepend is not None:

@@ -185,8 +185,16 @@ class Statements:
             self.bar_names[name.name] = self.namer.fresh(f"{name.name}_bar")
         kind = name.type
         if isinstance(kind, Scalar):
-            kind = Scalar(kind.dtype, kind.weak)
+            kind = Scalar(self._dtype_of_all(name, kind.dtype), kind.weak)
         return Var(self.bar_names[name.name], kind)
+
+    def _dtype_of_all(self, name: Var, dtype: str) -> str:
+        """Return the dtype that the adjoint of a number has: complex if the number becomes that on some path."""
+        if not dtype.startswith("float"):
+            return dtype
+        kinds = [target.type for stmt in self.layout.defs.get(name.name, ()) for target in targets_of(stmt)
+                 if target.name == name.name]  # fmt: skip
+        return next((kind.dtype for kind in kinds if isinstance(kind, Scalar) and is_complex(kind)), dtype)
 
     def _cotangents(self, span: Span) -> Cotangents:
         made = Cotangents(self.active, self.bar, self.namer, span)

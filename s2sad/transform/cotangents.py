@@ -104,7 +104,7 @@ class Cotangents:
         if not self.is_active(expr):
             return
         outer = self.mask
-        self._push(expr, g)
+        self._push(expr, self._dtype(g, expr.type))
         self.mask = outer
 
     def _push(self, expr: Expr, g: Expr) -> None:
