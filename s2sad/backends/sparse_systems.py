@@ -127,8 +127,9 @@ def solved(data: Any, rows: Any, columns: Any, b: Any) -> Any:
     place, pivots = np.full(n, -1), np.empty(n, np.int64)  # of rows among the pivots, and back
     seen, stack, at = np.full(n, -1), np.empty(n, np.int64), np.empty(n, np.int64)
     out, free = np.empty(n, np.int64), np.empty(n, np.int64)
-    starts, below, lower = np.zeros(n + 1, np.int64), np.empty(4 * rows.size, np.int64), np.empty(4 * rows.size, x.dtype)
-    firsts, above, upper = np.zeros(n + 1, np.int64), np.empty(4 * rows.size, np.int64), np.empty(4 * rows.size, x.dtype)
+    room = 4 * rows.size
+    starts, below, lower = np.zeros(n + 1, np.int64), np.empty(room, np.int64), np.empty(room, x.dtype)
+    firsts, above, upper = np.zeros(n + 1, np.int64), np.empty(room, np.int64), np.empty(room, x.dtype)
     diagonal = np.empty(n, x.dtype)
     for k in range(n):
         column = order[k]

@@ -70,8 +70,10 @@ def writes(lw: Lowerer, fn: Any, callers: tuple[Any, ...]) -> bool:
         match part:
             case gast.Subscript(ctx=gast.Store()) | gast.Attribute(ctx=gast.Store()) | gast.AugAssign():
                 return True
-            case gast.keyword(arg="out") | gast.Expr(value=gast.Call(func=gast.Attribute(value=gast.Name(id="np" | "numpy")))):
+            case gast.keyword(arg="out"):
                 return True
+            case gast.Expr(value=gast.Call(func=gast.Attribute(value=gast.Name(id="np" | "numpy")))):
+                return True  # by its position, one of its arguments may be the `out` of the call
             case gast.Call(func=gast.Attribute(attr=attr)) if hasattr(list, attr) or attr in ("fill", "put", "resize"):
                 return True
             case gast.Call(func=func) if (called := callee_of(lw, env, source, func)) is None or writes(

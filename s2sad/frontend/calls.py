@@ -251,7 +251,8 @@ def call_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
     out = kwargs.pop("out", None)
     if isinstance(fn, np.ufunc) and len(args) > fn.nin:
         places = tuple(args[fn.nin :])
-        out, args = places[0] if len(places) == 1 else StructV("tuple", tuple(range(len(places))), places), args[: fn.nin]
+        out = places[0] if len(places) == 1 else StructV("tuple", tuple(range(len(places))), places)
+        args = args[: fn.nin]
     if out is not None and _given(out):
         return _into(lw, fn, args, kwargs, out, node)
     if isinstance(fn, np.ufunc) and known_value(kwargs.get("where", const(True))) is not True:
@@ -358,15 +359,15 @@ def _filled(lw: Lowerer, result: Value, place: Value, fn: Any, node: Any) -> Val
     """Write a result into the array that was given for it."""
     value, target = as_expr(lw, result, node), as_expr(lw, place, node)
     held, given = value.type, target.type
-    name = getattr(fn, "__name__", "function")
+    said = f"`{getattr(fn, '__name__', 'function')}` has a result of"
     if not isinstance(given, Array):
-        return lw.fail(node, f"`{name}` is given a number for `out`, where an array is to be", "", ArgumentError)
-    if is_inexact(held) and not is_inexact(given):
-        return lw.fail(node, f"`{name}` has a result of dtype {held.dtype}, which `out` of dtype {given.dtype} cannot hold",  # type: ignore[union-attr]
+        return lw.fail(node, f"{said} numbers in an array, and `out` is a number", "Give it an array.", ArgumentError)
+    if isinstance(held, Scalar | Array) and is_inexact(held) and not is_inexact(given):
+        return lw.fail(node, f"{said} dtype {held.dtype}, which `out` of dtype {given.dtype} cannot hold",
                        "Give it an array of real numbers.", ArgumentError)  # fmt: skip
     rank = len(held.dims) if isinstance(held, Array) else 0
     if rank != len(given.dims) and not isinstance(fn, np.ufunc):
-        return lw.fail(node, f"`{name}` has a result of rank {rank}, which does not fill `out` of rank {len(given.dims)}",
+        return lw.fail(node, f"{said} rank {rank}, which does not fill `out` of rank {len(given.dims)}",
                        "Give it an array of the shape of the result.", ArgumentError)  # fmt: skip
     lw.emit(Store(Index(target, (Slice(None, None, None),), given), "", value, lw.span(node)))
     return place
@@ -589,7 +590,7 @@ def library_call(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Valu
             displayed(lw, fn, gathered(lw, a, node), node, names[k] if k < len(names) else "")
             for k, a in enumerate(args)
         ]
-        kwargs = {name: displayed(lw, fn, value, node, name) if name in names else value for name, value in kwargs.items()}
+        kwargs = {name: displayed(lw, fn, v, node, name) if name in names else v for name, v in kwargs.items()}
     elif args and isinstance(args[0], V) and isinstance(args[0].expr.type, ListOf) and fn is not np.array:
         return joined(lw, fn, args[0], {**dict(zip(("axis",), args[1:], strict=False)), **kwargs}, node)
     elif fn not in (np.array, np.block) and args and isinstance(args[0], StructV):

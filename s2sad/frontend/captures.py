@@ -60,7 +60,7 @@ def _array(lw: Lowerer, array: np.ndarray[Any, Any], name: str, read: Read) -> V
 
 
 def _type_of(lw: Lowerer, array: np.ndarray[Any, Any]) -> Type:
-    """Return the type of an array whose lengths are its own: in two modules a name may mean arrays of several lengths."""
+    """Return the type of an array whose lengths are its own: a name may mean arrays of several in two modules."""
     return typeof(array, f"outer {next(k for k, kept in enumerate(lw.ctx.keep) if kept is array)}")
 
 

@@ -27,7 +27,7 @@ _LARGEST_TABLE = 1000
 
 def lower_subscript(lw: Lowerer, node: Any) -> Value:
     """Return the value of `base[...]`, whatever the base is."""
-    from s2sad.frontend.arguments import UNKNOWN, known_value
+    from s2sad.frontend.arguments import UNKNOWN
     from s2sad.frontend.expressions import lower_expr, outside_value
     from s2sad.frontend.grids import is_maker, make
 

@@ -212,6 +212,7 @@ def _special(fn: Any, args: tuple[Expr, ...], static: dict[str, Any]) -> Type | 
         return Array(np.result_type(kinds[0].dtype, kinds[1].dtype).name, kinds[0].dims, "C")
     if fn in _SYSTEMS and isinstance(kinds[0], Array) and isinstance(kinds[_SYSTEMS[fn]], Array):
         right = kinds[_SYSTEMS[fn]]
+        assert isinstance(right, Array)
         return Array(np.result_type(kinds[0].dtype, right.dtype, np.float32).name, right.dims, "C")
     if fn is runtime.sparse_pairs:
         return Array("int64", (2, fresh_dim()), "C")

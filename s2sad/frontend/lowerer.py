@@ -19,7 +19,6 @@ from s2sad.ir.types import Array, ListOf, Scalar, Sym, Type
 from s2sad.ir.views import is_advanced, view_base
 from s2sad.ir.walk import reads
 
-
 _LOST = "this writes into a copy, which nothing else sees"
 
 
@@ -305,7 +304,7 @@ class Lowerer:
                 return self.atom(place, "view", span)
             case Apply():
                 raise UnsupportedSyntaxError(
-                    _LOST, span, "What the call gives is a new array: give it a name first, `b = …`, if it is to be used.",
+                    _LOST, span, "What the call gives is a new array: give it a name first, if it is to be used.",
                 )  # fmt: skip
             case _:
                 return place

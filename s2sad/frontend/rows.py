@@ -185,8 +185,8 @@ def store(lw: Lowerer, rows: RowsV, index: Value, value: Value, node: Any, op: s
             store(lw, held, V(place), part, node, op)
             continue
         if not isinstance(held, V) or not isinstance(held.expr.type, ListOf):
-            lw.fail(node, "a record of this list is kept in an array, which takes no other in its place",
-                    "Write the fields into lists of their own, or make a new list.")  # fmt: skip
+            return lw.fail(node, "a record of this list is kept in an array, which takes no other in its place",
+                           "Write the fields into lists of their own, or make a new list.")  # fmt: skip
         expr = as_expr(lw, part, node)
         kind = own_lengths(held.expr.type.item or expr.type)
         expr = growing.fitted(lw, held.expr, expr, node)

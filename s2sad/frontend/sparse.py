@@ -1,8 +1,8 @@
 """SciPy's sparse matrices: constants of the program, or made of what only a run knows.
 
-Products of constant ones with arrays are loops over what they store: `S @ x` reads the arrays of `S` at each call, and a
-matrix that is made of others, `S.T` or `0.5 * S`, is made anew then. What is made of arrays that a run knows, or meets
-such a matrix, is an object of `rules/sparse_matrices`, whose operators are Python that is read as the user's is.
+Products of constant ones with arrays are loops over what they store: `S @ x` reads the arrays of `S` at each call, and
+a matrix that is made of others, `S.T` or `0.5 * S`, is made anew then. What is made of arrays that a run knows, or
+meets such a matrix, is an object of `rules/sparse_matrices`, whose operators are Python that is read as the user's is.
 SciPy is not imported for it: only who uses these objects has done so.
 """
 
@@ -86,7 +86,8 @@ def called(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value], no
         if not method:
             return None if _is_linear_algebra(fn) else made(lw, fn, given, named, node)
         name = fn.__name__
-        return made(lw, lambda matrix, *rest, **more: getattr(matrix, name)(*rest, **more), [owner, *given], named, node)
+        of_matrix = lambda matrix, *rest, **more: getattr(matrix, name)(*rest, **more)  # noqa: E731
+        return made(lw, of_matrix, [owner, *given], named, node)
     if method:
         return None
     return sparse_made.called(lw, fn, [stored(lw, arg) for arg in args], kwargs, node)

@@ -108,8 +108,9 @@ def _placed(lw: Lowerer, diagonals: Value, offsets: Value, node: Any) -> tuple[V
     alone, above, left = _places(lw, offsets, node)
     if alone:
         held = diagonals.items[0] if isinstance(diagonals, StructV) and len(diagonals.items) == 1 else None
-        rank = len(diagonals.expr.type.dims) if isinstance(diagonals, V) and isinstance(diagonals.expr.type, Array) else 0
-        if not (isinstance(held, V) and isinstance(held.expr.type, Array)) and rank < 2:
+        kind = diagonals.expr.type if isinstance(diagonals, V) else None
+        rows = isinstance(kind, Array) and len(kind.dims) > 1
+        if not (isinstance(held, V) and isinstance(held.expr.type, Array)) and not rows:
             diagonals = StructV("tuple", (0,), (diagonals,))  # `diags(k)` is of one diagonal
     return diagonals, _tuple(above), _tuple(left)
 

@@ -17,6 +17,7 @@ from s2sad.errors import ArgumentError
 from s2sad.frontend import sparse
 from s2sad.frontend.captures import capture
 from s2sad.frontend.lowerer import Lowerer
+from s2sad.frontend.operators import build
 from s2sad.frontend.values import StaticV, V, Value, const
 from s2sad.ir.types import Array
 from s2sad.rules.sparse_matrices import solve_by_factors
@@ -72,12 +73,12 @@ def _solved(
     sparse.check_length(lw, made.shape[0], right, node)
     flag = const(how != "N")
     if how == "H":
-        right = call_function(lw, np.conj, [right], {}, node)
+        right = V(build(np.conj, right.expr))
     if isinstance(right.expr.type, Array) and len(right.expr.type.dims) == 2:
         solved = call_function(lw, solve_by_factors, [*held, right, flag], {}, node)
     else:
         solved = call_function(lw, runtime.sparse_lu_solve, [*held, right], {"trans": flag}, node)
-    return call_function(lw, np.conj, [solved], {}, node) if how == "H" else solved
+    return V(build(np.conj, solved.expr)) if how == "H" and isinstance(solved, V) else solved
 
 
 def _factorised(matrix: Any) -> Any:
@@ -85,7 +86,7 @@ def _factorised(matrix: Any) -> Any:
 
 
 class _Parts:
-    """The arrays of factors: both triangles by columns without the ones on the diagonal of the lower, and the orders."""
+    """The arrays of factors: both triangles by columns, without the lower one's diagonal, and the orders."""
 
     def __init__(self, factors: Callable[[], Any]) -> None:
         self.factors = factors

@@ -164,7 +164,9 @@ def stacked_parts(arrays: Any, axis: int = 0) -> Any:
 
 def vstack_parts(tup: Any) -> Any:
     """Return `np.vstack(a)` of an array `a`."""
-    return np.reshape(tup, (tup.size, 1)) if tup.ndim == 1 else np.copy(tup) if tup.ndim == 2 else joined_parts(tup, 0)
+    if tup.ndim < 3:
+        return np.reshape(tup, (tup.size, 1)) if tup.ndim == 1 else np.copy(tup)
+    return joined_parts(tup, 0)
 
 
 def hstack_parts(tup: Any) -> Any:
@@ -174,12 +176,14 @@ def hstack_parts(tup: Any) -> Any:
 
 def columns_of_parts(tup: Any) -> Any:
     """Return `np.column_stack(a)` of an array `a`."""
-    return np.reshape(tup, (1, tup.size)) if tup.ndim == 1 else np.transpose(tup) if tup.ndim == 2 else joined_parts(tup, 1)
+    if tup.ndim < 3:
+        return np.reshape(tup, (1, tup.size)) if tup.ndim == 1 else np.transpose(tup)
+    return joined_parts(tup, 1)
 
 
 def dstack_parts(tup: Any) -> Any:
     """Return `np.dstack(a)` of an array `a`."""
-    return np.concatenate([np.atleast_3d(np.moveaxis(tup, 0, -1) if tup.ndim == 3 else np.transpose(tup)[None])], axis=2)
+    return np.atleast_3d(np.moveaxis(tup, 0, -1) if tup.ndim == 3 else np.transpose(tup)[None])
 
 
 PARTS: dict[Any, Any] = {

@@ -4,6 +4,8 @@ A matrix is the sum of its numbers at their places, of which several may be the 
 Everything here is Python that is read, and differentiated, as the user's is.
 """
 
+# ruff: noqa: D102, D105
+
 from __future__ import annotations
 
 import builtins
@@ -38,7 +40,7 @@ class Sparse:
     is_matrix: Any
 
     @property
-    def T(self) -> Any:  # noqa: N802
+    def T(self) -> Any:
         return transposed(self)
 
     def transpose(self) -> Any:

@@ -150,11 +150,13 @@ class Cotangents:
         match place:
             case Var():
                 return self.bar(place)
-            case Index(Index(_, inside)) | Apply(ops.transpose, (Index(_, inside),)) if is_advanced(inside):
+            case Index(Index(_, inside)) if is_advanced(inside):
                 return None  # what index arrays select is a copy
             case Index(base, index, kind):
                 inner = self.shadow(base)
                 return None if inner is None else Index(inner, index, kind)
+            case Apply(_, (Index(_, inside),)) if is_advanced(inside):
+                return None
             case Apply(fn, (base,), kind) if fn is ops.transpose:
                 inner = self.shadow(base)
                 return None if inner is None else Apply(ops.transpose, (inner,), kind)

@@ -49,9 +49,9 @@ def chosen(kind):
 
 def bound(kind):
     if kind == "a":
-        f = lambda r, t: t * r  # noqa: E731
+        f = lambda r, t: t * r
     else:
-        f = lambda r, t: t * r * r  # noqa: E731
+        f = lambda r, t: t * r * r
     return f
 
 
@@ -112,9 +112,9 @@ PROGRAMS = {
     "dtype": lambda x: np.sum(np.mean(x, axis=1, dtype=np.float64) ** 2),
     "unfilled": unfilled,
     "order": lambda x: np.sum(x[np.lexsort((x[:, 1], x[:, 0]))][0] ** 2),
-    "sum of lists": lambda x: sum([[x[0, 0]], [x[1, 1] ** 2]], [])[0] * sum([[x[0, 0]], [x[1, 1] ** 2]], [])[1],
+    "sum of lists": lambda x: math.prod(sum([[x[0, 0]], [x[1, 1] ** 2]], [])),  # noqa: RUF017
     "tuple": lambda x: np.sum(x[(0, 2),] ** 2),
-    "block": lambda x: np.sum(np.block([[[x]], [[x * 2]]])[1] ** 2) + np.sum(np.block([[x, x * 2], [x**2, x]])[1:4, 2:]),
+    "block": lambda x: np.sum(np.block([[[x]], [[x * 2]]])[1] ** 2) + np.sum(np.block([[x, x * 2], [x**2, x]])[1:, 2:]),
     "deep block": lambda x: np.sum(np.block([[[x, x * 2], [x, x**2]], [[x, x], [x, x]]])[0] ** 2)
     + np.sum(np.sin(np.block(x))[0]),
     "chosen": lambda x: sum(chosen(kind)(x[0, 0], 2.0 + x[0, 1]) for kind in ("a", "b", "c")),

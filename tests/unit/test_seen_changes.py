@@ -74,7 +74,7 @@ def scaled(x):
     return scaled.factor * x
 
 
-def by_default(x, c={"k": 3.0}):  # noqa: B006
+def by_default(x, c={"k": 3.0}):
     return c["k"] * x
 
 
@@ -94,7 +94,8 @@ def cases():
     deep = Held(a=Held(b=Held(c=3.0)))
     yield "attributes", lambda x, o: o.a.b.c * x, (deep,), lambda: setattr(deep.a.b, "c", 5.0)
     held = Held(m={"a": Held(k=3.0)}, t=(Held(k=1.0),), rows=[[1.0]])
-    yield "items", lambda x, o: o.m["a"].k * o.t[0].k * o.rows[0][0] * x, (held,), lambda: setattr(held.m["a"], "k", 5.0)
+    of_items = lambda x, o: o.m["a"].k * o.t[0].k * o.rows[0][0] * x
+    yield "items", of_items, (held,), lambda: setattr(held.m["a"], "k", 5.0)
     chain = Chain([Dense(3.0)])
     yield "layers", chain, (), lambda: setattr(chain.layers[0], "w", 5.0)
     other = Chain([Dense(3.0)])

@@ -197,7 +197,8 @@ def network(x):
 def compressed(x):
     rows = sp.csr_array((np.concatenate((x, x[:2])), *PLACES), shape=(3, 3))
     columns = sp.csc_array((np.concatenate((x, x[:2])), *PLACES))
-    return np.sum(sp.linalg.spsolve(rows.tocsc(), x[:3]) ** 2) + np.sum((columns.T @ x[:3]) ** 2) + np.sum(rows.diagonal())
+    solved = sp.linalg.spsolve(rows.tocsc(), x[:3])
+    return np.sum(solved**2) + np.sum((columns.T @ x[:3]) ** 2) + np.sum(rows.diagonal())
 
 
 MADE = [

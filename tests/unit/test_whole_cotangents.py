@@ -73,7 +73,7 @@ def test_a_difference_of_helpers(target):
         m = x * x
         return np.sum(m * K) + np.sin(m[0])
 
-    fun = lambda x: inner(x) - inner(2 * x)  # noqa: E731
+    fun = lambda x: inner(x) - inner(2 * x)
     np.testing.assert_allclose(s2sad.grad(fun, target=target)(X), differences(fun), rtol=1e-6)
 
 
@@ -86,5 +86,5 @@ def filtered(x):
 
 @pytest.mark.parametrize("target", ["python", "cpu"])
 def test_a_state_of_one_element(target):
-    fun = lambda x: -filtered(x)  # noqa: E731
+    fun = lambda x: -filtered(x)
     np.testing.assert_allclose(s2sad.grad(fun, target=target)(X), differences(fun), rtol=1e-6)
