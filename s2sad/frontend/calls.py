@@ -567,6 +567,7 @@ def _is_named_view(leaf: Expr) -> bool:
 
 def _result_name(fn: Any, count: int) -> str:
     name = getattr(unwrap(fn), "__name__", "result")
+    name = name.strip("_") if name.startswith("__") else name  # `a @ b` of objects has a `matmul_value`
     return f"{name}_value" if count == 1 else f"{name}_part"
 
 

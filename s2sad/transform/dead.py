@@ -178,14 +178,23 @@ class _Needed:
 
 
 def _lists_only_filled(fn: Function) -> set[str]:
-    """Return the lists that are made here, to which items are appended and from which nothing is ever read."""
-    every = list(statements(fn.body))
+    """Return the lists that are made here and filled, of which no item is read; some may be taken away for nothing."""
+    every = [s for s in statements(fn.body) if not _drops_an_item(s)]
     filled = {s.list.name for s in every if isinstance(s, Append)}
     read = {n for s in every if isinstance(s, Append) for n in reads(s.value)}
     read |= {n for s in every if not isinstance(s, Append) for e in exprs_of(s) for n in reads(e)}
     made = {n for s in every if makes_list(s) for n in bound(s)}
     other = {n for s in every if not makes_list(s) for n in bound(s)}
     return (filled & made) - read - other - {p.name for p in fn.params}
+
+
+def _drops_an_item(stmt: Stmt) -> bool:
+    """Say whether a statement takes the last item from a list for nothing."""
+    match stmt:
+        case Effect(Apply(fn, (Var(),))):
+            return fn is ops.pop
+        case _:
+            return False
 
 
 def escaping(body: tuple[Stmt, ...], inside: frozenset[str] = frozenset()) -> set[str]:
