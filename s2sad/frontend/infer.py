@@ -214,6 +214,8 @@ def _special(fn: Any, args: tuple[Expr, ...], static: dict[str, Any]) -> Type | 
         right = kinds[_SYSTEMS[fn]]
         assert isinstance(right, Array)
         return Array(np.result_type(kinds[0].dtype, right.dtype, np.float32).name, right.dims, "C")
+    if fn is runtime.sure_bound:
+        return Scalar("float64")
     if fn is runtime.sparse_pairs:
         return Array("int64", (2, fresh_dim()), "C")
     if fn in (np.reshape,):

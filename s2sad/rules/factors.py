@@ -17,7 +17,7 @@ from s2sad.rules.registry import constant, rule
 from s2sad.rules.sample import case, complex_values, definite, values
 
 _SPD = definite(3, 3) @ definite(3, 3).T
-constant(runtime.rank_bound, runtime.precision, runtime.is_singular, runtime.not_positive_definite)
+constant(runtime.rank_bound, runtime.sure_bound, runtime.precision, runtime.is_singular, runtime.not_positive_definite)
 
 _HPD = _SPD + 1j * (values(3, 3) - values(3, 3).T)
 
@@ -179,6 +179,8 @@ class pinv:
     complex = True
 
     def tangent(a: Any, rcond: Any, y: Any, a_dot: Any, *, hermitian: bool = False) -> Any:
+        if rcond is not None and a.ndim == 2:
+            y = np.linalg.pinv(a, runtime.sure_bound(a, rcond))
         yh = np.conj(np.matrix_transpose(y))
         ah_dot = np.conj(np.matrix_transpose(a_dot))
         beside = np.eye(a.shape[-2], dtype=a.dtype) - a @ y
@@ -188,6 +190,8 @@ class pinv:
     def adjoint(
         a: Any, rcond: Any, y: Any, y_bar: Any, a_bar: Any, *, hermitian: bool = False
     ) -> None:
+        if rcond is not None and a.ndim == 2:
+            y = np.linalg.pinv(a, runtime.sure_bound(a, rcond))
         yt = np.matrix_transpose(y)
         yc = np.conj(y)
         turned = np.matrix_transpose(y_bar)
@@ -216,7 +220,7 @@ class lstsq:
         a: Any, b: Any, rcond: Any, y: Any, a_dot: Any, b_dot: Any
     ) -> Any:
         x, residuals = y[0], y[1]
-        bound = runtime.rank_bound(a) if rcond is None else rcond
+        bound = runtime.rank_bound(a) if rcond is None else runtime.sure_bound(a, rcond)
         inverse = np.linalg.pinv(a, bound)
         inverse_h = np.conj(np.matrix_transpose(inverse))
         gap = b - a @ x
@@ -236,7 +240,7 @@ class lstsq:
         x_bar, residuals_bar, _, s_bar = y_bar
         gap = b - a @ x
         if x_bar is not None:
-            bound = runtime.rank_bound(a) if rcond is None else rcond
+            bound = runtime.rank_bound(a) if rcond is None else runtime.sure_bound(a, rcond)
             inverse = np.linalg.pinv(a, bound)
             inverse_h = np.conj(np.matrix_transpose(inverse))
             right_bar = np.matrix_transpose(inverse) @ x_bar

@@ -8,6 +8,7 @@ from s2sad.runtime.decompositions import (
     rank_bound,
     real_eig,
     real_eigvals,
+    sure_bound,
 )
 from s2sad.runtime.fourier import fit_axis, irfft_back, rfft_back
 from s2sad.runtime.indexing import add_at, add_at_any, insertion_order, places_besides
@@ -144,6 +145,7 @@ __all__ = [
     "sum_axis",
     "sum_to_shape",
     "sum_windows",
+    "sure_bound",
     "tile_axis",
     "tile_like",
     "tile_matrix",

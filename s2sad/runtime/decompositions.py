@@ -128,6 +128,19 @@ def rank_bound(a: Any) -> Any:
     return precision(a) * max(a.shape[0], a.shape[1])
 
 
+def sure_bound(a: Any, rcond: Any) -> Any:
+    """Return how small beside the largest one a singular value counts as zero: those that do have to be.
+
+    Raises:
+        numpy.linalg.LinAlgError: one is cut off that is not zero, so that what is kept turns as `a` changes.
+    """
+    sizes = np.linalg.svd(a)[1]
+    for size in sizes:
+        if size <= rcond * sizes[0] and size > 100.0 * rank_bound(a) * sizes[0]:
+            raise np.linalg.LinAlgError("singular values that are not zero are cut off: that has no derivative here")
+    return rcond
+
+
 def lstsq_default(a: Any, b: Any) -> Any:
     """Return `np.linalg.lstsq(a, b)` with NumPy's own bound on small singular values."""
     return np.linalg.lstsq(a, b, rank_bound(a))
