@@ -1,8 +1,9 @@
 """A user's function from its file without running the file: what is parsed, and what is executed.
 
-Executed are imports of NumPy, Numba and the standard mathematics, assignments of literals and of
-lambdas, `def` statements without their decorators, and named tuples and dataclasses of plain fields.
-Everything else at module level, which may do anything, is left out.
+Executed are imports of NumPy, SciPy, Numba and the mathematics and tools of the standard library, assignments of
+literals, of lambdas, and of what arithmetic and NumPy's makers give of them (`2 * np.pi`, `np.array([1.0, 2.0])`),
+`def` statements without their decorators, and named tuples and dataclasses of plain fields. Everything else at
+module level, which may do anything, is left out, and so is what is made of names that it changes.
 """
 
 from __future__ import annotations
@@ -21,7 +22,17 @@ from typing import Any
 
 from s2sad.errors import SourceNotFoundError, Span, UnsupportedSyntaxError
 
-_IMPORTED = frozenset({"numpy", "math", "cmath", "numba", "typing", "dataclasses", "__future__"})
+_IMPORTED = frozenset({
+    "numpy", "scipy", "math", "cmath", "numba", "typing", "dataclasses", "__future__", "itertools", "functools",
+    "operator", "collections", "enum", "abc", "bisect", "heapq", "statistics",
+})  # fmt: skip
+_MAKERS = frozenset({
+    "array", "asarray", "arange", "linspace", "logspace", "zeros", "ones", "full", "empty", "eye", "identity", "diag",
+    "float64", "float32", "int64", "complex128", "sqrt", "exp", "log", "sin", "cos", "tan", "tanh", "arctan", "deg2rad",
+    "radians", "log10", "log2", "abs", "reshape", "outer", "dot", "sum", "concatenate",
+})  # fmt: skip
+"""Functions of NumPy that do nothing but calculate."""
+_OF_MODULES = frozenset({"np", "numpy", "math", "cmath"})
 _JIT = frozenset({"njit", "jit", "vectorize", "guvectorize"})
 _KEEPING = _JIT | {"differentiate", "lru_cache", "cache", "kernel"}
 """Decorators under which a function computes what its text says."""
@@ -131,14 +142,15 @@ def _executed(file: str, tree: ast.Module) -> dict[str, Any]:
                 "the file gives a rule, which is only known once it has run", _span(file, stmt, "<module>"),
                 "Pass --import to import the file.",
             )  # fmt: skip
-    kept = [stmt for original in body for stmt in _harmless(original)]
+    unsure = {name for stmt in body if not any(True for _ in _harmless(stmt)) for name in _touched(stmt)}
+    kept = [stmt for original in body for stmt in _harmless(original) if not _is_made_of(stmt, unsure)]
     scope: dict[str, Any] = {"__name__": _READ, "__builtins__": builtins}
     sys.modules[_READ] = types.ModuleType(_READ)  # dataclasses look their module up
     try:
         for stmt in kept:
             code = compile(ast.Module([stmt], []), file, "exec", _FLAGS, dont_inherit=True)
-            with contextlib.suppress(ImportError, NameError, AttributeError):  # a name that is missed when it is needed
-                exec(code, scope)
+            with contextlib.suppress(ImportError, NameError, AttributeError, ValueError, TypeError, ArithmeticError):
+                exec(code, scope)  # else a name is missed when it is needed
     finally:
         del sys.modules[_READ]
     for stmt in body:
@@ -157,6 +169,19 @@ def _runs_as_script(stmt: ast.stmt) -> bool:
             return False
 
 
+def _touched(stmt: ast.stmt) -> set[str]:
+    """Return the names that a statement binds, writes into, or hands to a call, which may write into them."""
+    found = {node.id for node in ast.walk(stmt) if isinstance(node, ast.Name)}
+    return set(_bound(stmt)) | (found if not isinstance(stmt, ast.FunctionDef | ast.ClassDef) else set())
+
+
+def _is_made_of(stmt: ast.stmt, unsure: set[str]) -> bool:
+    """Say whether a statement computes something of names that code which is not run may have changed."""
+    if not isinstance(stmt, ast.Assign | ast.AnnAssign) or stmt.value is None or isinstance(stmt.value, ast.Lambda):
+        return False
+    return any(isinstance(node, ast.Name) and node.id in unsure - _OF_MODULES for node in ast.walk(stmt.value))
+
+
 def _changed(stmt: ast.stmt, scope: dict[str, Any]) -> set[str]:
     """Return the names whose meaning a statement changes, or may change: bound again, written into, passed on."""
     if isinstance(stmt, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef):
@@ -172,10 +197,15 @@ def _changed(stmt: ast.stmt, scope: dict[str, Any]) -> set[str]:
                 inside = {a.id for a in args if isinstance(a, ast.Name)} | (
                     _root(func) if isinstance(func, ast.Attribute) else set()
                 )
-                found |= {name for name in inside if isinstance(scope.get(name), list | dict | set)}
+                found |= {name for name in inside if isinstance(scope.get(name), set) or _takes_items(scope.get(name))}
             case _:
                 pass
     return found
+
+
+def _takes_items(value: Any) -> bool:
+    """Say whether a list, a dict or an array is meant, into which a call may write."""
+    return hasattr(type(value), "__setitem__")
 
 
 def _root(node: ast.expr) -> set[str]:
@@ -193,9 +223,9 @@ def _harmless(stmt: ast.stmt) -> Iterable[ast.stmt]:
         case ast.ImportFrom(module, _, 0) if (module or "").partition(".")[0] in _IMPORTED:
             yield stmt
         case ast.Assign(targets, value) if all(isinstance(t, ast.Name) for t in targets):
-            if _is_literal(value) or _is_plain_lambda(value):
+            if _is_calculated(value) or _is_plain_lambda(value):
                 yield stmt
-        case ast.AnnAssign(ast.Name(), _, value) if value is not None and _is_literal(value):
+        case ast.AnnAssign(ast.Name(), _, value) if value is not None and _is_calculated(value):
             yield stmt
         case ast.FunctionDef() if all(_is_harmless(d) for d in _defaults(stmt)) and _is_read_through(stmt):
             plain = ast.FunctionDef(**{name: getattr(stmt, name) for name in stmt._fields})
@@ -249,6 +279,26 @@ def _is_literal(node: ast.expr) -> bool:
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return False
     return True
+
+
+def _is_calculated(node: ast.expr) -> bool:
+    """Say whether an expression is arithmetic of literals, names and NumPy's makers, which runs no code of the file."""
+    match node:
+        case ast.BinOp(left, _, right):
+            return _is_calculated(left) and _is_calculated(right)
+        case ast.UnaryOp(_, operand):
+            return _is_calculated(operand)
+        case ast.Tuple(elts) | ast.List(elts):
+            return all(map(_is_calculated, elts))
+        case ast.Attribute(ast.Name(), _) | ast.Name():
+            return True
+        case ast.Call(ast.Attribute(ast.Name(module), name), args, words) if module in _OF_MODULES:
+            known = name in _MAKERS or module in ("math", "cmath")
+            return known and all(map(_is_calculated, [*args, *(word.value for word in words)]))
+        case ast.Call(ast.Name("float" | "int" | "complex" | "tuple" | "list"), args, []):
+            return all(map(_is_calculated, args))
+        case _:
+            return _is_literal(node)
 
 
 def _is_harmless(node: ast.expr) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import math
 import re
 import subprocess
 import sys
@@ -229,7 +230,7 @@ import numpy as np
 import nothing_of_this_name
 
 os.environ["RUN"] = open("touched", "w").write("x")
-TABLE = np.arange(3.0)
+TABLE = np.load("table.npy")
 print("run")
 
 
@@ -572,3 +573,57 @@ def test_every_helper_can_be_inlined(tmp_path):
     exec(compile(text, "helpers.py", "exec"), {})
     assert "Any" not in text.replace("Any NumPy", "")
     assert max(map(len, text.split("\n"))) <= 88
+
+
+CONSTANTS = """
+import numpy as np
+import scipy.special as sp
+from math import pi
+
+C = 2 * pi
+D = np.sqrt(C) + 1.0
+W = np.array([1.0, 2.0])
+V = W * D
+k = 1
+k = len(open(__file__).read())
+E = 2.0 * k
+Z = np.zeros(3)
+
+
+def fill(z):
+    z[:] = 1.0
+
+
+fill(Z)
+
+
+def calculated(x: float):
+    return C * x * x + D * x
+
+
+def scaled(x: "float64[:]"):
+    return np.sum(W * x) * V[1]
+
+
+def special(x: float):
+    return sp.gammaln(x)
+
+
+def changed(x: float):
+    return E * x
+
+
+def written(x: float):
+    return Z[0] * x
+"""
+
+
+def test_constants_that_are_calculated_are_read(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "model.py").write_text(CONSTANTS)
+    assert f"{4 * math.pi!r} * x" in emit_text("model.py", "calculated")
+    assert "def scaled_grad(" in emit_text("model.py", "scaled")
+    assert "psi(x)" in emit_text("model.py", "special")
+    for name in ("changed", "written"):  # code that is not run decides what these names mean
+        with pytest.raises(UnsupportedSyntaxError, match=r"not defined(.|\n)*--import"):
+            emit_text("model.py", name)
