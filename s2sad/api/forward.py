@@ -11,6 +11,7 @@ from s2sad.api.direct import Direct, begun, missed, named, write_call
 from s2sad.api.flatten import Finish, Match, Outcome, Result, finisher, matcher, only, write_match
 from s2sad.api.guards import Guard, both, guard
 from s2sad.api.known import lowered
+from s2sad.api.lengths import short_ones, sure
 from s2sad.api.notes import called
 from s2sad.api.plan import Entry, Request, entry, split_aux
 from s2sad.api.specialise import Store
@@ -127,9 +128,12 @@ class Forward:
 def forward_store(request: Request, only: bool = False) -> Store[Forward]:
     """Return the specialisations of a function in forward mode; `only`: the tangent without the output."""
 
-    def build(trees: tuple[Tree, ...], values: tuple[Any, ...]) -> Forward:
-        lowered(request.fun, trees)
+    def made_for(trees: tuple[Tree, ...], short: bool = True) -> Forward:
+        lowered(request.fun, trees, short)
         leaves = tuple(leaf for tree in trees for leaf in tree.leaves())
         return Forward(request, trees, matcher(trees), guard(request.fun, trees), leaves, only)
+
+    def build(trees: tuple[Tree, ...], values: tuple[Any, ...]) -> Forward:
+        return sure(made_for, trees, values) if short_ones(trees, values) is not None else made_for(trees, False)
 
     return Store(request.fun, build)

@@ -118,14 +118,14 @@ def is_tuple_of_places(tree: Tree) -> bool:
     return tree.cls is tuple and plain and all(isinstance(k, Scalar) and np.dtype(k.dtype).kind in "biu" for k in kinds)
 
 
-def lowered(fun: Callable[..., Any], trees: Trees) -> None:
+def lowered(fun: Callable[..., Any], trees: Trees, always: bool = False) -> None:
     """Read `fun` where it may ask for numbers or lengths among its arguments; raises what the compiler says."""
     from s2sad.api.nested import context
     from s2sad.api.written import entered
     from s2sad.frontend.functions import instantiate
 
     fun = entered(fun)
-    if any(isinstance(tree.type, Scalar) or _is_number(tree.type) for tree in trees) or _has_stars(fun):
+    if always or any(isinstance(tree.type, Scalar) or _is_number(tree.type) for tree in trees) or _has_stars(fun):
         instantiate(context("python"), fun, tuple(t.type for t in trees), Span("<call>", 0, 0, 0, 0))
 
 

@@ -10,7 +10,7 @@ from s2sad.ir.nodes import Apply, Const, Function, Index, Slice, Var
 from s2sad.ir.types import Array
 from s2sad.ir.walk import exprs_of, statements, subexpressions
 
-_FEW = 16
+FEW = 16
 """The longest that an argument may be known to be: programs write such arrays out."""
 
 
@@ -24,7 +24,7 @@ def lengths_in(functions: Iterable[Function]) -> frozenset[int]:
     dims = {dim for kind in kinds if isinstance(kind, Array) for dim in kind.dims if isinstance(dim, int)}
     dims |= {n for part in parts if isinstance(part, Apply) and part.fn is np.cross for n in (2, 3)}
     cut = {_cut(item) for part in parts if isinstance(part, Index) for item in part.index if isinstance(item, Slice)}
-    return frozenset(dim + less for dim in dims for less in cut | {0} if 1 < dim and dim + less <= _FEW)
+    return frozenset(dim + less for dim in dims for less in cut | {0} if 1 < dim and dim + less <= FEW)
 
 
 def _cut(item: Slice) -> int:

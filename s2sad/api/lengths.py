@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from s2sad.api.flatten import matcher
+from s2sad.api.known_lengths import FEW
 from s2sad.api.structure import Tree
 from s2sad.errors import UNEQUAL, S2SADError
 from s2sad.ir.types import Array, Dim, Scalar, Struct, Sym, Type
@@ -42,9 +43,10 @@ def clearest(
     """Build a specialisation, and if its text is unsure of lengths another that knows how they are related.
 
     `before`: how many there are. What knows every length is made for the first few only: others may follow with
-    other lengths, and what is made for all lengths is compiled once.
+    other lengths, and what is made for all lengths is compiled once. What is refused for all lengths may be followed
+    where arguments are short and their lengths known: lists of as many items are written out.
     """
-    made = build(trees)
+    made = sure(build, trees, values)
     unsure = _doubts(text_of(made))
     for reach in _REACHES:
         asked = unsure[0] or (any(unsure[:-1]) and not reach)
@@ -59,6 +61,26 @@ def clearest(
     if unsure[0] and before < _FIRST:
         made, unsure = _clearer(build, text_of, counted(trees, values), made, unsure)
     return made
+
+
+def sure(build: Callable[[Trees], S], trees: Trees, values: Sequence[Any]) -> S:
+    """Build a specialisation for all lengths; where that is refused, one that knows the short ones if it can be."""
+    try:
+        return build(trees)
+    except S2SADError as error:
+        refusal = error
+    known = short_ones(trees, values)
+    if known is None:
+        raise refusal
+    try:
+        return build(known)
+    except S2SADError:
+        raise refusal from None
+
+
+def short_ones(trees: Trees, values: Sequence[Any]) -> Trees | None:
+    """Return structures that know all lengths that are short; None if none is."""
+    return counted(trees, values, frozenset(range(2, FEW + 1)))
 
 
 def _clearer(

@@ -18,6 +18,7 @@ from s2sad.api.empty import typed
 from s2sad.api.flatten import Finish, Match, Outcome, Result, finisher, matcher, only
 from s2sad.api.forward import Forward, forward_store
 from s2sad.api.guards import Guard, both, guard
+from s2sad.api.lengths import sure
 from s2sad.api.linear_map import MapProgram, values_of
 from s2sad.api.nested import context
 from s2sad.api.options import Options
@@ -140,7 +141,7 @@ def linearization_of(fun: Callable[..., Any], options: Options, target: str) -> 
     """Return the linearizations of `fun`."""
     request = Request(plain(fun, options), target, options)
 
-    def build(trees: tuple[Tree, ...], values: tuple[Any, ...]) -> Linearization:
+    def made_for(trees: tuple[Tree, ...]) -> Linearization:
         wrt = tuple(leaf for tree in trees for leaf in inexact_leaves(tree))
         unchanged = guard(request.fun, trees)
         made = entry(request, "lin" if wrt else "primal", trees, wrt)
@@ -154,6 +155,9 @@ def linearization_of(fun: Callable[..., Any], options: Options, target: str) -> 
         program = _program(request, trees, wrt, main) if push is not None else None
         unchanged = both(unchanged, made.captured.guard)
         return Linearization(request, trees, wrt, matcher(trees), unchanged, made, finish, push, program)
+
+    def build(trees: tuple[Tree, ...], values: tuple[Any, ...]) -> Linearization:
+        return sure(made_for, trees, values)
 
     return Store(request.fun, build)
 

@@ -12,6 +12,7 @@ from s2sad.api.axes import Axes, frozen
 from s2sad.api.direct import MISSED, Direct, direct, missed
 from s2sad.api.flatten import Match
 from s2sad.api.guards import Guard
+from s2sad.api.lengths import sure
 from s2sad.api.mapped import mapped, mapped_leaves
 from s2sad.api.options import Options
 from s2sad.api.plan import Plan, Request, plan_of
@@ -237,7 +238,7 @@ def store_of(what: Any, target: str, nogil: bool = False) -> Store[MappedPlan]:
     """Return the specialisations of one mapped function."""
     request = Request(what, target, Options(nogil=nogil))
 
-    def build(trees: tuple[Tree, ...], values: tuple[Any, ...]) -> MappedPlan:
+    def made_for(trees: tuple[Tree, ...]) -> MappedPlan:
         leaves = mapped_leaves(trees, what.axes)
         batches = tuple((i, axis, leaf.path) for i, (leaf, axis) in enumerate(leaves) if axis is not None)
         name = label(what.fun)
@@ -249,6 +250,9 @@ def store_of(what: Any, target: str, nogil: bool = False) -> Store[MappedPlan]:
         plan = plan_of(request, "primal", trees, (), True)
         quick = direct(trees, plan.entry, plan.guard, plan.outcome, [batch[:2] for batch in batches])
         return MappedPlan(plan.match, plan.guard, plan, name, batches, quick)
+
+    def build(trees: tuple[Tree, ...], values: tuple[Any, ...]) -> MappedPlan:
+        return sure(made_for, trees, values)
 
     store: Store[MappedPlan] = Store(what.fun, build)
     return store

@@ -12,13 +12,13 @@ import gast
 
 from s2sad.errors import MissingRuleError, UnsupportedSyntaxError
 from s2sad.frontend import growing, iterated, protocols, rows
-from s2sad.frontend.containers import current
+from s2sad.frontend.containers import current, is_mutable
 from s2sad.frontend.continued import without_continue
 from s2sad.frontend.expressions import as_expr, lower_expr, lower_test
 from s2sad.frontend.indexing import lower_index
 from s2sad.frontend.infer import InferenceError, count_of_dims, infer
 from s2sad.frontend.joins import joined_env, same_env
-from s2sad.frontend.lowerer import Lowerer
+from s2sad.frontend.lowerer import Lowerer, Mark
 from s2sad.frontend.matrices import lowered_row
 from s2sad.frontend.operators import build
 from s2sad.frontend.optional import KindFound
@@ -585,6 +585,9 @@ def _comprehension(lw: Lowerer, node: Any, name: str | None) -> Value:
         lw.back_to(start)
         return StructV("list", (), ())
     if isinstance(item_type[0], Struct):
+        written = _written_out(lw, node, iterable, item_type[0], start)
+        if written is not None:
+            return written
         behind = lw.block[position:]
         del lw.block[position:]
         made = rows.empty(lw, target.name, item_type[0], node)
@@ -595,6 +598,19 @@ def _comprehension(lw: Lowerer, node: Any, name: str | None) -> Value:
     final = growing.make(lw, target.name, growing.of_all_turns(item_type[0], count), node)
     lw.block.extend(behind)
     return V(final)
+
+
+def _written_out(lw: Lowerer, node: Any, iterable: Value | None, kind: Struct, start: Mark) -> Value | None:
+    """Return a list of objects that can be written into item by item, if they are few and their number is known."""
+    generator = node.generators[0]
+    if iterable is None or generator.ifs or not is_mutable(StructV(kind.kind, (), ())) or kind.kind in ("list", "dict"):
+        return None
+    length, item_at = indexable(lw, iterable, node)
+    count = getattr(length.type, "value", None)
+    if not isinstance(count, int) or count > _MAX_UNROLL:
+        return None
+    lw.back_to(start)
+    return _unrolled_comprehension(lw, node, generator, [item_at(literal(i)) for i in range(count)], iterable)
 
 
 def _nested(
