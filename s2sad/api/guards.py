@@ -15,7 +15,7 @@ import numpy as np
 
 from s2sad.api.custom import CustomJVP, CustomVJP, functions_of, rules_key
 from s2sad.api.still import Look, look_at
-from s2sad.api.structure import CONTENTS, Tree, contents_of, static_key
+from s2sad.api.structure import OBJECTS, Tree, contents_of, static_key
 from s2sad.backends.fingerprint import names_used
 
 _READS = frozenset({"LOAD_GLOBAL", "LOAD_NAME"})
@@ -138,7 +138,7 @@ def _reachable(
     met = dict[int, Any]()
     while waiting and len(seen) < _FUNCTIONS:
         held: Any = waiting.pop()
-        if id(held) not in met and len(met) < CONTENTS:
+        if id(held) not in met and len(met) < OBJECTS:
             met[id(held)] = held
             waiting += _called_inside(held)
         value: Any = _innermost(held, waiting, owners, holders)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from s2sad.api.structure import CONTENTS, Custom, has_contents
+from s2sad.api.structure import CONTENTS, OBJECTS, Custom, has_contents
 
 Look = Callable[[], bool]
 """Says whether a value is surely what it was. False: it may have changed, or was made anew and is equal."""
@@ -38,7 +38,7 @@ def _look(value: Any, seen: dict[int, Any]) -> Look | None:
         return _look(value.metadata, seen)
     if isinstance(value, tuple):
         return _all(_look(item, seen) for item in value)
-    if not (isinstance(value, dict | list) or has_contents(value)) or id(value) in seen or len(seen) > CONTENTS:
+    if not (isinstance(value, dict | list) or has_contents(value)) or id(value) in seen or len(seen) > OBJECTS:
         return None
     seen[id(value)] = value
     if isinstance(value, list):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
-import sys
 import types
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -235,8 +234,13 @@ class _Same:
 
 
 CONTENTS = 10_000  # larger containers that a function reads from outside are compared by identity
+OBJECTS = 2_000  # as many containers and objects are looked into; what lies beyond counts by its identity
 _ATOMS = (type(None), bool, int, float, complex, str, bytes, type)
 _LIBRARIES = frozenset({"numpy", "numba", "scipy", "s2sad", "builtins"})
+_BUSY = frozenset({
+    "logging", "threading", "asyncio", "multiprocessing", "concurrent", "unittest", "http", "importlib", "tkinter",
+})  # fmt: skip
+"""Modules whose objects hold much, all loggers of a program say, and nothing that a function calculates with."""
 
 
 def static_key(value: Any) -> Hashable:
@@ -261,7 +265,7 @@ def _key(value: Any, seen: dict[int, Any]) -> Hashable:
     if isinstance(value, tuple):
         return cls, tuple(_key(item, seen) for item in value)
     if isinstance(value, dict | list) or has_contents(value):
-        if id(value) in seen or len(seen) > CONTENTS:  # what is met again is in the key already
+        if id(value) in seen or len(seen) > OBJECTS:  # what is met again is in the key already
             return _Same(value)
         seen[id(value)] = value
         return _Same(value), tuple((name, _key(item, seen)) for name, item in contents_of(value))
@@ -286,9 +290,11 @@ def has_contents(value: Any) -> bool:
         return False
     if isinstance(value, types.FunctionType):
         return bool(value.__dict__)
+    root = (type(value).__module__ or "").partition(".")[0]
+    if root in _BUSY:
+        return False
     if not callable(value) or type(value).__eq__ is not object.__eq__:
         return True
-    root = (type(value).__module__ or "").partition(".")[0]
     return isinstance(getattr(type(value), "__call__", None), types.FunctionType) and root not in _LIBRARIES
 
 
