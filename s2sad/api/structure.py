@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
+import sys
 import types
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
