@@ -221,5 +221,11 @@ def store_for(fun: Callable[..., Any], kind: str, argnums: Argnums, options: Opt
 
 
 def target_of(fun: Any, target: str | None) -> str:
-    """Return the target that was asked for, else the function's own, else "cpu"."""
-    return target or getattr(fun, "target", None) or "cpu"
+    """Return the target that was asked for, else the function's own, else "cpu"; raises ArgumentError for another."""
+    chosen = target or getattr(fun, "target", None) or "cpu"
+    if chosen not in ("cpu", "python", "cuda"):
+        raise ArgumentError(
+            f"target {chosen!r} is not known",
+            why='Use "cpu", or "python" for plain NumPy; "cuda" is for `differentiate` and `vmap`.',
+        )
+    return chosen

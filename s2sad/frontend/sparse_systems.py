@@ -36,8 +36,11 @@ def called(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value], no
     matrix = args[0] if args else None
     if not isinstance(matrix, StaticV) or not sparse.is_sparse(matrix.value):
         return None
-    held = matrix.value
-    factors = sparse.remembered(lw, "factors", held, _factorised)
+    factors = sparse.remembered(lw, "factors", matrix.value, _factorised)
+    try:
+        made = factors()
+    except (RuntimeError, ValueError) as error:
+        return lw.fail(node, "this sparse matrix has no factors", f"SciPy says: {error}.", ArgumentError)
     if name == "spsolve":
         right = args[1] if len(args) > 1 else kwargs.get("b")
         if not isinstance(right, V):
@@ -46,7 +49,6 @@ def called(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value], no
         if len(dims) == 2 and dims[1] == 1:
             lw.fail(node, "`spsolve` makes a vector of a right side of one column", "Give it the vector, `b[:, 0]`.")
         return _solved(lw, factors, [right], {}, node)
-    made = factors()
     lw.ctx.keep.append(made)
     lw.ctx.remade[id(made)] = factors
     return StaticV(made if name == "splu" else made.solve)
