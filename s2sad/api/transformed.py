@@ -16,6 +16,7 @@ from s2sad.api.signature import Argnums
 from s2sad.api.specialise import Store
 from s2sad.api.structure import Tree
 from s2sad.api.written import has_own_source, returning, written
+from s2sad.errors import ArgumentError
 
 P = ParamSpec("P")
 R = TypeVar("R")
