@@ -6,6 +6,7 @@ import dis
 import functools
 import operator
 import sys
+import sysconfig
 import types
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -15,12 +16,13 @@ import numpy as np
 
 from s2sad.api.custom import CustomJVP, CustomVJP, functions_of, rules_key
 from s2sad.api.still import Look, look_at
-from s2sad.api.structure import OBJECTS, Tree, contents_of, static_key
+from s2sad.api.structure import CONTAINERS, OBJECTS, Tree, contents_of, slots_of, static_key
 from s2sad.backends.fingerprint import names_used
 
 _READS = frozenset({"LOAD_GLOBAL", "LOAD_NAME"})
-_FUNCTIONS = 200  # as many functions are followed; what lies beyond is taken as constant
+_FUNCTIONS = 1_000  # as many functions are followed; what lies beyond is taken as constant
 _WRAPPINGS = 20  # of a transform in a transform
+_STANDARD = sysconfig.get_paths()["stdlib"]
 _WRAPPED = ("py_func", "fun", "__func__")
 _LIBRARIES = frozenset({"numpy", "numba", "scipy", "math", "cmath", "s2sad", "builtins"})
 
@@ -62,12 +64,12 @@ def guard(fun: Callable[..., Any], given: Iterable[Tree] = ()) -> Guard | None:
     texts: list[tuple[types.FunctionType, Any, Any, Any]] = []
     holders = _Holders()
     for function in _reachable([fun, *_functions_in(given)], owners, holders):
-        cells += [(cell, value) for cell, value in _cells(function) if _is_data(value)]
+        cells += [(cell, value) for cell, value in _cells(function) if not _is_lasting(value)]
         scope = function.__globals__
-        names += [(scope, name, scope[name]) for name in _globals(function) if _is_data(scope[name])]
+        names += [(scope, name, scope[name]) for name in _globals(function) if not _is_lasting(scope[name])]
         texts.append((function, function.__code__, function.__defaults__, function.__kwdefaults__))
     names += holders.held()
-    data = [value for _, value in cells] + [value for _, _, value in names if _is_data(value)]
+    data = [value for _, value in cells if _is_data(value)] + [value for _, _, value in names if _is_data(value)]
     owners += [(value, _state(value)) for value in data if _may_change(value)]
     watched = [(owner, key, _look(owner)) for owner, key in owners]
     fixed = _shared(data)  # one array under two names: the derivative reads it under one of them
@@ -112,9 +114,9 @@ def _same_tests(
 
 
 def _functions_in(given: Iterable[Tree]) -> Iterator[Any]:
-    """Yield the functions, and the objects that are called like functions, among arguments."""
+    """Yield the functions, classes, modules and objects among arguments, of which more may be read than they hold."""
     for tree in given:
-        if callable(tree.value) and not isinstance(tree.value, type):
+        if callable(tree.value) or isinstance(tree.value, types.ModuleType) or _has_attributes(tree.value):
             yield tree.value
         yield from _functions_in(tree.children)
 
@@ -148,7 +150,8 @@ def _reachable(
         if (value.__module__ or "").partition(".")[0] in _LIBRARIES:
             continue
         yield value
-        waiting += holders.named(names_used(value.__code__))
+        waiting += [part for module in _imported(value.__code__) for part in holders.met(module)]
+        waiting += holders.named(names_used(value.__code__) | _words(value.__code__))
         waiting += [content for _, content in _cells(value)]
         waiting += [value.__globals__[name] for name in _globals(value)]
         given = [*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values()]
@@ -158,10 +161,25 @@ def _reachable(
             owners.append((value.__dict__, _state(value.__dict__)))
 
 
+def _imported(code: types.CodeType) -> Iterator[types.ModuleType]:
+    """Yield the modules that code imports when it runs, as far as they are there."""
+    names = [each.argval for each in dis.get_instructions(code) if each.opname == "IMPORT_NAME"]
+    yield from (sys.modules[name] for name in names if isinstance(sys.modules.get(name), types.ModuleType))
+
+
+def _words(code: types.CodeType) -> set[str]:
+    """Return the texts of code that may be names, as in `getattr(o, "k")`."""
+    found = {text for const in code.co_consts for text in (const if isinstance(const, tuple) else (const,))
+             if isinstance(text, str) and text.isidentifier()}  # fmt: skip
+    return found.union(*(_words(const) for const in code.co_consts if isinstance(const, types.CodeType)))
+
+
 def _called_inside(value: Any) -> list[Any]:
     """Return what a container or an object holds that may be called, or hold what is."""
     if isinstance(value, property):
         return [value.fget]
+    if isinstance(value, np.vectorize):
+        return [value.pyfunc]
     if isinstance(value, functools.cached_property):
         return [value.func]
     if isinstance(value, types.MethodType):
@@ -194,11 +212,18 @@ def _innermost(value: Any, waiting: list[Any], owners: list[tuple[Any, Any]], ho
         if isinstance(called, types.FunctionType) and _may_change(value):
             owners.append((value, _state(value)))
             waiting.append(called)
-        inner = next((part for name in _WRAPPED if (part := getattr(value, name, None)) is not None), None)
+        inner = next((part for name in _WRAPPED if (part := _attribute(value, name)) is not None), None)
         if inner is None or inner is value:
             break
         value = inner
     return value
+
+
+def _attribute(value: Any, name: str) -> Any:
+    try:
+        return getattr(value, name, None)
+    except Exception:  # what a class of the user's says of names that it does not have
+        return None
 
 
 class _Holders:
@@ -218,6 +243,7 @@ class _Holders:
                 continue
             self._scopes[id(holder)] = holder
             found += [vars(holder)[name] for name in self._names & vars(holder).keys()]
+            found += [vars(holder)[name] for name in _asked_by_python(holder)]
         return found
 
     def named(self, names: set[str]) -> list[Any]:
@@ -232,14 +258,31 @@ class _Holders:
         of_classes = [vars(holder) for holder in self._scopes.values() if isinstance(holder, type)]
         inherited = {name for scope in of_classes for name in self._names & scope.keys()}
         found = [(scope, name, scope[name]) for scope in scopes for name in sorted(self._names & scope.keys())]
+        for holder in self._scopes.values():
+            found += [(vars(holder), name, vars(holder)[name]) for name in _asked_by_python(holder)]
         # a class may come to have what it inherited
         return found + [(scope, name, None) for scope in of_classes for name in sorted(inherited - scope.keys())]
+
+
+def _asked_by_python(holder: Any) -> list[str]:
+    """Return the methods of a class that no text need name: operators, `__init__`, and their kin."""
+    if not isinstance(holder, type):
+        return []
+    return [n for n, f in vars(holder).items() if n.startswith("__") and isinstance(f, types.FunctionType)]
 
 
 def _is_of_a_library(holder: Any) -> bool:
     name = holder.__name__ if isinstance(holder, types.ModuleType) else holder.__module__ or ""
     root = name.partition(".")[0]
-    return root in _LIBRARIES or root in sys.stdlib_module_names
+    if root in _LIBRARIES:
+        return True
+    if root not in sys.stdlib_module_names:
+        return False
+    module = sys.modules.get(name)  # a file of the user's may have such a name, and `make_dataclass` says `types`
+    if isinstance(holder, type) and getattr(module, holder.__qualname__.partition(".")[0], None) is None:
+        return False
+    place = getattr(module, "__file__", None)
+    return place is None or str(place).startswith(_STANDARD)
 
 
 def _cells(function: types.FunctionType) -> Iterator[tuple[types.CellType, Any]]:
@@ -276,7 +319,7 @@ def _may_change(value: Any) -> bool:
     """Say whether the value may change in place in a way that the derivative does not read."""
     if isinstance(value, np.ndarray):
         return not value.ndim
-    if isinstance(value, dict | list):
+    if isinstance(value, CONTAINERS):
         return True
     if isinstance(value, tuple):
         return any(map(_may_change, value))
@@ -285,16 +328,18 @@ def _may_change(value: Any) -> bool:
 
 
 def _has_attributes(value: Any) -> bool:
-    return not isinstance(value, types.FunctionType | type) and hasattr(value, "__dict__")
+    if isinstance(value, types.FunctionType | type | np.generic | np.ndarray):
+        return False
+    return hasattr(value, "__dict__") or bool(slots_of(type(value)))
 
 
 def _state(owner: Any) -> Any:
     """Return a key that changes when the contents or the attributes of an object do."""
     if isinstance(owner, CustomJVP | CustomVJP):
         return owner.parts()
-    if not _has_attributes(owner):
+    if isinstance(owner, CONTAINERS) or not _has_attributes(owner):
         return static_key(owner)
-    return tuple((name, static_key(value)) for name, value in list(vars(owner).items()))
+    return tuple((name, static_key(value)) for name, value in contents_of(owner))
 
 
 def _look(owner: Any) -> Look:
@@ -302,12 +347,19 @@ def _look(owner: Any) -> Look:
     if isinstance(owner, CustomJVP | CustomVJP):
         parts = owner.parts()
         return lambda: all(map(operator.is_, owner.parts(), parts))
-    return look_at(vars(owner) if _has_attributes(owner) else owner) or (lambda: False)
+    has_slots = bool(slots_of(type(owner)))
+    whole = isinstance(owner, CONTAINERS) or has_slots or not _has_attributes(owner)
+    return look_at(owner if whole else vars(owner)) or (lambda: False)
 
 
 def _shared(data: list[Any]) -> set[int]:
     ids = [id(value) for value in data if isinstance(value, np.ndarray)]
     return {key for key in ids if ids.count(key) > 1}
+
+
+def _is_lasting(value: Any) -> bool:
+    """Say whether a module or class is a library's, whose name nobody binds anew."""
+    return isinstance(value, types.ModuleType | type) and _is_of_a_library(value)
 
 
 def _is_data(value: Any) -> bool:

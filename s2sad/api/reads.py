@@ -138,7 +138,7 @@ class _Walk:
             return
         self.seen[id(module)] = len(self.seen)
         scope, own = vars(module), not _is_library_name(module.__name__)
-        if own and "__getattr__" in scope:
+        if own and ("__getattr__" in scope or not names):  # an argument: what is asked of it is not told here
             raise Unsure
         for name in sorted(names & scope.keys()):
             yield name

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from s2sad.api.structure import CONTENTS, OBJECTS, Custom, has_contents
+from s2sad.api.structure import CONTAINERS, CONTENTS, OBJECTS, Custom, contents_of, has_contents, slots_of
 
 Look = Callable[[], bool]
 """Says whether a value is surely what it was. False: it may have changed, or was made anew and is equal."""
@@ -38,13 +38,34 @@ def _look(value: Any, seen: dict[int, Any]) -> Look | None:
         return _look(value.metadata, seen)
     if isinstance(value, tuple):
         return _all(_look(item, seen) for item in value)
-    if not (isinstance(value, dict | list) or has_contents(value)) or id(value) in seen or len(seen) > OBJECTS:
+    if not (isinstance(value, CONTAINERS) or has_contents(value)) or id(value) in seen or len(seen) > OBJECTS:
         return None
     seen[id(value)] = value
-    if isinstance(value, list):
+    if type(value) is list:
         return _at_list(value, seen) if len(value) <= CONTENTS else None
-    items = value if isinstance(value, dict) else vars(value)
-    return _at_items(items, seen) if len(items) <= CONTENTS else None
+    if type(value) is dict:
+        return _at_items(value, seen) if len(value) <= CONTENTS else None
+    attributes = getattr(value, "__dict__", None)
+    if isinstance(attributes, dict) and not isinstance(value, CONTAINERS) and not slots_of(type(value)):
+        return _at_items(attributes, seen) if len(attributes) <= CONTENTS else None
+    return _at_contents(value, seen)
+
+
+def _at_contents(value: Any, seen: dict[int, Any]) -> Look:
+    keys, values = _both(value)
+    inner = _all(_look(item, seen) for item in values)
+
+    def same() -> bool:
+        now_keys, now_values = _both(value)
+        unmoved = len(now_values) == len(values) and all(map(operator.is_, now_values, values)) and now_keys == keys
+        return unmoved and (inner is None or inner())
+
+    return same
+
+
+def _both(value: Any) -> tuple[list[Any], list[Any]]:
+    found = contents_of(value)
+    return [key for key, _ in found], [item for _, item in found]
 
 
 def _at_array(array: np.ndarray[Any, Any]) -> Look:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import array
+import collections
+import contextlib
 import dataclasses
 import functools
 import inspect
@@ -235,6 +238,7 @@ class _Same:
 
 
 CONTENTS = 10_000  # larger containers that a function reads from outside are compared by identity
+CONTAINERS = (dict, list, collections.deque, set, types.MappingProxyType, bytearray, array.array)
 OBJECTS = 2_000  # as many containers and objects are looked into; what lies beyond counts by its identity
 _ATOMS = (type(None), bool, int, float, complex, str, bytes, type)
 _LIBRARIES = frozenset({"numpy", "numba", "scipy", "s2sad", "builtins"})
@@ -265,7 +269,7 @@ def _key(value: Any, seen: dict[int, Any]) -> Hashable:
         return cls, _key(value.start, seen), _key(value.stop, seen), _key(value.step, seen)
     if isinstance(value, tuple):
         return cls, tuple(_key(item, seen) for item in value)
-    if isinstance(value, dict | list) or has_contents(value):
+    if isinstance(value, CONTAINERS) or has_contents(value):
         if id(value) in seen or len(seen) > OBJECTS:  # what is met again is in the key already
             return _Same(value)
         seen[id(value)] = value
@@ -279,15 +283,40 @@ def _key(value: Any, seen: dict[int, Any]) -> Hashable:
 
 def contents_of(value: Any) -> list[tuple[Any, Any]]:
     """Return the items of a container, or the attributes of an object, with their keys or names; none of large ones."""
-    held: Any = value if isinstance(value, dict | list) else vars(value)
-    if len(held) > CONTENTS:
-        return []
-    return list(held.items()) if isinstance(held, dict) else list(enumerate(held))
+    if isinstance(value, CONTAINERS):
+        if len(value) > CONTENTS:
+            return []
+        items: Any = value.items() if isinstance(value, dict | types.MappingProxyType) else enumerate(value)
+        return [*items, *_attributes_of(value)]
+    return _attributes_of(value)
+
+
+def _attributes_of(value: Any) -> list[tuple[str, Any]]:
+    held = getattr(value, "__dict__", None)
+    found = list(held.items()) if isinstance(held, dict) and len(held) <= CONTENTS else []
+    for name in slots_of(type(value)):
+        with contextlib.suppress(AttributeError):  # one that nothing was put into
+            found.append((name, object.__getattribute__(value, name)))
+    return found
+
+
+@functools.lru_cache(maxsize=1024)
+def slots_of(cls: type) -> tuple[str, ...]:
+    """Return the names of the attributes that objects of a class keep in slots."""
+    found: list[str] = []
+    for base in cls.__mro__:
+        own = vars(base).get("__slots__", ())
+        names = (own,) if isinstance(own, str) else tuple(own)
+        private = f"_{base.__name__.lstrip('_')}"
+        found += [private + n if n.startswith("__") and not n.endswith("__") else n for n in names]
+    return tuple(name for name in dict.fromkeys(found) if name not in ("__dict__", "__weakref__"))
 
 
 def has_contents(value: Any) -> bool:
     """Say whether an object's attributes count: those of a function, and of a callable that Python code calls, too."""
-    if not isinstance(getattr(value, "__dict__", None), dict) or isinstance(value, type | types.MethodType):
+    if isinstance(value, type | types.MethodType | np.generic | np.dtype):
+        return False
+    if not isinstance(getattr(value, "__dict__", None), dict) and not slots_of(type(value)):
         return False
     if isinstance(value, types.FunctionType):
         return bool(value.__dict__)

@@ -192,7 +192,7 @@ class Cotangents:
             if id(expr) in self.values:  # what was transposed is what there is, transposed
                 self.values.setdefault(id(expr.args[0]), transposed(self.values[id(expr)]))
             g = self._masked(g)
-            self.push(expr.args[0], transposed(g) if isinstance(g.type, Array) else g)
+            self.push(expr.args[0], _turned(g, expr) if isinstance(g.type, Array) else g)
             return
         if expr.fn is np.trace and not expr.static and _is_square_product(expr.args[0]):
             self._push_trace_of_product(expr.args[0], g)
@@ -599,6 +599,16 @@ def _bar_value(arg: Expr, path: tuple[int, ...]) -> Any:
     if isinstance(arg, Const):
         return BarV(None)
     return BarV(arg)
+
+
+def _turned(g: Expr, result: Expr) -> Expr:
+    """Return the cotangent of what was transposed: what was spread along its first axes is along its last ones then."""
+    assert isinstance(g.type, Array) and isinstance(result.type, Array)
+    missing = len(result.type.dims) - len(g.type.dims)
+    turned = transposed(g)
+    for _ in range(missing):
+        turned = build(np.expand_dims, turned, axis=-1)
+    return turned
 
 
 def _is_place(expr: Expr) -> bool:
