@@ -46,7 +46,10 @@ def described(*values: Any) -> str:
 
 def by_name(value: Any) -> tuple[str, str] | None:
     """Return the module of a library and the name under which it has `value`; None where it has not."""
-    module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
+    try:
+        module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
+    except Exception:  # what a class of the user's says of names that it does not have
+        return None
     if isinstance(value, np.ufunc):
         module, name = "numpy", value.__name__
         if getattr(np, name, None) is not value:

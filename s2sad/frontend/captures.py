@@ -11,7 +11,7 @@ import numpy as np
 from s2sad.frontend.containers import OUTSIDE, identified
 from s2sad.frontend.lowerer import Captured, Lowerer
 from s2sad.frontend.values import StructV, V, Value, literal
-from s2sad.ir.nodes import Var
+from s2sad.ir.nodes import Const, Var
 from s2sad.ir.typeof import typeof
 from s2sad.ir.types import Type
 
@@ -54,9 +54,18 @@ def _array(lw: Lowerer, array: np.ndarray[Any, Any], name: str, read: Read) -> V
     if id(array) in lw.captured:
         return lw.captured[id(array)].var
     lw.ctx.keep.append(array)
-    var = Var(lw.fresh(name), _type_of(lw, array))
+    var = Var(_own_name(lw, name), _type_of(lw, array))
     lw.captured[id(array)] = Captured(var.name, read, var)
     return var
+
+
+def _own_name(lw: Lowerer, name: str) -> str:
+    """Return a name that no other captured array has: a loop that is read again begins with the names of before."""
+    taken = {item.var.name for item in lw.captured.values()}
+    found = lw.fresh(name)
+    while found in taken:
+        found = lw.fresh(name)
+    return found
 
 
 def _type_of(lw: Lowerer, array: np.ndarray[Any, Any]) -> Type:
@@ -64,11 +73,13 @@ def _type_of(lw: Lowerer, array: np.ndarray[Any, Any]) -> Type:
     return typeof(array, f"outer {next(k for k, kept in enumerate(lw.ctx.keep) if kept is array)}")
 
 
-def capture_object(lw: Lowerer, array: np.ndarray[Any, Any], name: str) -> Var:
+def capture_object(lw: Lowerer, array: np.ndarray[Any, Any], name: str) -> Var | Const:
     """Capture an array that no name outside holds: a default argument."""
+    if array.ndim == 0:
+        return literal(array[()])
     if id(array) not in lw.captured:
         lw.ctx.keep.append(array)
-        var = Var(lw.fresh(name), _type_of(lw, array))
+        var = Var(_own_name(lw, name), _type_of(lw, array))
         lw.captured[id(array)] = Captured(var.name, lambda: array, var)
     return lw.captured[id(array)].var
 
@@ -80,7 +91,7 @@ def pass_captured(lw: Lowerer, captured: list[Captured]) -> list[Any]:
         array = item.read()
         if id(array) not in lw.captured:
             lw.ctx.keep.append(array)  # it may be made at each reading: one that is gone would give its identity away
-            var = Var(lw.fresh(item.name), item.var.type)
+            var = Var(_own_name(lw, item.name), item.var.type)
             lw.captured[id(array)] = Captured(var.name, item.read, var)
         passed.append(lw.captured[id(array)].var)
     return passed
