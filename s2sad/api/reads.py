@@ -11,6 +11,7 @@ import builtins
 import dataclasses
 import dis
 import hashlib
+import inspect
 import linecache
 import os
 import sys
@@ -46,10 +47,9 @@ def described(*values: Any) -> str:
 
 def by_name(value: Any) -> tuple[str, str] | None:
     """Return the module of a library and the name under which it has `value`; None where it has not."""
-    try:
-        module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
-    except Exception:  # what a class of the user's says of names that it does not have
-        return None
+    if inspect.getattr_static(type(value), "__getattr__", None) is not None:
+        return None  # it answers for any name
+    module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
     if isinstance(value, np.ufunc):
         module, name = "numpy", value.__name__
         if getattr(np, name, None) is not value:
