@@ -141,7 +141,7 @@ _SYSTEMS: dict[Any, int] = {runtime.sparse_solve: 3, runtime.sparse_lu_solve: 5}
 
 _COUNTING: frozenset[Any] = frozenset({
     np.flatnonzero, np.argwhere, np.unique, np.compress, np.extract, np.trim_zeros, np.union1d, np.intersect1d,
-    np.setdiff1d, np.setxor1d, np.delete,
+    np.setdiff1d, np.setxor1d, np.delete, runtime.places_besides,
 })  # fmt: skip
 """Functions whose result is as long as their data say, not as its shape does."""
 

@@ -26,6 +26,18 @@ class BottomReached(Exception):
     """The result of a recursive call is needed before any other path has given its type."""
 
 
+def _of_rank(value: Expr, place: Expr) -> Expr:
+    """Return what is written into a place of lower rank without its leading axes of length one, as NumPy leaves them out."""
+    kind, wide = value.type, place.type
+    if not isinstance(kind, Array) or not isinstance(wide, Array):
+        return value
+    missing = len(kind.dims) - len(wide.dims)
+    if missing <= 0 or any(dim != 1 for dim in kind.dims[:missing]):
+        return value
+    first = Const(0, Scalar("int64", weak=True, value=0))
+    return Index(value, (first,) * missing, Array(kind.dtype, kind.dims[missing:], "A"))
+
+
 @dataclass(frozen=True, slots=True)
 class Chosen:
     """One array or the other, as a condition says."""
@@ -283,7 +295,7 @@ class Lowerer:
     def emit(self, stmt: Stmt) -> None:
         """Append a statement to the current block."""
         if isinstance(stmt, Store) and not self.in_rule:
-            stmt = replace(stmt, place=self._named_views(stmt.place, stmt.span))
+            stmt = replace(stmt, place=self._named_views(stmt.place, stmt.span), value=_of_rank(stmt.value, stmt.place))
         self.block.append(stmt)
         if not isinstance(stmt, Assign) or any(stmt.target.name in reads(mask) for _, mask in self.masks):
             self.masks.clear()
