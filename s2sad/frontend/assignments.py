@@ -42,7 +42,7 @@ from s2sad.frontend.values import (
     of_slices,
 )
 from s2sad.ir import ops
-from s2sad.ir.nodes import Apply, Expr, Slice, Store, Var
+from s2sad.ir.nodes import Apply, Expr, Index, Slice, Store, Var
 from s2sad.ir.types import Array, ListOf, Static, Struct, is_complex, rank
 from s2sad.ir.views import VIEWS, view_base
 from s2sad.ir.walk import bound, reads, statements
@@ -435,6 +435,11 @@ def _add_to(lw: Lowerer, node: Any, target: Any) -> None:
             result = apply(lw, fn, (as_expr(lw, before, node), as_expr(lw, value, node)), {}, node)
             assign_target(lw, target, result, node)
             return
+    if isinstance(target, gast.Subscript) and symbol == "@":  # all of a product is there before any of it is written
+        place = gast.copy_location(gast.Subscript(value=target.value, slice=target.slice, ctx=gast.Load()), target)
+        now = as_expr(lw, lower_expr(lw, place), node)
+        assign_target(lw, target, apply(lw, operator.matmul, (now, as_expr(lw, value, node)), {}, node), node)
+        return
     if isinstance(target, gast.Subscript):
         _aug_item(lw, target, value, node, symbol)
         return
@@ -463,6 +468,9 @@ def _add_to(lw: Lowerer, node: Any, target: Any) -> None:
             lw.block.append(Contribution(slot, None, expr))  # type: ignore[arg-type]
         case StructV() if lw.contributing:
             _contribute_parts(lw, now, as_expr(lw, value, node), node)
+        case V(expr) if isinstance(expr.type, Array) and symbol == "@":
+            product = apply(lw, operator.matmul, (expr, as_expr(lw, value, node)), {}, node).expr
+            lw.emit(Store(Index(expr, (Slice(None, None, None),), expr.type), "", product, span))
         case V(expr) if isinstance(expr.type, Array):
             added = as_expr(lw, array_of(lw, value, node), node)
             _refuse_unfit(lw, expr, added, node)

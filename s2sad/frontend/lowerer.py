@@ -27,7 +27,7 @@ class BottomReached(Exception):
 
 
 def _of_rank(value: Expr, place: Expr) -> Expr:
-    """Return what is written into a place of lower rank without its leading axes of length one, as NumPy leaves them out."""
+    """Return what is written into a place of lower rank without its leading axes of length one, as NumPy does."""
     kind, wide = value.type, place.type
     if not isinstance(kind, Array) or not isinstance(wide, Array):
         return value

@@ -494,7 +494,7 @@ class Cotangents:
             self.push(arg, self._dtype(value, arg.type))
             return
         place = self.shadow(arg)
-        if place is not None and not (isinstance(place, Index) and is_advanced(place.index)):  # of a copy no part is one
+        if place is not None and not (isinstance(place, Index) and is_advanced(place.index)):  # of a copy none is
             self._add(Index(place, index, value.type), value)
             return
         base = self.value(arg, 2)
