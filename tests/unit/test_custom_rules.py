@@ -424,3 +424,27 @@ def test_unused_results():
     x = np.array([1.0, 2.0, 3.0])
     np.testing.assert_array_equal(s2sad.grad(lambda x: split(x)[0], target="python")(x), np.ones(3))
     np.testing.assert_array_equal(s2sad.grad(lambda x: split(x)[1][0], target="python")(x), [0.0, 0.0, 1.0])
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_some_of_several_results_of_a_tangent_rule(target):
+    @s2sad.custom_jvp
+    def polar(x, y):
+        return math.hypot(x, y), math.atan2(y, x)
+
+    @polar.defjvp
+    def polar_jvp(primals, tangents):
+        (x, y), (dx, dy) = primals, tangents
+        r, t = polar(x, y)
+        return (r, t), ((x * dx + y * dy) / r, (x * dy - y * dx) / (r * r))
+
+    def radius(x, y):
+        r, _ = polar(x, y)
+        return r
+
+    def both(x, y):
+        return polar(x, y)[0] * polar(x, y)[1]
+
+    assert s2sad.grad(radius, target=target)(3.0, 4.0) == pytest.approx(0.6)
+    assert s2sad.grad(both, target=target)(3.0, 4.0) == pytest.approx(0.6 * math.atan2(4.0, 3.0) - 0.8)
+    assert s2sad.hessian(radius, target=target)(3.0, 4.0) == pytest.approx(0.128)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import collections
+import dataclasses
 import functools
+import sys
+import types
 
 import pytest
 
@@ -70,6 +74,48 @@ class Gained:
         return GAIN * x
 
 
+class Operated:
+    """Reads a name of the module in its operators."""
+
+    def __init__(self, x):
+        self.x = x * GAIN
+
+    def __add__(self, other):
+        return self.x + other
+
+
+@dataclasses.dataclass(slots=True)
+class Slotted:
+    """Keeps its number in a slot."""
+
+    k: float = 3.0
+
+
+class Rate:
+    """Is bound anew, as a notebook's cell does."""
+
+    value = 3.0
+
+
+FirstRate = Rate
+
+
+class OtherRate:
+    """Takes its place."""
+
+    value = 5.0
+
+
+def bind(name, value):
+    globals()[name] = value
+
+
+def imports(x):
+    from module_that_changes import K
+
+    return K * x
+
+
 def scaled(x):
     return scaled.factor * x
 
@@ -118,12 +164,33 @@ def cases():
     yield "in a call", lambda x: inside["a"][0](x), (), lambda: set_gain(5.0)
 
 
+    yield "operators", lambda x: Operated(x) + 0.0, (), lambda: set_gain(5.0)
+    slotted = Slotted()
+    yield "slots", lambda x: slotted.k * x, (), lambda: setattr(slotted, "k", 5.0)
+    other_slotted = Slotted()
+    yield "slots of an argument", lambda x, o: o.k * x, (other_slotted,), lambda: setattr(other_slotted, "k", 5.0)
+    yield "class bound anew", lambda x: Rate.value * x, (), lambda: bind("Rate", OtherRate)
+    module = types.ModuleType("module_that_changes")
+    module.K = 3.0
+    sys.modules[module.__name__] = module
+    yield "imported inside", imports, (), lambda: setattr(module, "K", 5.0)
+    yield "module as argument", lambda x, m: m.K * x, (module,), lambda: setattr(module, "K", 5.0)
+    ordered = collections.OrderedDict(k=3.0)
+    yield "ordered", lambda x: ordered["k"] * x, (), lambda: set_item(ordered, "k", 5.0)
+    queue = collections.deque([3.0])
+    yield "deque", lambda x: queue[0] * x, (), lambda: queue.appendleft(5.0)
+    members = {1}
+    yield "set", lambda x: (5.0 if 3 in members else 3.0) * x, (), lambda: members.add(3)
+    yield "by its name", lambda x: getattr(Derived, "k") * x, (), lambda: setattr(Derived, "k", 5.0)
+
+
 @pytest.fixture(autouse=True)
 def as_before():
     yield
     CFG["opt"]["sched"]["lr"], CFG["list"][1]["a"][0], CFG["long"][3] = 3.0, 3.0, 3.0
     by_default.__defaults__[0]["k"] = 3.0
     set_gain(3.0)
+    bind("Rate", FirstRate)
     if "k" in vars(Derived):
         del Derived.k
 
