@@ -151,7 +151,8 @@ def _sum(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) ->
     items = static_items(lw, args[0])
     if items is not None:
         total = start
-        if isinstance(start, StructV) and all(isinstance(item, StructV) and item.kind == start.kind for item in items):
+        lists = isinstance(start, StructV) and start.kind in ("list", "tuple")
+        if lists and all(isinstance(item, StructV) and item.kind == start.kind for item in items):
             joined = [part for held in (start, *items) for part in held.items]  # type: ignore[union-attr]
             return StructV(start.kind, tuple(range(len(joined))), tuple(joined))
         if any(isinstance(item, StructV) and isinstance(item.kind, type) for item in items):

@@ -218,12 +218,6 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
     return order
 
 
-@expands(np.zeros_like, keywords=("shape",), counts=(1,), names=("dtype",))
-def zeros_like(a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None) -> Any:
-    """Return zeros of another shape."""
-    return np.zeros(shape, dtype=a.dtype if dtype is None else dtype)
-
-
 @expands(np.insert)
 def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     """Return a copy with values put in before the given places."""
