@@ -151,10 +151,11 @@ def _sum(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) ->
     items = static_items(lw, args[0])
     if items is not None:
         total = start
-        lists = isinstance(start, StructV) and start.kind in ("list", "tuple")
-        if lists and all(isinstance(item, StructV) and item.kind == start.kind for item in items):
-            joined = [part for held in (start, *items) for part in held.items]  # type: ignore[union-attr]
-            return StructV(start.kind, tuple(range(len(joined))), tuple(joined))
+        if isinstance(start, StructV) and start.kind in ("list", "tuple"):
+            lists = [start, *(item for item in items if isinstance(item, StructV) and item.kind == start.kind)]
+            if len(lists) == len(items) + 1:
+                joined = [part for held in lists for part in held.items]
+                return StructV(start.kind, tuple(range(len(joined))), tuple(joined))
         if any(isinstance(item, StructV) and isinstance(item.kind, type) for item in items):
             return _sum_of_objects(lw, start, items, node)
         if isinstance(start, V) and isinstance(start.expr, Const) and start.expr.value == 0 and items:

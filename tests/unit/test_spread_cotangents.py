@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import linecache
+
 import numpy as np
 import pytest
 
 import s2sad
+from tests.rulebook import Call, calls_of, program, registered
 
 C = np.array([1.0, 2.0, 3.0])
 TWO = np.array([1.0, 2.0])
@@ -69,3 +72,45 @@ def test_every_part_has_its_own(name, target):
     np.testing.assert_allclose(slope, expected, rtol=1e-6, atol=1e-7)
     _, along = s2sad.jvp(program, (a,), (a,), target=target)
     np.testing.assert_allclose(along, np.sum(expected * a), rtol=1e-6, atol=1e-7)
+
+
+TEXT = """def outer({names}):
+    y = inner({names})
+    return -np.sum(y * along) + np.sum(y.T * lead) - 2 * y[0].sum()
+"""
+
+
+def matrices() -> list[Call]:
+    """List the plain calls of registered functions that make arrays of two axes or more of arrays of real numbers."""
+    found: list[Call] = []
+    for call in (call for fn in registered() for call in calls_of(fn)):
+        arrays = all(isinstance(call.args[k], np.ndarray) for k in call.wrt)
+        if call.variant != "plain" or call.procedure or not call.wrt or not arrays:
+            continue
+        fun, args, _ = program(call)
+        y = fun(*args)
+        if isinstance(y, np.ndarray) and y.ndim > 1 and y.dtype.kind == "f" and y.size:
+            found.append(call)
+    return found
+
+
+def test_every_rule_takes_a_cotangent_that_is_spread():
+    calls = matrices()
+    assert len(calls) > 250
+    for k, call in enumerate(calls):
+        inner, args, wrt = program(call)
+        y = inner(*args)
+        scope = {"np": np, "inner": inner, "along": 1.0 + np.arange(y.shape[-1]), "lead": 1.0 + np.arange(y.shape[0])}
+        text, file = TEXT.format(names=", ".join(f"a{i}" for i in range(len(args)))), f"<spread {k}>"
+        linecache.cache[file] = (len(text), None, text.splitlines(True), file)
+        exec(compile(text, file, "exec"), scope)
+        random = np.random.default_rng(k)
+        dots = {at: random.normal(size=args[at].shape) for at in wrt}
+
+        def moved(h, args=args, dots=dots, outer=scope["outer"]):
+            return outer(*(arg + h * dots[at] if at in dots else arg for at, arg in enumerate(args)))
+
+        slopes = s2sad.grad(scope["outer"], argnums=wrt, target="python")(*args)
+        found = sum(np.sum(slope * dot) for slope, dot in zip(slopes, dots.values(), strict=True))
+        expected = (moved(1e-6) - moved(-1e-6)) / 2e-6
+        assert found == pytest.approx(expected, rel=1e-4, abs=1e-5), call.label
