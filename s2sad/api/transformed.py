@@ -16,7 +16,7 @@ from s2sad.api.signature import Argnums
 from s2sad.api.specialise import Store
 from s2sad.api.structure import Tree
 from s2sad.api.written import has_own_source, returning, written
-from s2sad.errors import ArgumentError
+from s2sad.backends.base import require_target
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -224,9 +224,5 @@ def store_for(fun: Callable[..., Any], kind: str, argnums: Argnums, options: Opt
 def target_of(fun: Any, target: str | None) -> str:
     """Return the target that was asked for, else the function's own, else "cpu"; raises ArgumentError for another."""
     chosen = target or getattr(fun, "target", None) or "cpu"
-    if chosen not in ("cpu", "python", "cuda"):
-        raise ArgumentError(
-            f"target {chosen!r} is not known",
-            why='Use "cpu", or "python" for plain NumPy; "cuda" is for `differentiate` and `vmap`.',
-        )
+    require_target(chosen, "cpu", "python", "cuda")
     return chosen

@@ -104,13 +104,18 @@ class Loaded:
         return python.load(self.module).entry
 
 
-def effective(target: str) -> Target:
-    """Return the target that really runs, given `S2SAD_DISABLE_JIT` and `NUMBA_DISABLE_JIT`."""
-    if target not in ("python", "cpu"):
+def require_target(target: str, *known: str) -> None:
+    """Raise ArgumentError for a target that is none of these."""
+    if target not in known:
         raise ArgumentError(
             f"target {target!r} is not known",
             why='Use "cpu", or "python" for plain NumPy; "cuda" is for `differentiate` and `vmap`.',
         )
+
+
+def effective(target: str) -> Target:
+    """Return the target that really runs, given `S2SAD_DISABLE_JIT` and `NUMBA_DISABLE_JIT`."""
+    require_target(target, "python", "cpu")
     for switch in ("S2SAD_DISABLE_JIT", "NUMBA_DISABLE_JIT"):
         if os.environ.get(switch, "0") not in ("", "0"):
             return "python"

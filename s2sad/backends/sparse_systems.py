@@ -13,21 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from s2sad.runtime.sparse import grouped
+
 _MUCH_SMALLER = 0.1
-
-
-def _grouped(keys: Any, n: int) -> Any:
-    """Return the places of each key one after the other, and where those of each begin."""
-    starts = np.zeros(n + 1, np.int64)
-    for key in keys:
-        starts[key + 1] += 1
-    for i in range(n):
-        starts[i + 1] += starts[i]
-    found, free = np.empty(keys.size, np.int64), starts.copy()
-    for k in range(keys.size):
-        found[free[keys[k]]] = k
-        free[keys[k]] += 1
-    return found, starts
 
 
 def _breadth_first(root: int, stamp: int, seen: Any, order: Any, first: int, ends: Any, starts: Any) -> int:
@@ -60,7 +48,7 @@ def _order(rows: Any, columns: Any, n: int) -> Any:
     for k in range(rows.size):
         both[2 * k], both[2 * k + 1] = rows[k], columns[k]
         others[2 * k], others[2 * k + 1] = columns[k], rows[k]
-    places, starts = _grouped(both, n)
+    places, starts = grouped(both, n)
     ends = others[places]
     order, seen = np.empty(n, np.int64), np.zeros(n, np.int64)
     count, stamp = 0, 0
@@ -123,7 +111,7 @@ def solved(data: Any, rows: Any, columns: Any, b: Any) -> Any:
             raise ValueError("a number of a sparse matrix has a place outside of it")
     x = np.zeros(n, (data[:1] * b[:1]).dtype)
     order = _order(rows, columns, n)
-    entries, begins = _grouped(columns, n)
+    entries, begins = grouped(columns, n)
     place, pivots = np.full(n, -1), np.empty(n, np.int64)  # of rows among the pivots, and back
     seen, stack, at = np.full(n, -1), np.empty(n, np.int64), np.empty(n, np.int64)
     out, free = np.empty(n, np.int64), np.empty(n, np.int64)

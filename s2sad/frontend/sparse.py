@@ -33,7 +33,7 @@ _STORED = {
     "coo": ("data", "row", "col"), "dia": ("data", "offsets"),
 }  # fmt: skip
 """The arrays of a matrix by its format, which has a length for each."""
-_WAY_OUT = "Products, sums and multiples are followed, and `spsolve`. Of anything else, use `S.toarray()`."
+WAY_OUT = "Products, sums and multiples are followed, and `spsolve`. Of anything else, use `S.toarray()`."
 
 
 def is_sparse(held: Any) -> bool:
@@ -63,7 +63,7 @@ def operated(lw: Lowerer, fn: Any, left: Value, right: Value | None, node: Any) 
     first, second = (stored(lw, side) for side in (left, right))
     found = records.operated(lw, fn, first, second, node)
     if found is None:
-        lw.fail(node, f"`{as_users_write(fn)}` of a sparse matrix and an array is not supported", _WAY_OUT)
+        lw.fail(node, f"`{as_users_write(fn)}` of a sparse matrix and an array is not supported", WAY_OUT)
     return found
 
 
@@ -116,7 +116,7 @@ def item(lw: Lowerer, owner: Any, place: Value, node: Any) -> Value:
             case _ if known_value(part) is not UNKNOWN:
                 return known_value(part)
             case _:
-                return lw.fail(node, "which item of a sparse matrix is read is not known here", _WAY_OUT)
+                return lw.fail(node, "which item of a sparse matrix is read is not known here", WAY_OUT)
 
     known = key(place)
     return made(lw, lambda matrix: matrix[known], [owner], {}, node)
@@ -201,7 +201,7 @@ def _product(lw: Lowerer, matrix: Any, x: V, place: Any, node: Any) -> V:
 
     dims = x.expr.type.dims if isinstance(x.expr.type, Array) else ()
     if len(dims) not in (1, 2):
-        return lw.fail(node, "a sparse matrix is multiplied by an array of one or two axes here", _WAY_OUT)
+        return lw.fail(node, "a sparse matrix is multiplied by an array of one or two axes here", WAY_OUT)
     check_length(lw, matrix.shape[-1], x, node)
     name = getattr(place, "id", getattr(place, "attr", "matrix"))
     parts: list[Value] = []

@@ -10,6 +10,7 @@ import numpy as np
 from s2sad.errors import ArgumentError, MissingRuleError
 from s2sad.frontend import objects
 from s2sad.frontend.lowerer import Lowerer
+from s2sad.frontend.sparse import WAY_OUT
 from s2sad.frontend.values import StaticV, StructV, V, Value, const
 from s2sad.ir.types import Array
 from s2sad.rules import sparse_matrices
@@ -20,7 +21,6 @@ _SOLVE = (
     "`spsolve`, `splu` and `factorized` are known. Else put the call in a function of your own, and give it a rule: "
     "`@s2sad.custom_vjp`."
 )
-_WAY_OUT = "Products, sums and multiples are followed, and `spsolve`. Of anything else, use `S.toarray()`."
 
 
 def called(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
@@ -40,7 +40,7 @@ def called(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value], no
     if found is None and fn.__module__.startswith("scipy.sparse.linalg"):
         return lw.fail(node, f"`{name}` has no derivative rule", _SOLVE, MissingRuleError)
     if found is None:
-        return lw.fail(node, f"`{name}` of a sparse matrix that only a run knows is not supported", _WAY_OUT)
+        return lw.fail(node, f"`{name}` of a sparse matrix that only a run knows is not supported", WAY_OUT)
     return found
 
 

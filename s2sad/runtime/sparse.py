@@ -68,6 +68,20 @@ def sparse_solve(data: Any, rows: Any, columns: Any, b: Any) -> Any:
     return spsolve(coo_matrix((data, (rows, columns)), shape=(b.size, b.size)).tocsc(), b)
 
 
+def grouped(keys: Any, n: int) -> Any:
+    """Return the places of each key below `n` one after the other, and where those of each begin."""
+    starts = np.zeros(n + 1, np.int64)
+    for key in keys:
+        starts[key + 1] += 1
+    for i in range(n):
+        starts[i + 1] += starts[i]
+    found, free = np.empty(keys.size, np.int64), starts.copy()
+    for k in range(keys.size):
+        found[free[keys[k]]] = k
+        free[keys[k]] += 1
+    return found, starts
+
+
 def sparse_pairs(columns: Any, rows: Any) -> Any:
     """Return which numbers of two sparse matrices meet in their product: those of the first, and those of the second.
 
@@ -80,15 +94,7 @@ def sparse_pairs(columns: Any, rows: Any) -> Any:
         n = max(n, row + 1)
     for column in columns:
         n = max(n, column + 1)
-    starts = np.zeros(n + 1, np.int64)
-    for row in rows:
-        starts[row + 1] += 1
-    for i in range(n):
-        starts[i + 1] += starts[i]
-    order, free = np.empty(rows.size, np.int64), starts.copy()
-    for k in range(rows.size):
-        order[free[rows[k]]] = k
-        free[rows[k]] += 1
+    order, starts = grouped(rows, n)
     count = 0
     for column in columns:
         count += starts[column + 1] - starts[column]

@@ -605,7 +605,7 @@ def _turned(g: Expr, result: Expr) -> Expr:
     """Return the cotangent of what was transposed: what was spread along its first axes is along its last ones then."""
     assert isinstance(g.type, Array) and isinstance(result.type, Array)
     missing = len(result.type.dims) - len(g.type.dims)
-    turned = transposed(g)
+    turned = transposed(g) if len(g.type.dims) > 1 else g
     for _ in range(missing):
         turned = build(np.expand_dims, turned, axis=-1)
     return turned
