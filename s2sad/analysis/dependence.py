@@ -23,7 +23,7 @@ from s2sad.ir.nodes import (
     Var,
     While,
 )
-from s2sad.ir.shapes import SHAPES
+from s2sad.ir.shapes import SHAPES, shaping_parts
 from s2sad.ir.walk import blocks_of, bound, children, exprs_of, root_of, statements
 
 
@@ -77,7 +77,5 @@ class _Dependence:
     def _depends(self, expr: Expr | Slice) -> bool:
         if isinstance(expr, Var):
             return self.groups.find(expr.name) in self.found
-        parts = children(expr)
-        if isinstance(expr, Apply) and expr.fn in SHAPES:
-            parts = parts[1:]
+        parts = shaping_parts(expr) if isinstance(expr, Apply) and expr.fn in SHAPES else children(expr)
         return any(self._depends(part) for part in parts)

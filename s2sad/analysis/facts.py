@@ -28,7 +28,7 @@ from s2sad.ir.nodes import (
     Store,
     Var,
 )
-from s2sad.ir.shapes import SHAPES
+from s2sad.ir.shapes import SHAPES, bounds_of, shaping_parts
 from s2sad.ir.types import Array, ListOf, is_inexact
 from s2sad.ir.walk import bound, children, exprs_of, reads, root_of, statements, targets
 
@@ -279,25 +279,14 @@ def _reads_in(stmt: Stmt, names: set[str], asks: Callable[[str, int], bool]) -> 
 
 def _content(expr: Expr | Slice, names: set[str]) -> bool:
     match expr:
-        case Apply(fn, (array, *others)) if fn in SHAPES:
-            return _shape_content(array, names) or any(_content(a, names) for a in others)
+        case Apply(fn) if fn in SHAPES:
+            return any(_content(part, names) for part in shaping_parts(expr))
         case Apply(fn, (value, like)) if fn is ops.unbroadcast:
-            return _content(value, names) or _shape_content(like, names)
+            return _content(value, names) or any(_content(part, names) for part in bounds_of(like))
         case Var(name):
             return name in names
         case _:
             return any(_content(child, names) for child in children(expr))
-
-
-def _shape_content(array: Expr, names: set[str]) -> bool:
-    """Say whether the shape of an array depends on elements: that of `x[i:j]` does by `i` and `j`, not by `x`."""
-    match array:
-        case Var():
-            return False
-        case Index(Var(), index):
-            return any(_content(part, names) for part in index)
-        case _:
-            return _content(array, names)
 
 
 def written_names(fn: Function, facts: Facts) -> set[str]:

@@ -51,6 +51,7 @@ from s2sad.ir.nodes import (
     Swap,
     Var,
 )
+from s2sad.ir.shapes import shaping_parts
 from s2sad.ir.types import Array, Scalar, Sym
 from s2sad.ir.walk import blocks_of, bound, children, exprs_of, names_in, reads, root_of, statements, subexpressions
 from s2sad.transform.algebra import times
@@ -434,7 +435,7 @@ def _fetched(expr: Expr | Slice) -> set[str]:
     """Return the names whose memory is read; the lengths of an array are none of it."""
     if isinstance(expr, Var):
         return {expr.name}
-    parts = () if isinstance(expr, Apply) and expr.fn in (ops.dim, ops.size) else children(expr)
+    parts = shaping_parts(expr) if isinstance(expr, Apply) and expr.fn in (ops.dim, ops.size) else children(expr)
     return {name for part in parts for name in _fetched(part)}
 
 

@@ -16,7 +16,7 @@ from s2sad.frontend import choices, formatted, growing, optional, protocols, rec
 from s2sad.frontend.containers import OUTSIDE, identified
 from s2sad.frontend.displays import operands
 from s2sad.frontend.guarded import lower_guarded, lower_held, lower_raises
-from s2sad.frontend.indexing import lower_index, lower_index_items, lower_slice, lower_subscript
+from s2sad.frontend.indexing import is_table_row, lower_index, lower_index_items, lower_slice, lower_subscript
 from s2sad.frontend.joins import joined_env, same_env
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.operators import BINARY, BOOL, UNARY, apply, build
@@ -24,6 +24,7 @@ from s2sad.frontend.order import Order, does_more, in_order
 from s2sad.frontend.surely import NoName, SurelyRaises, raise_there, refuse_none
 from s2sad.frontend.values import (
     FuncV,
+    IterV,
     MethodV,
     Poison,
     RowsV,
@@ -112,6 +113,9 @@ def truth_of(lw: Lowerer, value: Value, node: Any) -> Expr | bool:
     """Return whether Python takes a value for true: an array where it has one element."""
     said = protocols.truth(lw, value, node)
     value = value if said is None else said
+    if is_table_row(lw, value):
+        part = value.parts[0] if isinstance(value, IterV) else value
+        return build(operator.gt, build(ops.size, as_expr(lw, part, node)), literal(0))
     match value:
         case StaticV(obj):
             return bool(obj)

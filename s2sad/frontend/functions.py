@@ -10,6 +10,7 @@ import gast
 import numpy as np
 
 from s2sad.errors import ArgumentError, S2SADError, Span, UnsupportedSyntaxError
+from s2sad.frontend.constant_tables import with_tables
 from s2sad.frontend.containers import (
     OF_THE_CALLER,
     UNDECIDED,
@@ -235,6 +236,7 @@ def _lower_into(
     instance.captured = list(lw.captured.values())
     params.extend(Param(c.var.name, c.var.type) for c in instance.captured)
     body = settled(_returning(_typed_returns(tuple(lw.block)), tuple(leaf_types(instance.result))))
+    body = with_tables(lw, body)
     instance.function = Function(
         instance.name, tuple(params), body, tuple(leaf_types(instance.result)),
         "", source.span(source.node), _invented(lw, source, body),

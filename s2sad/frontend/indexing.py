@@ -10,6 +10,7 @@ import gast
 import numpy as np
 
 from s2sad.frontend import choices, formatted, growing, protocols, rows, sparse, texts
+from s2sad.frontend.constant_tables import table as table_of
 from s2sad.frontend.containers import CHANGING, is_mutable
 from s2sad.frontend.cuts import cut_dim
 from s2sad.frontend.infer import broadcast_dims, fresh_dim, own_lengths
@@ -17,7 +18,20 @@ from s2sad.frontend.item_cases import needs_cases
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.operators import BOOL, apply, build
 from s2sad.frontend.surely import NoItem
-from s2sad.frontend.values import RangeV, RowsV, SliceV, StaticV, StructV, V, Value, ZeroV, literal, pack
+from s2sad.frontend.values import (
+    IterV,
+    RangeV,
+    RowsV,
+    SliceV,
+    StaticV,
+    StructV,
+    V,
+    Value,
+    ZeroV,
+    const,
+    literal,
+    pack,
+)
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Const, Expr, If, Index, Raise, Slice, Stmt
 from s2sad.ir.types import Array, Dim, ListOf, Scalar, Static, Sym, same_dim
@@ -204,7 +218,7 @@ def _keyed_item(lw: Lowerer, base: StructV, key: Expr, node: Any) -> Value:
     known = [Apply(ops.both, (build(operator.le, literal(low), key), build(operator.le, key, literal(high))), BOOL)]
     at = build(operator.sub, key, literal(low)) if low else key
     if len(order) <= high - low:
-        places = _constants(lw, [order.index(k) if k in base.keys else -1 for k in range(low, high + 1)], node)
+        places = _numbers(lw, [const(order.index(k) if k in base.keys else -1) for k in range(low, high + 1)], node)
         assert places is not None
         lw.emit(_unless(lw, known[0], node))
         place = lower_index(lw, places, [at], node)
@@ -232,9 +246,9 @@ def _dynamic_item(lw: Lowerer, base: StructV, index: Expr, node: Any, table: Str
 
     exprs = [item.expr for item in base.items if isinstance(item, V)]
     if len(exprs) == len(base.items) and exprs and all(isinstance(e.type, Scalar) for e in exprs):
-        array = apply(lw, np.array, (pack("list", exprs),), {}, node)
-        name = lw.atom(array.expr, "items", lw.span(node))
-        return lower_index(lw, V(name), [index], node)
+        numbers = _numbers(lw, list(base.items), node)
+        assert numbers is not None
+        return lower_index(lw, numbers, [index], node)
     inside_loop = any(scope.loop is not None for scope in lw.loops)
     if not inside_loop or id(node) in lw.ctx.tables:
         found = choices.item_of(lw, base, index, node)
@@ -254,8 +268,6 @@ def _table_item(lw: Lowerer, table: StructV, index: Expr, node: Any) -> Value | 
 
     None for any other container, and where the text writes into the table.
     """
-    from s2sad.frontend.arguments import UNKNOWN, known_value
-
     written = {_rooted(n) for n in gast.walk(lw.source.node) if isinstance(n, gast.Subscript | gast.Attribute)
                and isinstance(n.ctx, gast.Store)}  # fmt: skip
     written |= {_rooted(n.func.value) for n in gast.walk(lw.source.node) if isinstance(n, gast.Call)
@@ -272,16 +284,64 @@ def _table_item(lw: Lowerer, table: StructV, index: Expr, node: Any) -> Value | 
         fields = range(len(items[0].keys))
         columns = [StructV("list", table.keys, tuple(item.items[k] for item in items)) for k in fields]
         return StructV(kind, items[0].keys, tuple(_dynamic_item(lw, column, at, node) for column in columns))
-    rows = [known_value(item) for item in items]
-    if any(row is UNKNOWN for row in rows):
+    if _is_combined(lw, node):
         return None
-    every = _constants(lw, [number for row in rows for number in row], node)
-    ends = _constants(lw, [sum(len(row) for row in rows[:k]) for k in range(len(rows) + 1)], node)
-    if every is None or ends is None:
+    numbers = _one_after_the_other(items)
+    ends = _numbers(lw, [const(sum(len(row.items) for row in items[:k])) for k in range(len(items) + 1)], node)
+    if numbers is None or ends is None:
         return None
     behind = build(operator.add, at, literal(1))
     bounds = [getattr(lower_index(lw, ends, [place], node), "expr", None) for place in (at, behind)]
-    return lower_index(lw, every, [Slice(bounds[0], bounds[1], None)], node)
+    made = [_numbers(lw, column, node) for column in numbers]
+    part = Slice(bounds[0], bounds[1], None)
+    parts = [lower_index(lw, column, [part], node) for column in made if column is not None]
+    if len(parts) < len(made):
+        return None
+    kinds = [part.expr.type for part in parts if isinstance(part, V)]
+    lw.ctx.table_rows |= {kind.dims[0] for kind in kinds if isinstance(kind, Array)}
+    return parts[0] if all(_is_number(item) for row in items for item in row.items) else IterV("zip", tuple(parts))
+
+
+def is_table_row(lw: Lowerer, value: Value) -> bool:
+    """Say whether an array stands for a list, which is true where it holds something."""
+    part = value.parts[0] if isinstance(value, IterV) and value.parts else value
+    kind = part.expr.type if isinstance(part, V) else None
+    return isinstance(kind, Array) and bool(kind.dims) and kind.dims[0] in lw.ctx.table_rows
+
+
+def _is_combined(lw: Lowerer, node: Any) -> bool:
+    """Say whether a list is an operand, itself or under a name: `a + b` of lists is not that of arrays."""
+    whole = lw.source.node
+    names = {target.id for n in gast.walk(whole) if isinstance(n, gast.Assign) and n.value is node
+             for target in n.targets if isinstance(target, gast.Name)}  # fmt: skip
+
+    def is_it(part: Any) -> bool:
+        return part is node or (isinstance(part, gast.Name) and part.id in names)
+
+    for n in gast.walk(whole):
+        match n:
+            case gast.BinOp(left=left, right=right) if is_it(left) or is_it(right):
+                return True
+            case gast.AugAssign(target=target, value=value) if is_it(target) or is_it(value):
+                return True
+            case gast.Compare(left=left, ops=[op, *_]) if is_it(left) and not isinstance(op, gast.In | gast.NotIn):
+                return True
+            case _:
+                pass
+    return False
+
+
+def _one_after_the_other(rows: list[StructV]) -> list[list[Value]] | None:
+    """Return the numbers of all rows; where the rows hold tuples of numbers, those of each place in them."""
+    items = [item for row in rows for item in row.items]
+    if all(_is_number(item) for item in items):
+        return [items]
+    records = [item for item in items if isinstance(item, StructV) and item.kind in ("tuple", "list")]
+    if len(records) < len(items) or len({item.keys for item in records}) > 1:
+        return None
+    if not all(_is_number(leaf) for item in records for leaf in item.items):
+        return None
+    return [[item.items[k] for item in records] for k in range(len(records[0].keys))]
 
 
 def _is_row(lw: Lowerer, item: StructV, node: Any) -> bool:
@@ -304,12 +364,15 @@ def _rooted(node: Any) -> str:
     return getattr(node, "id", "")
 
 
-def _constants(lw: Lowerer, numbers: list[Any], node: Any) -> V | None:
-    """Return an array of constants, which are all of one kind; None where they are no numbers."""
-    if not numbers or not {type(number) for number in numbers} <= {int, float, bool}:
+def _numbers(lw: Lowerer, numbers: list[Value], node: Any) -> V | None:
+    """Return an array of numbers, constants as a table that the function begins with; None where there are none."""
+    exprs = [number.expr for number in numbers if isinstance(number, V)]
+    if not exprs:
         return None
-    display = pack("list", [literal(number) for number in numbers])
-    return V(lw.atom(apply(lw, np.array, (display,), {}, node).expr, "table", lw.span(node)))
+    array = apply(lw, np.array, (pack("list", exprs),), {}, node).expr
+    constants = [expr for expr in exprs if isinstance(expr, Const)]
+    known = len(constants) == len(exprs)
+    return V(table_of(lw, array, constants, node) if known else lw.atom(array, "table", lw.span(node)))
 
 
 def lower_index_items(lw: Lowerer, node: Any, at: Any) -> list[Any]:

@@ -7,6 +7,7 @@ from typing import Any
 import gast
 
 from s2sad.errors import S2SADError, SourceNotFoundError
+from s2sad.frontend.collected import meant
 from s2sad.frontend.containers import identified
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.noneresults import called, returned
@@ -18,6 +19,7 @@ from s2sad.frontend.values import FuncV, StaticV, StructV, V, Value
 from s2sad.ir.nodes import Const, Expr, Var
 from s2sad.ir.types import Array, Scalar
 from s2sad.ir.views import view_base
+from s2sad.rules.registry import is_changing
 
 _MAX_DEPTH = 32
 
@@ -162,7 +164,7 @@ def _inline(
         counters, body = rebound_outside(lw, local, body)
     inner = Lowerer(
         ctx=lw.ctx, source=source, env=dict(outer_env), block=lw.block, names=lw.names,
-        instance=lw.instance, captured=lw.captured, loops=[], results=[], rename={},
+        instance=lw.instance, captured=lw.captured, tables=lw.tables, loops=[], results=[], rename={},
         dynamic_lists=dynamic_lists(fn_node, source), optional=optional_names(fn_node),
         texts=changing_texts(fn_node), proven=frozenset(fact for fact in lw.proven if "=" in fact),
         contributing=lw.contributing, depth=lw.depth + 1, turns=lw.turns,
@@ -266,6 +268,8 @@ def _dynamic_lists(
     for n in gast.walk(node):
         if isinstance(n, gast.Assign) and isinstance(n.value, gast.Name):
             same += [(target.id, n.value.id) for target in n.targets if isinstance(target, gast.Name)]
+        elif isinstance(n, gast.Call) and source is not None and is_changing(meant(source, n.func)):
+            found |= {arg.id for arg in n.args[:1] if isinstance(arg, gast.Name)}
         elif isinstance(n, gast.Call) and isinstance(n.func, gast.Name):
             found |= _grown_by(n, inner, source, (*callers, node), id(n) not in straight)
     for _ in same:

@@ -15,7 +15,7 @@ from s2sad.frontend.source import Source
 from s2sad.frontend.values import RangeV, RowsV, Scope, SliceV, StaticV, StructV, V, Value
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Assign, Const, Expr, Function, Index, Stmt, Store, Var
-from s2sad.ir.types import Array, ListOf, Scalar, Sym, Type
+from s2sad.ir.types import Array, Dim, ListOf, Scalar, Sym, Type
 from s2sad.ir.views import is_advanced, view_base
 from s2sad.ir.walk import reads
 
@@ -140,6 +140,8 @@ class Context:
     """Items of containers whose statements are a branch for each: the kind of container, and its keys."""
     tables: set[int] = field(default_factory=set[int])
     """Places where an item is taken of a container of constants by an index that is not known."""
+    table_rows: set[Dim] = field(default_factory=set[Dim])
+    """The lengths of such items that are lists."""
     parts: dict[str, Function] = field(default_factory=dict[str, Function])
     """Functions that derivatives are put together from, and what each is the derivative of."""
     run_again: set[str] = field(default_factory=set[str])
@@ -235,6 +237,8 @@ class Lowerer:
     names: set[str]
     instance: Instance | None = None
     captured: dict[int, Captured] = field(default_factory=dict[int, Captured])
+    tables: dict[tuple[str, ...], Assign] = field(default_factory=dict[tuple[str, ...], Assign])
+    """Arrays of constants that the function begins with."""
     loops: list[Scope] = field(default_factory=list[Scope])
     results: list[Value] = field(default_factory=list[Value])
     rename: dict[str, str] | None = None

@@ -8,7 +8,7 @@ import numpy as np
 
 from s2sad.errors import UNEQUAL, Span
 from s2sad.ir import ops
-from s2sad.ir.nodes import Apply, Const, Expr, If, Pack, Raise, Slice, Var
+from s2sad.ir.nodes import Apply, Const, Expr, If, Index, Pack, Raise, Slice, Var
 from s2sad.ir.types import Array, ListOf, Static
 from s2sad.ir.walk import children
 from s2sad.runtime.lists import zero_arrays, zero_complexes, zero_scalars
@@ -43,6 +43,24 @@ def reads_content(expr: Expr | Slice) -> set[str]:
             return {name}
         case _:
             return {name for child in children(expr) for name in reads_content(child)}
+
+
+def shaping_parts(call: Apply) -> tuple[Expr | Slice, ...]:
+    """Return the parts of a function of a shape that the result depends on: of `len(x[i:j])` they are `i` and `j`."""
+    return (*bounds_of(call.args[0]), *call.args[1:])
+
+
+def bounds_of(array: Expr) -> tuple[Expr | Slice, ...]:
+    """Return the parts of an expression for an array that its shape depends on."""
+    match array:
+        case Var():
+            return ()
+        case Index(base, index):
+            return (*bounds_of(base), *index)
+        case Apply(fn, (base,)) if fn is ops.transpose:
+            return bounds_of(base)
+        case _:
+            return (array,)
 
 
 def refused_if(differ: Expr, span: Span, text: str = UNEQUAL) -> If:

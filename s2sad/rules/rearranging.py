@@ -5,7 +5,6 @@ A call of the function that is named in front is read as the body below it; see 
 
 from __future__ import annotations
 
-import bisect
 from typing import Any
 
 import numpy as np
@@ -191,22 +190,6 @@ PARTS: dict[Any, Any] = {
     np.column_stack: columns_of_parts, np.dstack: dstack_parts,
 }  # fmt: skip
 """What these functions give of one array, for the list of its parts."""
-
-
-@expands(bisect.bisect_right, bisect.bisect)
-def bisect_right(a: Any, x: Any, lo: int = 0, hi: Any = None, *, key: Any = None) -> Any:
-    """Return the place behind the items that are not larger."""
-    if lo != 0 or hi is not None or key is not None:
-        ops.refuse("`bisect` of a part of a list, or by a key, is not supported", "Give it the part, or the keys.")
-    return int(np.searchsorted(np.asarray(a), x, side="right"))
-
-
-@expands(bisect.bisect_left)
-def bisect_left(a: Any, x: Any, lo: int = 0, hi: Any = None, *, key: Any = None) -> Any:
-    """Return the place before the items that are not smaller."""
-    if lo != 0 or hi is not None or key is not None:
-        ops.refuse("`bisect` of a part of a list, or by a key, is not supported", "Give it the part, or the keys.")
-    return int(np.searchsorted(np.asarray(a), x))
 
 
 @expands(np.lexsort)

@@ -258,6 +258,13 @@ def meaning(body: Fn) -> Fn:
     return body
 
 
+def is_changing(fn: Any) -> bool:
+    """Say whether a library function changes the list that it is given first."""
+    name = getattr(fn, "__name__", "")
+    home = getattr(fn, "__module__", None)
+    return (home == "_heapq" and name.startswith("heap")) or (home == "_bisect" and name.startswith("insort"))
+
+
 def expansion(fn: Any, count: int, names: set[str], has_none: bool, known: Settings) -> Fn | None:
     """Return the function to lower in place of `fn` for such a call, or None."""
     _load()
@@ -310,6 +317,9 @@ def resolve(name: str, primal: Fn) -> Any:
 
 
 _EXTRAS = {
+    "_bisect": "s2sad.rules.ordered_lists",
+    "_heapq": "s2sad.rules.ordered_lists",
+    "heapq": "s2sad.rules.ordered_lists",
     "scipy.linalg": "s2sad.rules.scipy_linalg",
     "scipy.interpolate": "s2sad.rules.scipy_interpolate",
     "scipy.integrate": "s2sad.implicit.scipy_integrate",
@@ -320,11 +330,11 @@ _EXTRAS = {
     "scipy.signal": "s2sad.rules.scipy_signal",
     "scipy.spatial": "s2sad.rules.scipy_spatial",
 }
-"""The modules to load when a function of an optional library is met; those that solve equations call transforms."""
+"""The modules to load when a function of these is met; those that solve equations call transforms."""
 
 
 def _load_extra(fn: Any) -> None:
-    """Load the rules of an optional library when a function of it is met."""
+    """Load the rules of a library that is not NumPy when a function of it is met."""
     home = ".".join((getattr(fn, "__module__", None) or "").split(".")[:2])
     if home in _EXTRAS:
         importlib.import_module(_EXTRAS[home])

@@ -27,6 +27,7 @@ from s2sad.analysis.sharing import Groups
 from s2sad.ir import ops
 from s2sad.ir.draws import draws
 from s2sad.ir.nodes import Apply, Assign, Expr, For, Function, Index, Slice, Stmt, Store, Var
+from s2sad.ir.shapes import shaping_parts
 from s2sad.ir.walk import bound, children, exprs_of, map_blocks, names_in, reads, root_of, statements, subexpressions
 
 
@@ -127,8 +128,9 @@ def _items(body: tuple[Stmt, ...], name: str) -> Counter[Expr | None]:
                 look(item)
         elif isinstance(expr, Var):
             found[None] += expr.name == name
-        elif not (isinstance(expr, Apply) and expr.fn in (ops.dim, ops.size)):
-            for child in children(expr):
+        else:
+            lengths = isinstance(expr, Apply) and expr.fn in (ops.dim, ops.size)
+            for child in shaping_parts(expr) if isinstance(expr, Apply) and lengths else children(expr):
                 look(child)
 
     for stmt in statements(body):

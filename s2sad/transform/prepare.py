@@ -29,8 +29,20 @@ from s2sad.ir.nodes import (
     Var,
     While,
 )
+from s2sad.ir.shapes import shaping_parts
 from s2sad.ir.types import Array, Scalar, surely_as_long
-from s2sad.ir.walk import bound, exprs_of, map_blocks, names_in, reads, root_of, statements, subexpressions, targets
+from s2sad.ir.walk import (
+    bound,
+    children,
+    exprs_of,
+    map_blocks,
+    names_in,
+    reads,
+    root_of,
+    statements,
+    subexpressions,
+    targets,
+)
 from s2sad.transform.dead import escaping
 from s2sad.transform.naming import Namer, noun
 
@@ -230,25 +242,23 @@ def build_add(count: Var) -> Expr:
     return Apply(operator.add, (count, literal(1)), count.type)
 
 
-def _roots(expr: Expr) -> set[str]:
+def _roots(expr: Expr | Slice) -> set[str]:
     """Names whose value the expression depends on; a shape does not depend on the content."""
     if isinstance(expr, Apply) and expr.fn in (ops.dim, ops.size):
-        return set()
+        return {name for part in shaping_parts(expr) for name in _roots(part)}
     if isinstance(expr, Const):
         return set()
     if isinstance(expr, Var):
         return {expr.name}
-    from s2sad.ir.walk import children
-
     return {name for child in children(expr) for name in _roots(child)}  # type: ignore[arg-type]
 
 
 def _has_other_lengths(expr: Expr, body: tuple[Stmt, ...]) -> bool:
     """Say whether an expression asks for lengths of arrays whose names mean arrays of others after `body`."""
     asked = {
-        part.args[0] for part in subexpressions(expr)
-        if isinstance(part, Apply) and part.fn in (ops.dim, ops.size) and isinstance(part.args[0], Var)
-    }  # fmt: skip
+        root for part in subexpressions(expr)
+        if isinstance(part, Apply) and part.fn in (ops.dim, ops.size) and (root := root_of(part.args[0])) is not None
+    }
     made = [target for stmt in statements(body) for target in targets(stmt)] if asked else []
     return any(one.name == other.name and not surely_as_long(one.type, other.type) for one in asked for other in made)
 

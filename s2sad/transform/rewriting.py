@@ -10,6 +10,7 @@ from s2sad.frontend.operators import BOOL, build
 from s2sad.frontend.values import literal
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Assign, Comment, Const, Expr, For, If, Index, Stmt, Store, Var
+from s2sad.ir.shapes import shaping_parts
 from s2sad.ir.types import is_inexact
 from s2sad.ir.walk import (
     blocks_of,
@@ -85,7 +86,7 @@ def root_name_in(expr: Any, name: str) -> bool:
 def only_shape(expr: Any, name: str) -> bool:
     """Say whether `name` occurs for its shape alone."""
     if isinstance(expr, Apply) and expr.fn in (ops.dim, ops.size):
-        return True
+        return all(only_shape(part, name) for part in shaping_parts(expr))
     if isinstance(expr, Var):
         return expr.name != name
     return all(only_shape(c, name) for c in children(expr))
