@@ -436,6 +436,10 @@ def rule(fun: Callable[..., Any]) -> Callable[[F], F]:
 @contextmanager
 def rules(*given: Rule) -> Generator[None, None, None]:
     """Let the rules given here, and those defined inside the block, hold inside the block only."""
+    items: tuple[Any, ...] = given
+    for item in items:
+        if not isinstance(item, Rule):
+            raise RuleError(f"`rules` takes rules, or is a block around them; `{item!r}` is none")
     _scopes().append({id(item.callable): item for item in given})
     CHANGES[0] += 1
     try:

@@ -390,6 +390,9 @@ def differentiate(
         from s2sad.backends.base import effective
 
         function = function.py_func if isinstance(function, Differentiable) else function
+        if isinstance(function, staticmethod | classmethod):
+            above = f"@{type(function).__name__}"
+            raise ArgumentError(f"`differentiate` stands above `{above}`", why=f"Put it below: `{above}` comes first.")
         if not callable(function):
             raise ArgumentError(f"a function is needed, not `{function!r}`")
         if target == "cuda":

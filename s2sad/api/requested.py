@@ -131,4 +131,6 @@ def _wrt(found: Sequence[Guess], wrt: Sequence[str] | None, function: str) -> tu
     for name in chosen:
         if name not in names:
             raise ArgumentError(f"`{function}` has no parameter `{name}`", why=f"It has: {', '.join(names)}.")
+        if chosen.count(name) > 1:
+            raise ArgumentError(f"parameter `{name}` of `{function}` is named twice")
     return tuple(name for name in names if name in chosen)

@@ -193,6 +193,11 @@ class _Writer:
                     f"`{leaf.path}` is {kind_text(leaf)}; {self.what.kind} takes real {what}; "
                     f"pass holomorphic=True if `{label(self.what.fun)}` is so"
                 )
+        for leaf in inexact_leaves(main) if self.what.options.holomorphic else ():
+            if not is_complex(leaf.type):
+                raise NotDifferentiableError(
+                    f"holomorphic=True needs complex outputs; `{label(self.what.fun)}` returns {kind_text(leaf)}"
+                )
 
     # ---- sweeps ----
 

@@ -120,7 +120,7 @@ def _made_like(prototype: Any, dtype: Any) -> Any:
     element = prototype.dtype if _is_none(dtype) else _declared.parse_dtype(dtype)
     if element is None:
         return None
-    layout = "C" if prototype.layout == "A" else prototype.layout
+    layout = "C" if prototype.layout == "A" or prototype.ndim == 1 else prototype.layout
     return prototype.copy(dtype=element, layout=layout, readonly=False)
 
 

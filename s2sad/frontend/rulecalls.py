@@ -284,17 +284,12 @@ def lower_reverse(
     from s2sad.frontend.calls import call_value
 
     rule: UserRule = instance.rule
-    assert rule.fwd is not None and rule.bwd is not None and instance.function is not None
+    assert rule.bwd is not None
     node = Node(rule_span(instance, rule.bwd))
-    keywords: dict[str, Value] = {key: StaticV(value) for key, value in rule.keywords}
     count, args = len(args), rule.spread(args, _items)
-    pair = call_value(lw, StaticV(rule.fwd), args, keywords, node)
-    if not (isinstance(pair, StructV) and len(pair.items) == 2):
-        raise mismatch(f"the fwd of `{title(instance)}` gives no pair", "(out, residuals)", _text(pair),
-                       rule_span(instance, rule.fwd))  # fmt: skip
-    check_result(instance, pair.items[0], f"the result that the fwd of `{title(instance)}` gives", rule.fwd)
+    out, residuals = lower_fwd(lw, instance, args)
     fixed = [args[i] for i in rule.nondiff]
-    given = call_value(lw, StaticV(rule.bwd), [*fixed, pair.items[1], out_bar(leaves_of(pair.items[0]))], {}, node)
+    given = call_value(lw, StaticV(rule.bwd), [*fixed, residuals, out_bar(leaves_of(out))], {}, node)
     wanted = [i for i in range(len(args)) if i not in rule.nondiff]
     bars = given.items if isinstance(given, StructV) and given.kind in ("tuple", "list") else None
     if bars is None or len(bars) != len(wanted):
@@ -306,6 +301,25 @@ def lower_reverse(
     by_argument = dict(zip(wanted, bars, strict=True))
     every: list[Value] = [by_argument.get(i, StaticV(None)) for i in range(len(args))]
     return rule.gathered(every, count, _tuple)
+
+
+def lower_fwd(lw: Lowerer, instance: Instance, args: list[Value]) -> tuple[Value, Value]:
+    """Lower `fwd` of arguments that are spread; return the result that it gives, and the residuals.
+
+    Raises:
+        RuleError: it gives no pair, or a result unlike the function's own.
+    """
+    from s2sad.frontend.calls import call_value
+
+    rule: UserRule = instance.rule
+    assert rule.fwd is not None and instance.function is not None
+    keywords: dict[str, Value] = {key: StaticV(value) for key, value in rule.keywords}
+    pair = call_value(lw, StaticV(rule.fwd), args, keywords, Node(rule_span(instance, rule.bwd)))
+    if not (isinstance(pair, StructV) and len(pair.items) == 2):
+        raise mismatch(f"the fwd of `{title(instance)}` gives no pair", "(out, residuals)", _text(pair),
+                       rule_span(instance, rule.fwd))  # fmt: skip
+    check_result(instance, pair.items[0], f"the result that the fwd of `{title(instance)}` gives", rule.fwd)
+    return pair.items[0], pair.items[1]
 
 
 def lower_two_stage(

@@ -25,7 +25,7 @@ from s2sad.transform.linear import split
 from s2sad.transform.named import with_named_results
 from s2sad.transform.naming import Namer
 from s2sad.transform.recursion import Halves, begun, halves, joint, lighter, sharing
-from s2sad.transform.ruled import ruled_adjoint, ruled_tangent, transposed
+from s2sad.transform.ruled import ruled_adjoint, ruled_tangent, ruled_value, transposed
 from s2sad.transform.ruled_as_is import runs_as_is, transposed_as_is
 from s2sad.transform.structure import structured
 from s2sad.transform.tangent import tangent
@@ -90,6 +90,8 @@ class Deriver:
         """By function, what reverse mode differentiates: its helpers written out where that serves."""
         self.recursions: dict[Any, Halves | None] = {}
         """By function and activity, the sweeps of what calls itself."""
+        self.values: dict[str, str] = {}
+        """By function with a rule, what gives the result that the rule says."""
         self.joint: dict[str, tuple[str, Halves]] = {}
         """By name, the functions that run both sweeps, and what of."""
         self.finished: dict[str, Function] = {}
@@ -133,7 +135,7 @@ class Deriver:
             *(Param(s.name, s.type) for s in made.seeds),
             *(Param(s.name, s.type) for s in shadows if isinstance(s, Var)),
         )
-        body = (*made.forward, *made.reverse, Return(tuple(scalars), fn.span))
+        body = self._by_rules((*made.forward, *made.reverse, Return(tuple(scalars), fn.span)))
         doc = f"Add the adjoint of `{callee}` to the adjoints of its arguments."
         whole = Function(name, params, body, tuple(s.type for s in scalars), doc, fn.span)
         shared = frozenset(s.name for s in shadows if isinstance(s, Var))
@@ -244,6 +246,32 @@ class Deriver:
         self.facts.forget(name)
         return name
 
+    def _by_rules(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        """Take results of functions with rules from the rules, in a derivative that is differentiated again."""
+        if self.last or not self.rules:
+            return body
+
+        def by_rule(stmt: Stmt) -> Stmt:
+            if isinstance(stmt, CallStmt) and stmt.fn is None and stmt.callee in self.rules:
+                return replace(stmt, callee=self._value_by_rule(stmt.callee))
+            return map_blocks(stmt, self._by_rules)
+
+        return tuple(by_rule(stmt) for stmt in body)
+
+    def _value_by_rule(self, callee: str) -> str:
+        """Return the function that gives what the rule of another says that its result is, or that other one."""
+        if callee in self.transposing:
+            return callee
+        if callee not in self.values:
+            name = self.ctx.unique(f"{callee}_value")
+            made = ruled_value(self.ctx, self.rules[callee], name)
+            self._adopt()
+            self.values[callee] = callee if made is None else name
+            if made is not None:
+                self.functions[name] = tidy(self._writing_apart(self.rules[callee], made), self.facts)
+                self.facts.forget(name)
+        return self.values[callee]
+
     @contextmanager
     def _transposing(self, instance: Instance) -> Generator[None, None, None]:
         """A rule that calls its own function of the tangents says that it is linear: its own body is transposed."""
@@ -340,6 +368,7 @@ class Deriver:
         name = self.ctx.unique(f"{base}_{mode}")
         self.prepared[name] = made.primal
         whole, kept = joined(made, name, headline(instance, mode, wrt), wanted, self.facts)
+        whole = replace(whole, body=self._by_rules(whole.body))
         return self._done(name, tidy(whole, self.facts, kept), instance)
 
     def _split(self, instance: Instance, made: Sweeps, mode: str) -> Derived:
@@ -348,6 +377,7 @@ class Deriver:
         self.prepared[name] = made.primal
         backward = mode == "bwd"
         whole, count = halved(made, name, instance.name, backward, self.facts)
+        whole = replace(whole, body=self._by_rules(whole.body))
         whole, count = _between(tidy(whole, self.facts, names_of(made.primal)), count, backward)
         return self._done(name, whole, instance, count)
 

@@ -23,6 +23,7 @@ from s2sad.frontend.rulecalls import (
     NOT_LOWERED,
     Node,
     lower_forward,
+    lower_fwd,
     lower_reverse,
     lower_two_stage,
     rule_lowerer,
@@ -71,6 +72,36 @@ def ruled_adjoint(
             raise with_way_out(error) from None
         call = reverse_call(rule, signature(instance, on, results), str(error))
         return adjoint_as_is(instance, name, on, results, call)
+
+
+def ruled_value(ctx: Context, instance: Instance, name: str) -> Function | None:
+    """Return the function of what a rule says that the result is; None where that is a call of the function itself.
+
+    A derivative that is differentiated again takes the result from the rule, so that this does not lead to the rule
+    again: the same in both modes, however they are nested.
+    """
+    fn = instance.function
+    assert fn is not None
+    lw, args = rule_lowerer(ctx, instance)
+    try:
+        with undone(ctx):
+            out = _value(lw, instance, args)
+    except NOT_LOWERED:
+        return None
+    if out is None:
+        return None
+    doc = f"What the rule of `{title(instance)}` gives for its result."
+    return Function(name, fn.params, (*lw.block, Return(tuple(leaves_of(out)), fn.span)), fn.results, doc, fn.span)
+
+
+def _value(lw: Lowerer, instance: Instance, args: list[Value]) -> Value | None:
+    rule: UserRule = instance.rule
+    if rule.fwd is not None:
+        return lower_fwd(lw, instance, rule.spread(args, lambda value: value.items))[0]
+    if rule.jvp is None or rule.per_argument is not None or instance.function is None:
+        return None
+    _, still = dot_params(lw, instance, (False,) * len(instance.function.params))
+    return lower_forward(lw, instance, args, tangent_values(instance, still))[0]
 
 
 def _refuse_missing(instance: Instance, on: tuple[bool, ...]) -> None:
@@ -329,4 +360,4 @@ def _unused(hint: str, taken: set[str]) -> str:
     return candidate
 
 
-__all__ = ["ReverseOnlyError", "UserRule", "ruled_adjoint", "ruled_tangent", "transposed"]
+__all__ = ["ReverseOnlyError", "UserRule", "ruled_adjoint", "ruled_tangent", "ruled_value", "transposed"]
