@@ -9,14 +9,19 @@ import operator
 from dataclasses import dataclass
 from typing import Any
 
+from s2sad.errors import Span
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.operators import BOOL, build
 from s2sad.frontend.values import FuncV, MethodV, Poison, StaticV, StructV, V, Value, literal
 from s2sad.ir import ops
-from s2sad.ir.nodes import Apply, Const, Expr, If, Raise
+from s2sad.ir.nodes import Apply, Assign, Const, Expr, If, Raise, Var
 from s2sad.ir.types import Scalar, Static
 
 _MOST = 16
+_WHOLE = Scalar("int64", True)
+
+Path = tuple[list[Any], dict[str, Value]]
+"""What a path does, and what names mean at its end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +76,40 @@ def chosen(lw: Lowerer, test: Expr, a: Value, b: Value, node: Any) -> Value | No
     """`f if test else g` of two functions; None of any other values."""
     if not (_is_function(a) and _is_function(b)):
         return None
-    number = Apply(ops.ifexp, (test, literal(0), literal(1)), Scalar("int64", True))
+    number = Apply(ops.ifexp, (test, literal(0), literal(1)), _WHOLE)
     return _one_of(lw.atom(number, "which", lw.span(node)), (a, b))
+
+
+def meet(lw: Lowerer, paths: tuple[Path, Path], span: Span) -> None:
+    """Give a name that means one function on one path and another on the other path a number that says which."""
+    (_, first), (_, second) = paths
+    for name in [name for name in first if name in second]:
+        one = of_paths(lw, paths, first[name], second[name], span)
+        if one is not None:
+            first[name] = second[name] = one
+
+
+def of_paths(lw: Lowerer, paths: tuple[Path, Path], a: Value, b: Value, span: Span) -> StructV | None:
+    """Return one of the functions that two paths give; each path says which. None of any other values."""
+    if a is b or a == b or not (_is_function(a) and _is_function(b)) or _is_same_code(a, b):
+        return None
+    functions = (*_alternatives(a), *_alternatives(b))
+    if len(functions) > _MOST:
+        return None
+    which = Var(lw.fresh("which"), _WHOLE)
+    for (block, _), value, before in zip(paths, (a, b), (0, len(_alternatives(a))), strict=True):
+        number = value.items[0] if is_one_of(value) and isinstance(value, StructV) else V(literal(0))
+        assert isinstance(number, V)
+        block.append(Assign(which, build(operator.add, number.expr, literal(before)) if before else number.expr, span))
+    return _one_of(which, functions)
+
+
+def _alternatives(value: Value) -> tuple[Value, ...]:
+    return value.items[1:] if is_one_of(value) and isinstance(value, StructV) else (value,)
+
+
+def _is_same_code(a: Value, b: Value) -> bool:
+    return isinstance(a, FuncV) and isinstance(b, FuncV) and a.node is b.node
 
 
 def _one_of(which: Expr, functions: tuple[Value, ...]) -> StructV:

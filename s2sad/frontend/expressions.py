@@ -542,6 +542,10 @@ def _if_exp(lw: Lowerer, node: Any) -> Value:
     one = texts.chosen(lw, test, a, b, node)
     if one is None and not then and not other:
         one = choices.chosen(lw, test, a, b, node)
+    if one is None and (then or other):
+        one = choices.of_paths(lw, ((then, ends[0]), (other, ends[1])), a, b, lw.span(node))
+        if one is not None:
+            lw.emit(If(test, tuple(then), tuple(other), lw.span(node)))
     if one is not None:
         return one
     simple = not then and not other and isinstance(a, V) and isinstance(b, V)

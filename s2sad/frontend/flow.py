@@ -6,6 +6,7 @@ from typing import Any
 
 import gast
 
+from s2sad.frontend import choices
 from s2sad.frontend.expressions import lower_expr, lower_test
 from s2sad.frontend.joins import joined_env, same_env, widen_new
 from s2sad.frontend.lowerer import BottomReached, Lowerer
@@ -34,6 +35,8 @@ def lower_if(lw: Lowerer, node: Any) -> bool:
     other, other_jumps, other_env = _branch(lw, node.orelse, before)
     ends += [] if other_jumps else [lw.proven | surely_given(other_env)]
     lw.proven = frozenset.intersection(*ends) if ends else proven
+    if not then_jumps and not other_jumps:
+        choices.meet(lw, ((then, then_env), (other, other_env)), span)
     lw.env = joined_env(lw, [e for e, j in ((then_env, then_jumps), (other_env, other_jumps)) if not j], before)
     lw.emit(If(test, tuple(then), tuple(other), span))
     return then_jumps and other_jumps

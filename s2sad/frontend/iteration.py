@@ -231,7 +231,7 @@ def _items_in_turn(lw: Lowerer, node: Any, items: list[Value], iterable: Value |
     from s2sad.frontend.assignments import assign_target
     from s2sad.frontend.statements import lower_block
 
-    assigned, body = _assigns(node), without_continue(node.body)
+    assigned, body = _assigns(node) or _tells_where_it_was_left(lw, node), without_continue(node.body)
     items = _kept_apart(lw, items, node)
     may_leave = any(isinstance(n, gast.Break | gast.Return | gast.Raise) for inner in body for n in gast.walk(inner))
     watched = [(c, c.cell.writes) for c in _containers(iterable) if c.cell is not None] if iterable is not None else []
@@ -319,6 +319,17 @@ def _assigns(node: Any) -> bool:
         isinstance(n, gast.Name) and n.id == node.target.id and not isinstance(n.ctx, gast.Load)
         for s in node.body for n in gast.walk(s)
     )  # fmt: skip
+
+
+def _tells_where_it_was_left(lw: Lowerer, node: Any) -> bool:
+    """Say whether the variable of a loop that can be left is read elsewhere: then it is a variable indeed."""
+    if not isinstance(node.target, gast.Name) or not _breaks(node.body):
+        return False
+    inside = {id(n) for s in node.body for n in gast.walk(s)}
+    return any(
+        isinstance(n, gast.Name) and n.id == node.target.id and isinstance(n.ctx, gast.Load) and id(n) not in inside
+        for n in gast.walk(lw.source.node)
+    )
 
 
 def _counted(lw: Lowerer, node: Any, iterable: Value) -> bool:

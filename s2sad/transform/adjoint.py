@@ -298,7 +298,9 @@ class _Adjoint(Statements):
             if not isinstance(stmt, If | For | While):
                 continue
             inside = [s for s in statements((stmt,)) if s is not stmt]
-            restores = any(self.plan.overwrites.get(id(s)) or id(s) in self.plan.undone for s in inside)
+            restores = any(
+                isinstance(s, Swap) or self.plan.overwrites.get(id(s)) or id(s) in self.plan.undone for s in inside
+            )
             if restores and not self._active_inside(stmt):
                 reversed_.add(stmt.span)
             counts = any(self.prepared.counts.get(id(s)) for s in inside)

@@ -276,7 +276,9 @@ def _zeros(name: Var) -> Expr:
 def _own(dot: Expr, value: Expr) -> Expr:
     """The tangent of a new array is a new array, also where it equals another tangent."""
     flattened = isinstance(value, Apply) and value.fn in (np.ravel, np.reshape, np.ascontiguousarray)
-    if (flattened or view_base(dot) is not None) and view_base(value) is None:
+    spread = isinstance(dot, Apply) and dot.fn is np.broadcast_to  # of a number: it cannot be written
+    alike = isinstance(value, Apply) and value.fn is np.broadcast_to
+    if (flattened or (spread and not alike) or view_base(dot) is not None) and view_base(value) is None:
         return build(np.copy, dot)
     return dot
 
