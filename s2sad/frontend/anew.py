@@ -14,7 +14,7 @@ from s2sad.frontend import growing
 from s2sad.frontend.arguments import known_value
 from s2sad.frontend.containers import scopes
 from s2sad.frontend.expressions import append_all, as_expr, list_of
-from s2sad.frontend.indexing import lower_index
+from s2sad.frontend.indexing import counted, lower_index
 from s2sad.frontend.iteration import emit_loop
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.operators import build
@@ -44,6 +44,25 @@ def inserted(lw: Lowerer, owner: Var, place: Value, value: Value, node: Any) -> 
     take(Slice(at, None, None))
     give_way(lw, owner, longer, node)
     return StaticV(None)
+
+
+def spliced(lw: Lowerer, owner: Expr, part: Slice, value: Value, node: Any) -> None:
+    """`items[a:b] = values`: the list gives way to `items[:a] + values + items[b:]`."""
+    kind = owner.type
+    if not (isinstance(owner, Var) and isinstance(kind, ListOf) and kind.item is not None and part.step is None):
+        lw.fail(node, "this slice of a growing list cannot be assigned to", "Write its items in a loop.")
+    if not (isinstance(value, V) and isinstance(value.expr.type, Array | ListOf)) and not isinstance(value, StructV):
+        lw.fail(node, "a slice of a list takes a list, a tuple or an array", "Make a list of it first.")
+    assert isinstance(owner, Var) and isinstance(kind, ListOf) and isinstance(value, V | StructV)
+    start, count, _ = counted(lw, part, Apply(ops.length, (owner,), Scalar("int64", True)), node)
+    start = lw.atom(start, "start", lw.span(node))
+    end = lw.atom(build(operator.add, start, build(max, count, literal(0))), "end", lw.span(node))
+    longer = growing.make(lw, lw.fresh("spliced"), kind.item, node)
+    for items in (Slice(None, start, None), value, Slice(end, None, None)):
+        found = lower_index(lw, V(owner), [items], node) if isinstance(items, Slice) else items
+        assert isinstance(found, V | StructV)
+        append_all(lw, longer, found, node)
+    give_way(lw, owner, longer, node)
 
 
 def popped_first(lw: Lowerer, owner: Var, node: Any) -> Value:

@@ -11,7 +11,7 @@ import gast
 import numpy as np
 
 from s2sad.errors import AliasError
-from s2sad.frontend import growing, optional, protocols, records, rows, texts
+from s2sad.frontend import anew, growing, optional, protocols, records, rows, texts
 from s2sad.frontend.arguments import UNKNOWN, known_value
 from s2sad.frontend.containers import holds, identified, is_mutable, is_open, may_be_written, write_item
 from s2sad.frontend.displays import array_of, operands
@@ -319,7 +319,10 @@ def _store_item(lw: Lowerer, target: Any, value: Value, node: Any, op: str = "")
             index = _index_items(lw, target.slice, node)
             value = settled(lw, value, start, node)
             if isinstance(expr.type, ListOf) and isinstance(index[0], Slice):
-                lw.fail(target, "a slice of a growing list cannot be assigned to", "Write its items in a loop.")
+                if op:
+                    lw.fail(target, "a slice of a growing list is not changed in place", "Write its items in a loop.")
+                anew.spliced(lw, expr, index[0], value, target)
+                return
             if isinstance(expr.type, ListOf) and expr.type.item == Static(None):
                 growing.fitted(lw, expr, as_expr(lw, value, node), node)
             place = lower_index(lw, V(expr), index, target)

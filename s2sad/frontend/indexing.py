@@ -474,7 +474,7 @@ def _list_slice(lw: Lowerer, base: V, part: Slice, node: Any) -> Value:
 
     items = lw.atom(base.expr, "items", lw.span(node))
     length: Expr = Apply(ops.length, (items,), Scalar("int64", True))
-    start, count, step = _counted(lw, part, length, node)
+    start, count, step = counted(lw, part, length, node)
     assert isinstance(items.type, ListOf)
     assert items.type.item is not None
     made = growing.make(lw, lw.list_name(), items.type.item, node)
@@ -489,7 +489,7 @@ def _list_slice(lw: Lowerer, base: V, part: Slice, node: Any) -> Value:
     return V(made)
 
 
-def _counted(lw: Lowerer, part: Slice, length: Expr, node: Any) -> tuple[Expr, Expr, int]:
+def counted(lw: Lowerer, part: Slice, length: Expr, node: Any) -> tuple[Expr, Expr, int]:
     """Return where a slice of a list begins, how many items it has, and its step."""
     step = 1 if part.step is None else getattr(part.step.type, "value", None)
     whole = part.lower is None and part.upper is None
