@@ -43,6 +43,7 @@ from s2sad.transform.together import (
 from s2sad.transform.unmoved import unmoved
 from s2sad.transform.unnested import with_flat_params, with_flat_results
 from s2sad.transform.versions import calling, version, versions
+from s2sad.transform.views_written_out import with_views_written_out
 from s2sad.transform.written_out import written_out
 
 MODES = (
@@ -73,7 +74,7 @@ class Deriver:
     def __init__(self, ctx: Context, last: bool = False) -> None:
         """Work on the functions of `ctx`; `last`: what is derived will not be differentiated again."""
         self.ctx, self.last = ctx, last
-        own = {name: bound_apart(with_named_results(fn)) for name, fn in ctx.functions().items()}
+        own = {name: _prepared(fn) for name, fn in ctx.functions().items()}
         self.versions = versions(own)
         self.functions: dict[str, Function] = {name: calling(fn, self.versions) for name, fn in own.items()}
         self.rules: dict[str, Instance] = {i.name: i for i in ctx.instances.values() if i.rule is not None}
@@ -337,7 +338,7 @@ class Deriver:
         """Take in the functions that a rule's lowering has added to the program."""
         for name, fn in self.ctx.functions().items():
             if name not in self.functions:
-                self.functions[name] = bound_apart(fn)
+                self.functions[name] = bound_apart(with_views_written_out(fn))
         self.rules.update({i.name: i for i in self.ctx.instances.values() if i.rule is not None})
         self.facts.opaque = frozenset(self.rules)
 
@@ -505,7 +506,7 @@ class Deriver:
 
     def _main(self, instance: Instance) -> Function:
         assert instance.function is not None
-        return calling(with_named_results(instance.function), self.versions)
+        return calling(with_views_written_out(with_named_results(instance.function)), self.versions)
 
     def _done(self, name: str, fn: Function, instance: Instance, residuals: int = 0) -> Derived:
         fn = without_empty_sweep(fn)
@@ -542,6 +543,10 @@ class Deriver:
             if isinstance(stmt, CallStmt) and stmt.fn is None:
                 self._collect(stmt.callee, order)
         order[name] = self.functions[name]
+
+
+def _prepared(fn: Function) -> Function:
+    return bound_apart(with_views_written_out(with_named_results(fn)))
 
 
 def derive_program(
