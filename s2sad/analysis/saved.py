@@ -136,6 +136,8 @@ class SavedValues:
         """By loop, what is known inside of it."""
         self.plan = Plan(reachable=shared.rebound, again=again or {}, written_later=shared.written_later)
         self.recording = False
+        self.put_back = frozenset[Expr]()
+        """Elements that a store on the way here keeps, and that nothing has read since."""
         self.renewed = frozenset[int]() if kept else renewed(
             fn, layout, self.groups, lambda s: id(s) in results, lambda s: id(s) not in left_out
         )  # fmt: skip
@@ -239,8 +241,22 @@ class SavedValues:
 
     def _block(self, body: tuple[Stmt, ...], block: Block, needs: Needs) -> Needs:
         for stmt in body:
+            self._forget(stmt)
             needs = self._step(stmt, needs)
+            if id(stmt) in self.results:  # the adjoint reads what the statement gives
+                self._forget(stmt)
         return self._leave(body, block, needs)
+
+    def _forget(self, stmt: Stmt) -> None:
+        """Leave out of what is put back by earlier stores what the adjoint of a statement reads."""
+        if not self.put_back:
+            return
+        small = isinstance(stmt, Store | If) or (isinstance(stmt, Assign) and isinstance(stmt.target.type, Scalar))
+        read, anew = self.reading.get(id(stmt), {}), set(bound(stmt))
+        self.put_back = frozenset(
+            place for place in self.put_back
+            if small and not reads(place) & anew and (root := root_of(place)) is not None and root.name not in read
+        )
 
     def _step(self, stmt: Stmt, needs: Needs) -> Needs:
         reading = self.reading.get(id(stmt), {})
@@ -257,8 +273,11 @@ class SavedValues:
         needs = _union(needs, reading)
         match stmt:
             case If(_, body, orelse):
+                before = self.put_back
                 then = self._block(body, (id(stmt), 0), needs)
+                behind, self.put_back = self.put_back, before
                 other = self._block(orelse, (id(stmt), 1), needs)
+                self.put_back &= behind
                 return _union(then, other)
             case For() | While():
                 return self._loop(stmt, needs)
@@ -392,14 +411,16 @@ class SavedValues:
                 f"All of it would have to be kept at every write of a loop. Make one a copy{example}, before the loop.",
             )  # fmt: skip
         clash = clash or bool(others)
-        if not clash:
+        own = name == root.name and not self._may_be_anothers(name)
+        element = own and isinstance(stmt, Store) and not others and self._is_one_element(place, stmt)
+        if not clash or (element and place in self.put_back):
             return needs
+        self.put_back |= {place} if element else frozenset()
         if self.recording:
             self._save(stmt, place)
             for other in others:  # the reverse may have it apart: what is put back through one name is not through two
                 self._save(stmt, self._variable(other))
                 self._ensure_defined(stmt, self._variable(other))
-        own = name == root.name and not self._may_be_anothers(name)
         if own and isinstance(stmt, Store) and is_whole(stmt) and not others:
             needs = {k: v for k, v in needs.items() if k != name}
         elif own and isinstance(stmt, Store) and self._is_one_element(place, stmt):
@@ -483,7 +504,7 @@ class SavedValues:
             for name in sorted(lost - set(self.aliases)):
                 self._save(stmt, self._variable(name))
         read = {v.name: frozenset({Need(None)}) for v in made.reads}
-        inside = _union(self._block(stmt.body, (id(stmt), 0), {}), read)
+        inside = _union(self._turn(stmt, {}), read)
         own = {stmt.var.name} if isinstance(stmt, For) else set[str]()
         outside = {
             n: frozenset({Need(None)}) for n in inside.keys() - own
@@ -507,7 +528,7 @@ class SavedValues:
         was, self.recording = self.recording, False
         head = needs
         while True:
-            end = self._block(stmt.body, (id(stmt), 0), head)
+            end = self._turn(stmt, head)
             around = {name: frozenset(self._crossing(n, stmt) for n in places) for name, places in end.items()}
             if isinstance(stmt, For):
                 around.pop(stmt.var.name, None)
@@ -522,15 +543,22 @@ class SavedValues:
         ]  # fmt: skip
         fresh: Needs = {}
         if covered:
-            fresh = self._block(stmt.body, (id(stmt), 0), {k: v for k, v in head.items() if k not in covered})
+            fresh = self._turn(stmt, {k: v for k, v in head.items() if k not in covered})
         self.recording = was
         if was:
-            self._block(stmt.body, (id(stmt), 0), head)
+            self._turn(stmt, head)
         if covered:  # every element that was needed before the loop has been saved in it
             head = {k: v for k, v in head.items() if k not in covered or k in fresh}
         if isinstance(stmt, For):
             head = _without_index(head, stmt.var.name)
         return _union(head, self.leaving.get(id(stmt), {}))
+
+    def _turn(self, loop: For | While, needs: Needs) -> Needs:
+        """Walk through a turn of a loop; what is put back in one is not what another turn or the code around keeps."""
+        self.put_back = frozenset()
+        end = self._block(loop.body, (id(loop), 0), needs)
+        self.put_back = frozenset()
+        return end
 
     def _kept_before(self, loop: For | While, needs: Needs) -> Needs:
         """Save before a loop what it may write through another name: in it, each write would have to keep all of it."""

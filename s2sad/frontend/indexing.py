@@ -272,6 +272,7 @@ def _table_item(lw: Lowerer, table: StructV, index: Expr, node: Any) -> Value | 
                and isinstance(n.ctx, gast.Store)}  # fmt: skip
     written |= {_rooted(n.func.value) for n in gast.walk(lw.source.node) if isinstance(n, gast.Call)
                 and isinstance(n.func, gast.Attribute) and n.func.attr in CHANGING}  # fmt: skip
+    table = _with_fields(table)
     items = [item for item in table.items if isinstance(item, StructV) and _is_row(lw, item, node)]
     if not items or len(items) < len(table.items) or _rooted(node) in written:
         return None
@@ -342,6 +343,21 @@ def _one_after_the_other(rows: list[StructV]) -> list[list[Value]] | None:
     if not all(_is_number(leaf) for item in records for leaf in item.items):
         return None
     return [[item.items[k] for item in records] for k in range(len(records[0].keys))]
+
+
+def _with_fields(table: StructV) -> StructV:
+    """Return a table of objects from outside, of one class and with numbers for attributes, as records of those."""
+    objects = [item.value for item in table.items if isinstance(item, StaticV)]
+    kinds = {type(each) for each in objects}
+    if len(objects) < len(table.items) or len(kinds) > 1 or not all(hasattr(each, "__dict__") for each in objects):
+        return table
+    held = [vars(each) for each in objects]
+    if any(callable(each) for each in objects) or len({tuple(fields) for fields in held}) != 1:
+        return table
+    if not all(type(value) in (int, float) for fields in held for value in fields.values()):
+        return table
+    rows = [StructV(type(each), tuple(held[0]), tuple(map(const, vars(each).values()))) for each in objects]
+    return replace(table, items=tuple(rows))
 
 
 def _is_row(lw: Lowerer, item: StructV, node: Any) -> bool:

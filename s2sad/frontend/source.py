@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import copy
 import dis
 import functools
 import inspect
@@ -186,12 +187,14 @@ def _source_of_code(plain: Any, code: types.CodeType) -> Source:
                 Span(code.co_filename, first_line, 0, first_line, 0, name),
                 "The lines found there are not a function definition.",
             )
-        if node.name != code.co_name or not _is_text_of(code, dedented):
+        owner = _class_of(plain)
+        if node.name != code.co_name or not _is_text_of(code, dedented, owner):
             raise SourceNotFoundError(
                 f"the file of `{name}` has changed since the function was read",
                 Span(code.co_filename, first_line, 0, first_line, 0, name),
                 "Its lines are not those of the function any more: reload the module, or begin a new process.",
             )
+        node = _with_private_names(node, owner) if "__" in dedented else node
     closure: dict[str, Any] = {}
     for free, cell in zip(code.co_freevars, plain.__closure__ or (), strict=True):
         try:
@@ -221,7 +224,33 @@ def _lines_of(plain: Any, code: types.CodeType) -> tuple[list[str], int]:
     return inspect.getsourcelines(code)  # of a function it would be that of what it wraps
 
 
-def _is_text_of(code: types.CodeType, text: str) -> bool:
+def _class_of(plain: Any) -> str:
+    """Return the name of the class that a method, or the method around a function, is written in; "" of others."""
+    parts = getattr(plain, "__qualname__", "").split(".")[:-1]
+    while parts and parts[-1] == "<locals>":
+        parts = parts[:-2]
+    return parts[-1] if parts else ""
+
+
+def _with_private_names(node: Any, owner: str) -> Any:
+    """Return a method with its private names as Python makes them in a class: `self.__b` is `self._Owner__b`."""
+    places = [(part, key) for part in gast.walk(node) for key in ("id", "attr", "arg", "name")
+              if part is not node and _is_private(getattr(part, key, None))]  # fmt: skip
+    if not owner.strip("_") or not places:
+        return node
+    node = copy.deepcopy(node)
+    for part in gast.walk(node):
+        for key in ("id", "attr", "arg", "name"):
+            if part is not node and _is_private(known := getattr(part, key, None)):
+                setattr(part, key, f"_{owner.lstrip('_')}{known}")
+    return node
+
+
+def _is_private(name: Any) -> bool:
+    return isinstance(name, str) and name.startswith("__") and not name.endswith("__") and "." not in name
+
+
+def _is_text_of(code: types.CodeType, text: str, owner: str) -> bool:
     """Say whether a function does what its lines say, as far as they may have changed since s2sad was imported."""
     try:
         if os.stat(code.co_filename).st_mtime < vars(sys.modules["s2sad"])["_IMPORTED"]:
@@ -230,6 +259,7 @@ def _is_text_of(code: types.CodeType, text: str) -> bool:
     except (OSError, SyntaxError):
         return True  # no file, or a part of a text
     tree.body[0].decorator_list = []  # type: ignore[attr-defined]
+    tree.body[0] = _with_private_names(tree.body[0], owner)
     made = compile(tree, code.co_filename, "exec")
     own = next((c for c in made.co_consts if isinstance(c, types.CodeType) and c.co_name == code.co_name), None)
     return own is None or _done_by(own) == _done_by(code)
