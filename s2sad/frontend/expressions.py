@@ -13,7 +13,7 @@ import numpy as np
 
 from s2sad.errors import UnsupportedSyntaxError
 from s2sad.frontend import choices, formatted, growing, optional, protocols, records, rows, sparse, texts
-from s2sad.frontend.containers import OUTSIDE, identified
+from s2sad.frontend.containers import OUTSIDE, identified, is_mutable
 from s2sad.frontend.displays import operands
 from s2sad.frontend.guarded import lower_guarded, lower_held, lower_raises
 from s2sad.frontend.indexing import is_table_row, lower_index, lower_index_items, lower_slice, lower_subscript
@@ -365,7 +365,8 @@ def _repeat(lw: Lowerer, value: Value, count: Expr, node: Any) -> Value:
     if shared:  # the items are one object, not copies of it
         value = lw.store_value(lw.fresh("shared"), value, lw.span(node))
         assert isinstance(value, StructV)
-    if isinstance(known, int) and (value.kind == "tuple" or shared or of_slices(value)):
+    records_only = bool(value.items) and all(isinstance(i, StructV) and not is_mutable(i) for i in value.items)
+    if isinstance(known, int) and (value.kind == "tuple" or shared or of_slices(value) or records_only):
         items = value.items * known
         return StructV(value.kind, tuple(range(len(items))), items)
     if not value.items or value.kind != "list":

@@ -121,3 +121,16 @@ def test_an_element_is_kept_once_where_it_is_written_twice():
     text = s2sad.differentiate(clamped_upwind).source("grad", types=(X,))
     assert "u_i_tape = " in text
     assert "u_i_tape_2 = " not in text
+
+
+def test_a_list_of_tuples_taken_twice():
+    def swept(x):
+        pairs = [(0, 1), (1, 2), (0, 2)]
+        total = 0.3
+        for i, j in pairs * 2:
+            total = 0.5 * total + x[i] * x[j]
+        return total
+
+    slope = s2sad.grad(swept, target="python")(X)
+    moved = [(swept(X + step) - swept(X - step)) / 2e-6 for step in 1e-6 * np.eye(X.size)]
+    np.testing.assert_allclose(slope, moved, rtol=1e-5, atol=1e-6)
