@@ -16,6 +16,7 @@ from s2sad.rules.sample import case, definite, values
 from tests.rulebook import EXPANDED, is_scipys
 
 M, S, D, B = values(3, 4), values(3, 3) + 2.0 * np.eye(3), definite(3, 3), values(3, 2)
+BAND = values(3, 4) + np.array([[0.0], [5.0], [0.0]])
 
 EXPANDED.update({
     special.softmax: (case(M), case(M, axis=1), case(values(4))),
@@ -36,6 +37,8 @@ EXPANDED.update({
     scipy.linalg.eigvalsh: (case(D),),
     scipy.linalg.svd: (case(S),),
     scipy.linalg.svdvals: (case(M),),
+    scipy.linalg.solve_banded: (case((1, 1), BAND, values(4)), case((2, 0), BAND[[1, 0, 2]], values(4, 2))),
+    scipy.linalg.solveh_banded: (case(BAND[:2], values(4)), case(BAND[1:], values(4, 2), lower=True)),
     scipy.linalg.block_diag: (case(S, B),),
     scipy.linalg.toeplitz: (case(values(4)), case(values(3), values(3, seed=1))),
     scipy.linalg.circulant: (case(values(4)),),

@@ -13,12 +13,13 @@ import warnings
 from collections.abc import Callable
 from typing import Any, cast
 
-from s2sad.backends import memory, scipy_special, sparse_systems, store
+from s2sad.backends import banded, memory, scipy_special, sparse_systems, store
 from s2sad.backends.base import Loaded, Module
 from s2sad.backends.fingerprint import fingerprint, globals_used, is_library
 from s2sad.backends.literals import for_any_number
 from s2sad.backends.machine_code import keep
 from s2sad.errors import CompileError, S2SADError, Span
+from s2sad.runtime import banded as diagonals
 from s2sad.runtime import decompositions, linalg, sparse
 
 _numba: Any = importlib.import_module("numba")
@@ -30,7 +31,10 @@ _NATIVE = frozenset({
     linalg.matmul_batch, decompositions.solve_triangular, decompositions.lu_factor, decompositions.lu_solve,
 })
 """Helpers that `natives` writes where they are called; the rest is compiled as it stands."""
-_INSTEAD: dict[Any, Callable[..., Any]] = {sparse.sparse_solve: sparse_systems.solved}
+_INSTEAD: dict[Any, Callable[..., Any]] = {
+    sparse.sparse_solve: sparse_systems.solved, diagonals.solve_banded: banded.solved,
+    diagonals.banded_product: banded.product, diagonals.banded_outer: banded.outer,
+}
 """What is compiled for helpers that call what cannot be."""
 _THREADS = {"prange": True, **dict.fromkeys(
     ("comprehension", "reduction", "inplace_binop", "setitem", "numpy", "stencil", "fusion"), False

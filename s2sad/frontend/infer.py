@@ -136,8 +136,10 @@ def _of_three(types: tuple[Any, ...]) -> tuple[Any, ...]:
 _PLACED: frozenset[Any] = frozenset({runtime.put_diagonal, runtime.sum_windows})
 """Functions that put their first argument into zeros like the second, where a sample need not have room for another."""
 
-_SYSTEMS: dict[Any, int] = {runtime.sparse_solve: 3, runtime.sparse_lu_solve: 5}
-"""Solvers of systems that a sample seldom has a solution of, and which argument is the right side."""
+_SYSTEMS: dict[Any, int] = {
+    runtime.sparse_solve: 3, runtime.sparse_lu_solve: 5, runtime.solve_banded: 1, runtime.banded_product: 1,
+}
+"""Solvers of systems that a sample seldom has a solution of, and products: which argument is as long as the result."""
 
 _COUNTING: frozenset[Any] = frozenset({
     np.flatnonzero, np.argwhere, np.unique, np.compress, np.extract, np.trim_zeros, np.union1d, np.intersect1d,
@@ -214,6 +216,12 @@ def _special(fn: Any, args: tuple[Expr, ...], static: dict[str, Any]) -> Type | 
         right = kinds[_SYSTEMS[fn]]
         assert isinstance(right, Array)
         return Array(np.result_type(kinds[0].dtype, right.dtype, np.float32).name, right.dims, "C")
+    if fn is runtime.banded_outer:
+        match kinds:
+            case [Array(first), Array(second), Array() as like, _]:
+                return Array(np.result_type(first, second).name, like.dims, "C")
+            case _:
+                return None
     if fn is runtime.sure_bound:
         return Scalar("float64")
     if fn is runtime.sparse_pairs:

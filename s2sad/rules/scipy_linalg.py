@@ -206,6 +206,36 @@ def cho_solve(
         return scipy.linalg.solve_triangular(factor, _conjugate(half))
 
 
+@expands(scipy.linalg.solve_banded)
+def solve_banded(
+    l_and_u: Any, ab: Any, b: Any, overwrite_ab: bool = False, overwrite_b: bool = False, check_finite: bool = True
+) -> Any:
+    """Return the solution of a system with few diagonals."""
+    below, above = l_and_u
+    if below + above + 1 != ab.shape[0]:
+        raise ValueError("l + u + 1 is not the number of diagonals in ab")
+    return runtime.solve_banded(ab, b, above, trans=False)
+
+
+@expands(scipy.linalg.solveh_banded)
+def solveh_banded(
+    ab: Any, b: Any, overwrite_ab: bool = False, overwrite_b: bool = False, lower: bool = False,
+    check_finite: bool = True,
+) -> Any:  # fmt: skip
+    """Return the solution by the diagonals on one side, those on the other being their conjugates."""
+    count, n = ab.shape[0] - 1, ab.shape[1]
+    whole = np.zeros((2 * count + 1, n), dtype=ab.dtype)
+    if lower:
+        whole[count:] = ab
+        for k in range(1, count + 1):
+            whole[count - k, k:] = _conjugate(ab[k, : n - k])
+    else:
+        whole[: count + 1] = ab
+        for k in range(1, count + 1):
+            whole[count + k, : n - k] = _conjugate(ab[count - k, k:])
+    return runtime.solve_banded(whole, b, count, trans=False)
+
+
 def _conjugate(x: Any) -> Any:
     return np.conj(x) if np.iscomplexobj(x) else x
 

@@ -1,5 +1,6 @@
 """What the emitted code may call: small functions that run in CPython and under Numba alike."""
 
+from s2sad.runtime.banded import banded_outer, banded_product, solve_banded
 from s2sad.runtime.broadcast import sum_to_shape, unbroadcast
 from s2sad.runtime.decompositions import (
     is_singular,
@@ -81,6 +82,8 @@ __all__ = [
     "all_axis",
     "any_axis",
     "argsort_axis",
+    "banded_outer",
+    "banded_product",
     "cumprod_axis",
     "det_batch",
     "digamma",
@@ -134,6 +137,7 @@ __all__ = [
     "scatter_along",
     "shift",
     "shift_back",
+    "solve_banded",
     "solve_batch",
     "solve_lower",
     "sparse_lu_solve",
