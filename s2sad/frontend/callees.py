@@ -20,6 +20,8 @@ Classes = tuple[type[BaseException], ...]
 _LIBRARIES = ("numpy", "scipy", "numba", "s2sad", "math", "cmath", "builtins")
 _LINEAR_ALGEBRA = frozenset({
     "cholesky", "cho_factor", "solve", "solve_triangular", "inv", "tensorinv", "tensorsolve", "matrix_power",
+    "solve_banded", "solveh_banded", "lu_factor", "lu_solve", "solve_sylvester", "solve_continuous_lyapunov",
+    "solve_discrete_lyapunov", "solve_continuous_are", "solve_discrete_are", "sqrtm",
 })  # fmt: skip
 _OF_METHODS = (np.ndarray, list, dict, str, tuple, float, int)
 

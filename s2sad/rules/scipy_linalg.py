@@ -20,6 +20,23 @@ from s2sad.rules.registry import expands, rule
 from s2sad.rules.sample import case, complex_values, definite, values
 
 
+@rule(runtime.exchange_rows)
+class exchange_rows:
+    """A permutation, whose transpose is the one back."""
+
+    samples = (
+        case(values(3), np.array([1, 2, 2]), trans=False),
+        case(values(3, 2), np.array([2, 2, 2]), trans=True),
+    )
+    complex = True
+
+    def tangent(x: Any, pivots: Any, y: Any, x_dot: Any, *, trans: bool) -> Any:
+        return runtime.exchange_rows(x_dot, pivots, trans=trans)
+
+    def adjoint(x: Any, pivots: Any, y: Any, y_bar: Any, x_bar: Any, *, trans: bool) -> None:
+        x_bar += runtime.exchange_rows(y_bar, pivots, trans=not trans)
+
+
 @rule(scipy.linalg.solve_triangular)
 class solve_triangular:
     """Giles 2008, section 2.3.1, within the triangle that is read."""
@@ -107,6 +124,79 @@ class expm:
         above = np.concatenate((back, y_bar), axis=-1)
         below = np.concatenate((np.zeros_like(A), back), axis=-1)
         A_bar += scipy.linalg.expm(np.concatenate((above, below), axis=-2))[..., :n, n:]
+
+
+@rule(scipy.linalg.lu_factor)
+class lu_factor:
+    """Axen 2021, "Differentiating the LU decomposition", of square matrices.
+
+    Which rows are exchanged is constant.
+    """
+
+    samples = (
+        case(definite(3, 3)),
+        case(values(4, 4)),
+        case(values(3, 3) + 1j * definite(3, 3)),
+    )
+    results = ("factors", "pivots")
+    complex = True
+
+    def tangent(a: Any, y: Any, a_dot: Any) -> Any:
+        lu, pivots = y
+        moved = runtime.exchange_rows(a_dot, pivots, trans=False)
+        half = scipy.linalg.solve_triangular(lu, moved, lower=True, unit_diagonal=True)
+        inside = scipy.linalg.solve_triangular(lu, half.T, trans=1).T
+        below = np.tril(inside, k=-1)
+        return below + np.tril(lu, k=-1) @ below + np.triu(inside) @ np.triu(lu)
+
+    def adjoint(a: Any, y: Any, y_bar: Any, a_bar: Any) -> None:
+        lu, pivots = y
+        lu_bar, _ = y_bar
+        below = np.tril(lu_bar, k=-1)
+        inside_bar = np.tril(below + np.tril(lu, k=-1).T @ below, k=-1) + np.triu(np.triu(lu_bar) @ np.triu(lu).T)
+        half_bar = scipy.linalg.solve_triangular(lu, inside_bar.T).T
+        moved_bar = scipy.linalg.solve_triangular(lu, half_bar, trans=1, lower=True, unit_diagonal=True)
+        a_bar += runtime.exchange_rows(moved_bar, pivots, trans=True)
+
+
+@expands(scipy.linalg.lu_factor, counts=(1,))
+def lu_factor_anew(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+    """Return the factors, in memory of their own."""
+    factors, pivots = scipy.linalg.lu_factor(a)
+    return factors, pivots
+
+
+@expands(scipy.linalg.lu_solve)
+def lu_solve(lu_and_piv: Any, b: Any, trans: int = 0, overwrite_b: bool = False, check_finite: bool = True) -> Any:
+    """Return the solution by the factors that `lu_factor` gives, of the transposed system too."""
+    factors, pivots = lu_and_piv
+    if trans == 0:
+        moved = runtime.exchange_rows(b, pivots, trans=False)
+        half = scipy.linalg.solve_triangular(factors, moved, lower=True, unit_diagonal=True)
+        return scipy.linalg.solve_triangular(factors, half)
+    else:
+        half = scipy.linalg.solve_triangular(factors, _conjugate(b) if trans == 2 else b, trans=1)
+        moved = scipy.linalg.solve_triangular(factors, half, trans=1, lower=True, unit_diagonal=True)
+        back = runtime.exchange_rows(moved, pivots, trans=True)
+        return _conjugate(back) if trans == 2 else back
+
+
+@expands(scipy.linalg.lu)
+def lu(
+    a: Any, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool = True, p_indices: bool = False
+) -> Any:
+    """Return the factors of a square matrix, and which rows were exchanged unless the lower factor's are to be."""
+    if a.ndim != 2:
+        ops.refuse("`lu` of several matrices has no derivative rule", "Factorise one at a time.")
+    factors, pivots = scipy.linalg.lu_factor(a)
+    eye = np.eye(a.shape[0], dtype=factors.dtype)
+    lower, upper = np.tril(factors, k=-1) + eye, np.triu(factors)
+    if permute_l:
+        return runtime.exchange_rows(lower, pivots, trans=True), upper
+    elif p_indices:
+        return runtime.exchange_rows(np.arange(a.shape[0], dtype=np.int32), pivots, trans=True), lower, upper
+    else:
+        return runtime.exchange_rows(np.real(eye), pivots, trans=True), lower, upper
 
 
 @expands(scipy.linalg.solve_triangular, when=lambda known: known.get("trans", 0) not in (0, 1))

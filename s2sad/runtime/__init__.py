@@ -3,6 +3,7 @@
 from s2sad.runtime.banded import banded_outer, banded_product, solve_banded
 from s2sad.runtime.broadcast import sum_to_shape, unbroadcast
 from s2sad.runtime.decompositions import (
+    exchange_rows,
     is_singular,
     not_positive_definite,
     precision,
@@ -88,6 +89,7 @@ __all__ = [
     "det_batch",
     "digamma",
     "embed",
+    "exchange_rows",
     "fit_axis",
     "flip_axis",
     "frexp_array",

@@ -228,6 +228,41 @@ def lu_factor(a: Any) -> Any:
     return lu, order
 
 
+def exchange_rows(x: Any, pivots: Any, trans: bool) -> Any:
+    """Return `x` with each row exchanged for that of its pivot, one after the other, or back if `trans`.
+
+    Raises:
+        ValueError: there are not as many rows as pivots.
+    """
+    if x.shape[0] != pivots.size:
+        raise ValueError("the matrix and the right side of a system are not equally long")
+    order = np.arange(pivots.size)
+    for i in range(pivots.size):
+        row = order[i]
+        order[i], order[pivots[i]] = order[pivots[i]], row
+    out = np.empty(x.shape, x.dtype)
+    for i in range(pivots.size):
+        if trans:
+            out[order[i]] = x[i]
+        else:
+            out[i] = x[order[i]]
+    return out
+
+
+def lu_pivots(a: Any) -> Any:
+    """Return `scipy.linalg.lu_factor(a)`.
+
+    Raises:
+        numpy.linalg.LinAlgError: the matrix is singular.
+    """
+    lu, order = lu_factor(a)
+    pivots, rows, places = np.empty(order.size, np.int32), np.arange(order.size), np.arange(order.size)
+    for i in range(order.size):
+        place = places[order[i]]
+        pivots[i], rows[place], places[rows[i]] = place, rows[i], place
+    return lu, pivots
+
+
 def lu_solve(lu: Any, order: Any, b: Any, trans: bool) -> Any:
     """Return the solution of the system whose matrix has these factors, or of that of the transposed matrix.
 
