@@ -454,14 +454,20 @@ class _Adjoint(Statements):
         code.extend(self._put_back_first(block))
         code.extend(s for slot in self.slots.get(("end", block), ()) for s in slot.restore)
         code.extend(self._computed_again(s) for s in bindings)
-        if self.split or self.layout.loops(block):  # what is put back through a view goes through this turn's
-            code.extend(
-                a.binding for a in self.aliases.values()
-                if self.layout.block_of[id(a.binding)] == block and a.binding not in bindings
-                and id(a.binding) not in self.left_out  # a view that no adjoint needs may be one of nothing
-            )  # fmt: skip
+        again = self.split or bool(self.layout.loops(block))  # what is put back through a view goes through this turn's
+        code.extend(
+            a.binding for a in self.aliases.values()
+            if self.layout.block_of[id(a.binding)] == block and a.binding not in bindings
+            and (again or self._is_of_a_name_bound_anew(a.binding))
+            and id(a.binding) not in self.left_out  # a view that no adjoint needs may be one of nothing
+        )  # fmt: skip
         code.extend(self.openings[block])
         return code
+
+    def _is_of_a_name_bound_anew(self, view: Assign) -> bool:
+        """Say whether a view is of an array that may come back as another one, from a tape."""
+        given = {p.name for p in self.fn.params}
+        return any(len(self.layout.defs.get(name, ())) + (name in given) > 1 for name in reads(view.value))
 
     def _shadows(self, block: Block) -> list[Stmt]:
         """Adjoints at zero and shadows of views, for the names that live in a block."""

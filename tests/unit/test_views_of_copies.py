@@ -50,3 +50,26 @@ def test_parts_of_copies(program, target):
     steps = [1e-6 * np.eye(12)[k].reshape(3, 4) for k in range(12)]
     expected = np.array([(program(A + e) - program(A - e)) / 2e-6 for e in steps]).reshape(3, 4)
     np.testing.assert_allclose(s2sad.grad(program, target=target)(A), expected, rtol=1e-6, atol=1e-8)
+
+
+def set_to_half(u, i, v):
+    u[i] = v * 0.5
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_a_view_is_made_anew_where_its_array_comes_back_from_a_tape(target):
+    def f(x):
+        total = 0.0
+        if x[1] < 0.3:
+            b = np.sin(x) * 0.5
+            total = np.sum(b * b)
+            set_to_half(x[::-1], 4, total - total)
+        for _ in range(4):
+            other = x if x[2] < np.max(x) + 0.3 else x * 0.5
+            shifted = np.empty_like(other)
+            shifted[1:-1] = other[2:]
+            x = x * 0.5
+        return total
+
+    x = np.array([0.3, -0.5, 1.2, 0.8, -0.1])
+    np.testing.assert_allclose(s2sad.grad(f, target=target)(x), np.sin(x) * np.cos(x) * 0.5, rtol=1e-12)
