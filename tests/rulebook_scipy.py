@@ -38,6 +38,10 @@ EXPANDED.update({
     scipy.linalg.svd: (case(S),),
     scipy.linalg.svdvals: (case(M),),
     scipy.linalg.lu: (case(S), case(S, permute_l=True), case(S, p_indices=True)),
+    scipy.linalg.solve_sylvester: (case(D, S + 2.0 * np.eye(3), values(3, 3)),),
+    scipy.linalg.solve_continuous_lyapunov: (case(D, values(3, 3)),),
+    scipy.linalg.solve_discrete_lyapunov: (case(0.3 * S, values(3, 3)),),
+    scipy.linalg.sqrtm: (case(D),),
     scipy.linalg.solve_banded: (case((1, 1), BAND, values(4)), case((2, 0), BAND[[1, 0, 2]], values(4, 2))),
     scipy.linalg.solveh_banded: (case(BAND[:2], values(4)), case(BAND[1:], values(4, 2), lower=True)),
     scipy.linalg.block_diag: (case(S, B),),
@@ -51,12 +55,13 @@ EXPANDED.update({
 
 ELSEWHERE = frozenset({
     scipy.linalg.cho_factor, scipy.linalg.cho_solve, scipy.linalg.lu_solve,
+    scipy.linalg.solve_continuous_are, scipy.linalg.solve_discrete_are,
     scipy.integrate.quad, scipy.integrate.fixed_quad, scipy.interpolate.splev, special.lambertw,
     scipy.optimize.brentq, scipy.optimize.brenth, scipy.optimize.bisect, scipy.optimize.ridder, scipy.optimize.newton,
     scipy.optimize.root_scalar, scipy.optimize.fsolve, scipy.optimize.root,
 })  # fmt: skip
-"""A matrix of which SciPy fills one half, and what takes it with a flag, or factors with pivots:
-`tests/unit/test_linalg.py` and `tests/unit/test_lu.py` have them.
+"""A matrix of which SciPy fills one half, and what takes it with a flag, or factors with pivots, or symmetric weights:
+`tests/unit/test_linalg.py`, `test_lu.py` and `test_equations.py` have them.
 What takes functions, or is defined by an equation: those are in `tests/unit/test_scipy_solvers.py`."""
 _OTHER_CODE = ("scipy.fft", "scipy.ndimage", "scipy.signal", "scipy.spatial")
 """Modules whose functions are all read as other code: `tests/unit/test_scipy_arrays.py` has them."""

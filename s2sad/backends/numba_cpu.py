@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any, cast
 
-from s2sad.backends import banded, memory, scipy_special, sparse_systems, store
+from s2sad.backends import banded, equations, memory, scipy_special, solvers, sparse_systems, store
 from s2sad.backends.base import Loaded, Module
 from s2sad.backends.fingerprint import fingerprint, globals_used, is_library
 from s2sad.backends.literals import for_any_number
@@ -21,6 +21,7 @@ from s2sad.backends.machine_code import keep
 from s2sad.errors import CompileError, S2SADError, Span
 from s2sad.runtime import banded as diagonals
 from s2sad.runtime import decompositions, linalg, sparse
+from s2sad.runtime import equations as of_matrices
 
 _numba: Any = importlib.import_module("numba")
 _errors: Any = importlib.import_module("numba.core.errors")
@@ -34,6 +35,10 @@ _NATIVE = frozenset({
 _INSTEAD: dict[Any, Callable[..., Any]] = {
     sparse.sparse_solve: sparse_systems.solved, diagonals.solve_banded: banded.solved,
     diagonals.banded_product: banded.product, diagonals.banded_outer: banded.outer,
+    of_matrices.solve_sylvester: equations.sylvester,
+    of_matrices.solve_discrete_lyapunov: equations.discrete_lyapunov,
+    of_matrices.solve_continuous_are: equations.continuous_are, of_matrices.solve_discrete_are: equations.discrete_are,
+    of_matrices.sqrtm: equations.square_root,
 }
 """What is compiled for helpers that call what cannot be."""
 _THREADS = {"prange": True, **dict.fromkeys(
@@ -64,6 +69,8 @@ def _load(stem: str, module: Module) -> Loaded:
     fastmath, model, cache = module.fastmath, module.error_model, module.cache and not module.debug
     scipy_special.enable(module.text, *module.externals.values())
     memory.keep()
+    if any(helper.__module__ == of_matrices.__name__ for helper in module.runtime.values()):
+        solvers.name_all()
     given: dict[str, Any] = {
         name: helper if helper in _NATIVE and not module.parallel
         else jitted(_INSTEAD.get(helper, helper), fastmath=fastmath, error_model=model)

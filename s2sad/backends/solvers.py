@@ -1,4 +1,4 @@
-"""Functions of BLAS that Numba's helper library does not export: triangular solvers, which SciPy does.
+"""Functions of BLAS and LAPACK that Numba's helper library does not export, and SciPy does.
 
 They are symbols of the process, named anew where machine code that calls them is loaded, so that this can be kept
 on disk.
@@ -14,7 +14,7 @@ _PREFIX = "s2sad_blas_"
 
 
 def symbol(function: str) -> str:
-    """Return the symbol of a function of BLAS."""
+    """Return the symbol of a function of BLAS or LAPACK."""
     return _PREFIX + function
 
 
@@ -32,3 +32,6 @@ def name_all() -> None:
         for solver in (f"{letter}trsv", f"{letter}trsm"):
             found = extending.get_cython_function_address("scipy.linalg.cython_blas", solver)
             binding.add_symbol(symbol(solver), found)
+    for name in ("dgees", "zgees", "dtrsyl", "ztrsyl", "dtrsen"):
+        found = extending.get_cython_function_address("scipy.linalg.cython_lapack", name)
+        binding.add_symbol(symbol(name), found)

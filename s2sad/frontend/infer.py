@@ -141,6 +141,13 @@ _SYSTEMS: dict[Any, int] = {
 }
 """Solvers of systems that a sample seldom has a solution of, and products: which argument is as long as the result."""
 
+_EQUATIONS: dict[Any, tuple[int, Any]] = {
+    runtime.solve_sylvester: (2, np.float32), runtime.sqrtm: (0, np.float32),
+    runtime.solve_discrete_lyapunov: (1, np.float64), runtime.solve_continuous_are: (2, np.float64),
+    runtime.solve_discrete_are: (2, np.float64),
+}
+"""Equations of matrices: which argument is as large as the solution, and the least precision of that."""
+
 _COUNTING: frozenset[Any] = frozenset({
     np.flatnonzero, np.argwhere, np.unique, np.compress, np.extract, np.trim_zeros, np.union1d, np.intersect1d,
     np.setdiff1d, np.setxor1d, np.delete, runtime.places_besides,
@@ -216,6 +223,12 @@ def _special(fn: Any, args: tuple[Expr, ...], static: dict[str, Any]) -> Type | 
         right = kinds[_SYSTEMS[fn]]
         assert isinstance(right, Array)
         return Array(np.result_type(kinds[0].dtype, right.dtype, np.float32).name, right.dims, "C")
+    if fn in _EQUATIONS and all(isinstance(kind, Array) for kind in kinds):
+        place, least = _EQUATIONS[fn]
+        like = kinds[place]
+        assert isinstance(like, Array)
+        found = np.result_type(least, *(kind.dtype for kind in kinds if isinstance(kind, Array)))
+        return Array(found.name, like.dims, "A")
     if fn is runtime.banded_outer:
         match kinds:
             case [Array(first), Array(second), Array() as like, _]:

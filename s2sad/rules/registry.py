@@ -140,7 +140,7 @@ _TABLES = (
     "elementwise", "constants", "reductions", "scans", "linalg", "decompositions", "factors", "spectral", "shaping",
     "diagonals", "joining", "contractions", "polynomials", "helpers", "expansions", "products", "rearranging",
     "series", "bordering", "counted", "places", "writing", "creation", "numbers", "masked", "averages", "statistics",
-    "ranks", "fft", "sparse_systems", "banded",
+    "ranks", "fft", "sparse_systems", "banded", "equations",
 )  # fmt: skip
 _loaded: list[str] = []
 

@@ -326,6 +326,52 @@ def solveh_banded(
     return runtime.solve_banded(whole, b, count, trans=False)
 
 
+@expands(scipy.linalg.solve_sylvester)
+def solve_sylvester(a: Any, b: Any, q: Any) -> Any:
+    """Return the solution of `a @ x + x @ b = q`."""
+    return runtime.solve_sylvester(a, b, q)
+
+
+@expands(scipy.linalg.solve_continuous_lyapunov)
+def solve_continuous_lyapunov(a: Any, q: Any) -> Any:
+    """Return the solution of `a @ x + x @ a.conj().T = q`."""
+    return runtime.solve_sylvester(a, _conjugate(a.T), q)
+
+
+@expands(scipy.linalg.solve_discrete_lyapunov)
+def solve_discrete_lyapunov(a: Any, q: Any, method: Any = None) -> Any:
+    """Return the solution of `x = a @ x @ a.conj().T + q`."""
+    return runtime.solve_discrete_lyapunov(a, q)
+
+
+@expands(scipy.linalg.solve_continuous_are)
+def solve_continuous_are(
+    a: Any, b: Any, q: Any, r: Any, e: Any = None, s: Any = None, balanced: bool = True
+) -> Any:
+    """Return the solution that stabilises, of the equation with `e` and `s` neither."""
+    if e is not None or s is not None:
+        ops.refuse("`solve_continuous_are` with `e` or `s` has no derivative rule", "Transform the equation before.")
+    return runtime.solve_continuous_are(np.atleast_2d(a), np.atleast_2d(b), np.atleast_2d(q), np.atleast_2d(r))
+
+
+@expands(scipy.linalg.solve_discrete_are)
+def solve_discrete_are(
+    a: Any, b: Any, q: Any, r: Any, e: Any = None, s: Any = None, balanced: bool = True
+) -> Any:
+    """Return the solution that stabilises, of the equation with `e` and `s` neither."""
+    if e is not None or s is not None:
+        ops.refuse("`solve_discrete_are` with `e` or `s` has no derivative rule", "Transform the equation before.")
+    return runtime.solve_discrete_are(np.atleast_2d(a), np.atleast_2d(b), np.atleast_2d(q), np.atleast_2d(r))
+
+
+@expands(scipy.linalg.sqrtm)
+def sqrtm(A: Any, disp: Any = True, blocksize: Any = None) -> Any:
+    """Return the square root."""
+    if A.ndim != 2 or not disp:
+        ops.refuse("`sqrtm` of several matrices, or with `disp`, has no derivative rule", "Take the root of one.")
+    return runtime.sqrtm(A)
+
+
 def _conjugate(x: Any) -> Any:
     return np.conj(x) if np.iscomplexobj(x) else x
 

@@ -12,6 +12,13 @@ from s2sad.runtime.decompositions import (
     real_eigvals,
     sure_bound,
 )
+from s2sad.runtime.equations import (
+    solve_continuous_are,
+    solve_discrete_are,
+    solve_discrete_lyapunov,
+    solve_sylvester,
+    sqrtm,
+)
 from s2sad.runtime.fourier import fit_axis, irfft_back, rfft_back
 from s2sad.runtime.indexing import add_at, add_at_any, insertion_order, places_besides
 from s2sad.runtime.linalg import (
@@ -141,10 +148,15 @@ __all__ = [
     "shift_back",
     "solve_banded",
     "solve_batch",
+    "solve_continuous_are",
+    "solve_discrete_are",
+    "solve_discrete_lyapunov",
     "solve_lower",
+    "solve_sylvester",
     "sparse_lu_solve",
     "sparse_pairs",
     "sparse_solve",
+    "sqrtm",
     "squared_size",
     "std_all",
     "std_axis",
