@@ -10,6 +10,7 @@ import scipy.interpolate
 import scipy.linalg
 import scipy.optimize
 import scipy.special as special
+import scipy.stats
 
 from s2sad.rules.registry import EXPANSIONS, REGISTRY, Constant, find
 from s2sad.rules.sample import case, definite, values
@@ -26,6 +27,14 @@ EXPANDED.update({
     special.comb: (case(7.3, 2.4), case(abs(M) + 5.0, 2.0)),
     special.perm: (case(7.3, 2.4), case(abs(M) + 5.0, 2.0)),
     special.factorial: (case(3.4), case(abs(M) + 0.5)),
+    special.eval_legendre: (case(3, M), case(0, 0.3)),
+    special.eval_chebyt: (case(4, M), case(1, 0.3)),
+    special.eval_chebyu: (case(3, M),),
+    special.eval_hermite: (case(3, M), case(2, 0.7)),
+    special.eval_hermitenorm: (case(4, M),),
+    special.eval_laguerre: (case(3, M),),
+    scipy.stats.zscore: (case(M), case(M, axis=1, ddof=1), case(M, axis=None)),
+    scipy.stats.entropy: (case(abs(M)), case(abs(M), abs(M[::-1]), base=2, axis=1), case(abs(values(4)), keepdims=True)),
     scipy.linalg.solve: (case(S, B), case(S, values(3))),
     scipy.linalg.inv: (case(S),),
     scipy.linalg.det: (case(S),),
@@ -69,7 +78,7 @@ _OTHER_CODE = ("scipy.fft", "scipy.ndimage", "scipy.signal", "scipy.spatial")
 
 def registered() -> list[Any]:
     """List every function of SciPy that has a derivative rule."""
-    for fn in (special.erf, scipy.linalg.expm, scipy.integrate.trapezoid):
+    for fn in (special.erf, scipy.linalg.expm, scipy.integrate.trapezoid, scipy.stats.zscore):
         find(fn)
     known = [fn for fn, rule in REGISTRY.items() if not isinstance(rule, Constant)]
     found = [fn for fn in dict.fromkeys([*known, *EXPANSIONS]) if is_scipys(fn) and fn not in ELSEWHERE]

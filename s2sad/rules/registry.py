@@ -329,6 +329,7 @@ _EXTRAS = {
     "scipy.ndimage": "s2sad.rules.scipy_ndimage",
     "scipy.signal": "s2sad.rules.scipy_signal",
     "scipy.spatial": "s2sad.rules.scipy_spatial",
+    "scipy.stats": "s2sad.rules.scipy_samples",
 }
 """The modules to load when a function of these is met; those that solve equations call transforms."""
 

@@ -25,6 +25,7 @@ from s2sad.rules.registry import (
     UNKNOWN,
     Row,
     expands,
+    meaning,
     row,
 )
 
@@ -272,3 +273,68 @@ def perm(N: Any, k: Any, exact: bool = False) -> Any:
 def factorial(n: Any, exact: bool = False) -> Any:
     """Return the factorial, of numbers between the whole ones too."""
     return special.gamma(n + 1.0)
+
+
+# ---- polynomials of a whole order, by their recurrences: NIST DLMF, 18.9.1 with table 18.9.1 ----
+
+
+@meaning
+def counting(n: Any) -> Any:
+    """Return an order that counts the turns of a recurrence: `range` takes whole numbers alone."""
+    if n < 0:
+        raise ValueError("the order of a polynomial is not below zero here")
+    return n
+
+
+@expands(special.eval_legendre)
+def eval_legendre(n: Any, x: Any) -> Any:
+    """Return the polynomial of Legendre."""
+    before, value = 0.0 * x, 1.0 + 0.0 * x
+    for k in range(counting(n)):
+        before, value = value, ((2 * k + 1) * x * value - k * before) / (k + 1)
+    return value
+
+
+@expands(special.eval_chebyt)
+def eval_chebyt(n: Any, x: Any) -> Any:
+    """Return the polynomial of Chebyshev, of the first kind."""
+    before, value = 1.0 * x, 1.0 + 0.0 * x
+    for _ in range(counting(n)):
+        before, value = value, 2.0 * x * value - before
+    return value
+
+
+@expands(special.eval_chebyu)
+def eval_chebyu(n: Any, x: Any) -> Any:
+    """Return the polynomial of Chebyshev, of the second kind."""
+    before, value = 0.0 * x, 1.0 + 0.0 * x
+    for _ in range(counting(n)):
+        before, value = value, 2.0 * x * value - before
+    return value
+
+
+@expands(special.eval_hermite)
+def eval_hermite(n: Any, x: Any) -> Any:
+    """Return the polynomial of Hermite that begins with `(2 * x)**n`."""
+    before, value = 0.0 * x, 1.0 + 0.0 * x
+    for k in range(counting(n)):
+        before, value = value, 2.0 * (x * value - k * before)
+    return value
+
+
+@expands(special.eval_hermitenorm)
+def eval_hermitenorm(n: Any, x: Any) -> Any:
+    """Return the polynomial of Hermite that begins with `x**n`."""
+    before, value = 0.0 * x, 1.0 + 0.0 * x
+    for k in range(counting(n)):
+        before, value = value, x * value - k * before
+    return value
+
+
+@expands(special.eval_laguerre)
+def eval_laguerre(n: Any, x: Any) -> Any:
+    """Return the polynomial of Laguerre."""
+    before, value = 0.0 * x, 1.0 + 0.0 * x
+    for k in range(counting(n)):
+        before, value = value, ((2 * k + 1 - x) * value - k * before) / (k + 1)
+    return value

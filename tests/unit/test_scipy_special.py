@@ -143,3 +143,31 @@ print(np.round(s2sad.value_and_grad(ruled)(X)[1], 6), "gammaln" in scipy_special
     for _ in range(2):  # the second finds machine code on disk
         run = subprocess.run([sys.executable, "plain.py"], cwd=tmp_path, env=env, capture_output=True, text=True)
         assert run.stdout == want, run.stderr
+
+
+def polynomials(x):
+    total = np.sum(special.eval_legendre(4, x)) + np.sum(special.eval_chebyt(3, x) * special.eval_chebyu(2, x))
+    return total + np.sum(special.eval_hermite(3, x) * special.eval_hermitenorm(2, x)) + special.eval_laguerre(3, x[1])
+
+
+def test_polynomials_of_a_whole_order_by_what_is_known_of_them() -> None:
+    x = X - 0.5
+    slopes = 4 * (x * special.eval_legendre(4, x) - special.eval_legendre(3, x)) / (x * x - 1)
+    slopes += 3 * special.eval_chebyu(2, x) ** 2 + special.eval_chebyt(3, x) * 8 * x
+    slopes += 6 * special.eval_hermite(2, x) * special.eval_hermitenorm(2, x) + special.eval_hermite(3, x) * 2 * x
+    slopes[1] -= special.eval_genlaguerre(2, 1, x[1])
+    for target in ("cpu", "python"):
+        value, bar = s2sad.value_and_grad(polynomials, target=target)(x)
+        np.testing.assert_allclose(value, polynomials(x), rtol=1e-12)
+        np.testing.assert_allclose(bar, slopes, rtol=1e-10)
+    step = 1e-6 * np.cos(x)
+    gradient = s2sad.grad(polynomials, target="python")
+    curvature = s2sad.hessian(polynomials, target="python")(x) @ step
+    np.testing.assert_allclose(curvature, (gradient(x + step) - gradient(x - step)) / 2, rtol=1e-6)
+
+
+def test_the_order_of_a_polynomial_is_a_whole_number() -> None:
+    with pytest.raises(s2sad.S2SADError, match="counts by whole numbers"):
+        s2sad.grad(lambda n: special.eval_legendre(n, 0.3), target="python")(2.0)
+    with pytest.raises(ValueError, match="not below zero"):
+        s2sad.grad(lambda x: special.eval_legendre(-1, x), target="python")(0.3)
