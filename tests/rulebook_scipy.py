@@ -34,7 +34,7 @@ EXPANDED.update({
     special.eval_hermitenorm: (case(4, M),),
     special.eval_laguerre: (case(3, M),),
     scipy.stats.zscore: (case(M), case(M, axis=1, ddof=1), case(M, axis=None)),
-    scipy.stats.entropy: (case(abs(M)), case(abs(M), abs(M[::-1]), base=2, axis=1), case(abs(values(4)), keepdims=True)),
+    scipy.stats.entropy: (case(abs(M)), case(abs(M), abs(M[::-1]), base=2, axis=1)),
     scipy.linalg.solve: (case(S, B), case(S, values(3))),
     scipy.linalg.inv: (case(S),),
     scipy.linalg.det: (case(S),),

@@ -275,7 +275,7 @@ def factorial(n: Any, exact: bool = False) -> Any:
     return special.gamma(n + 1.0)
 
 
-# ---- polynomials of a whole order, by their recurrences: NIST DLMF, 18.9.1 with table 18.9.1 ----
+# ---- polynomials of a whole order, in double precision as SciPy's: NIST DLMF, 18.9.1 with table 18.9.1 ----
 
 
 @meaning
@@ -289,6 +289,7 @@ def counting(n: Any) -> Any:
 @expands(special.eval_legendre)
 def eval_legendre(n: Any, x: Any) -> Any:
     """Return the polynomial of Legendre."""
+    x = np.float64(1.0) * x
     before, value = 0.0 * x, 1.0 + 0.0 * x
     for k in range(counting(n)):
         before, value = value, ((2 * k + 1) * x * value - k * before) / (k + 1)
@@ -298,6 +299,7 @@ def eval_legendre(n: Any, x: Any) -> Any:
 @expands(special.eval_chebyt)
 def eval_chebyt(n: Any, x: Any) -> Any:
     """Return the polynomial of Chebyshev, of the first kind."""
+    x = np.float64(1.0) * x
     before, value = 1.0 * x, 1.0 + 0.0 * x
     for _ in range(counting(n)):
         before, value = value, 2.0 * x * value - before
@@ -307,6 +309,7 @@ def eval_chebyt(n: Any, x: Any) -> Any:
 @expands(special.eval_chebyu)
 def eval_chebyu(n: Any, x: Any) -> Any:
     """Return the polynomial of Chebyshev, of the second kind."""
+    x = np.float64(1.0) * x
     before, value = 0.0 * x, 1.0 + 0.0 * x
     for _ in range(counting(n)):
         before, value = value, 2.0 * x * value - before
@@ -316,6 +319,7 @@ def eval_chebyu(n: Any, x: Any) -> Any:
 @expands(special.eval_hermite)
 def eval_hermite(n: Any, x: Any) -> Any:
     """Return the polynomial of Hermite that begins with `(2 * x)**n`."""
+    x = np.float64(1.0) * x
     before, value = 0.0 * x, 1.0 + 0.0 * x
     for k in range(counting(n)):
         before, value = value, 2.0 * (x * value - k * before)
@@ -325,6 +329,7 @@ def eval_hermite(n: Any, x: Any) -> Any:
 @expands(special.eval_hermitenorm)
 def eval_hermitenorm(n: Any, x: Any) -> Any:
     """Return the polynomial of Hermite that begins with `x**n`."""
+    x = np.float64(1.0) * x
     before, value = 0.0 * x, 1.0 + 0.0 * x
     for k in range(counting(n)):
         before, value = value, x * value - k * before
@@ -334,7 +339,12 @@ def eval_hermitenorm(n: Any, x: Any) -> Any:
 @expands(special.eval_laguerre)
 def eval_laguerre(n: Any, x: Any) -> Any:
     """Return the polynomial of Laguerre."""
+    x = np.float64(1.0) * x
     before, value = 0.0 * x, 1.0 + 0.0 * x
     for k in range(counting(n)):
         before, value = value, ((2 * k + 1 - x) * value - k * before) / (k + 1)
     return value
+
+
+for _polynomial in (eval_legendre, eval_chebyt, eval_chebyu, eval_hermite, eval_hermitenorm, eval_laguerre):
+    HOMES[getattr(special, _polynomial.__name__)] = special
