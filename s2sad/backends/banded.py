@@ -116,26 +116,30 @@ def _of_several(ab: Any, x: Any, above: int, trans: bool) -> bool:
 
 def product(ab: Any, x: Any, above: int, trans: bool) -> Any:
     """Return what `runtime.banded_product` does."""
-    n, count = ab.shape[1], x.size // max(x.shape[0], 1)
+    n = ab.shape[1]
     out = np.zeros(x.shape, (np.empty(0, ab.dtype) * np.empty(0, x.dtype)).dtype)
-    sides, sums = np.ascontiguousarray(x).reshape((n, count)), out.reshape((n, count))
     for k in range(ab.shape[0]):
-        for j in range(max(0, above - k), min(n, n + above - k)):
-            i = j + k - above
-            row, column = (j, i) if trans else (i, j)
-            for r in range(count):
-                sums[row, r] += ab[k, j] * sides[column, r]
+        down = k - above
+        row, column = (0, down) if trans else (down, 0)
+        for j in range(max(0, -down), min(n, n - down)):
+            if x.ndim == 1:
+                out[j + row] += ab[k, j] * x[j + column]
+            else:
+                for r in range(x.shape[1]):
+                    out[j + row, r] += ab[k, j] * x[j + column, r]
     return out
 
 
 def outer(left: Any, right: Any, ab: Any, above: int) -> Any:
     """Return what `runtime.banded_outer` does."""
-    n, count = ab.shape[1], left.size // max(left.shape[0], 1)
+    n = ab.shape[1]
     out = np.zeros(ab.shape, (np.empty(0, left.dtype) * np.empty(0, right.dtype)).dtype)
-    rows = np.ascontiguousarray(left).reshape((n, count))
-    columns = np.ascontiguousarray(right).reshape((n, count))
     for k in range(ab.shape[0]):
-        for j in range(max(0, above - k), min(n, n + above - k)):
-            for r in range(count):
-                out[k, j] += rows[j + k - above, r] * columns[j, r]
+        down = k - above
+        for j in range(max(0, -down), min(n, n - down)):
+            if left.ndim == 1:
+                out[k, j] = left[j + down] * right[j]
+            else:
+                for r in range(left.shape[1]):
+                    out[k, j] += left[j + down, r] * right[j, r]
     return out
