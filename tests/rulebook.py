@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import bisect
 import cmath
+import heapq
 import inspect
 import itertools
 import linecache
@@ -438,8 +439,12 @@ def registered() -> list[Any]:
     return [fn for fn in found if not is_ours(fn) and not is_scipys(fn) and fn not in WHOLE]
 
 
-WHOLE = (bisect.bisect_right, bisect.bisect_left, np.lexsort)
-"""Functions that give places, which have no derivative; tests/unit/test_ordinary_calls.py has programs of them."""
+WHOLE = (
+    bisect.bisect_right, bisect.bisect_left, np.lexsort, bisect.insort_right, bisect.insort_left, heapq.heappush,
+    heapq.heappop, heapq.heapreplace, heapq.heappushpop, heapq.heapify, heapq.nsmallest, heapq.nlargest,
+)  # fmt: skip
+"""Functions that give places, which have no derivative, and those of lists that grow: tests/unit/test_ordinary_calls.py
+and tests/unit/test_ordered_lists.py have programs of them."""
 
 
 # ---- the ladder of one call ----

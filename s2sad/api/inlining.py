@@ -37,6 +37,8 @@ def _gather(name: str, helper: Any, texts: dict[str, str], modules: set[str], co
         value = scope.get(used)
         if isinstance(value, types.ModuleType):
             modules.add(f"import {value.__name__}" if value.__name__ == used else f"import {value.__name__} as {used}")
+        elif value is helper:  # a function that calls itself, or another library's of its name
+            continue
         elif isinstance(value, types.FunctionType) and value.__module__.startswith(_PACKAGE):
             _gather(used, value, texts, modules, constants)
         elif isinstance(value, int | float | str | tuple | dict | list):

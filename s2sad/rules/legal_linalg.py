@@ -51,7 +51,7 @@ def legal_call(call: CallStmt) -> CallStmt:
     if call.fn is np.linalg.lstsq:
         given = len(call.args) > 2 and not (isinstance(call.args[2], Const) and call.args[2].value is None)
         return call if given else replace(call, fn=helpers.lstsq_default, args=call.args[:2])
-    if getattr(call.fn, "__name__", "") == "lu_factor":
+    if getattr(call.fn, "__name__", "") == "lu_factor" and call.fn is not helpers.lu_factor:
         return replace(call, fn=helpers.lu_pivots)
     if call.fn is np.frexp:
         return replace(call, fn=runtime.frexp_array if rank(call.args[0].type) else math.frexp)

@@ -147,7 +147,7 @@ class lu_factor:
         half = scipy.linalg.solve_triangular(lu, moved, lower=True, unit_diagonal=True)
         inside = scipy.linalg.solve_triangular(lu, half.T, trans=1).T
         below = np.tril(inside, k=-1)
-        return below + np.tril(lu, k=-1) @ below + np.triu(inside) @ np.triu(lu)
+        return (below + np.tril(lu, k=-1) @ below + np.triu(inside) @ np.triu(lu),)
 
     def adjoint(a: Any, y: Any, y_bar: Any, a_bar: Any) -> None:
         lu, pivots = y
