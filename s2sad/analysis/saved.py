@@ -412,10 +412,11 @@ class SavedValues:
             )  # fmt: skip
         clash = clash or bool(others)
         own = name == root.name and not self._may_be_anothers(name)
-        element = own and isinstance(stmt, Store) and not others and self._is_one_element(place, stmt)
-        if not clash or (element and place in self.put_back):
+        element = own and isinstance(stmt, Store) and self._is_one_element(place, stmt)
+        alone = element and not others
+        if not clash or (alone and place in self.put_back):
             return needs
-        self.put_back |= {place} if element else frozenset()
+        self.put_back |= {place} if alone else frozenset()
         if self.recording:
             self._save(stmt, place)
             for other in others:  # the reverse may have it apart: what is put back through one name is not through two
@@ -423,7 +424,7 @@ class SavedValues:
                 self._ensure_defined(stmt, self._variable(other))
         if own and isinstance(stmt, Store) and is_whole(stmt) and not others:
             needs = {k: v for k, v in needs.items() if k != name}
-        elif own and isinstance(stmt, Store) and self._is_one_element(place, stmt):
+        elif element:
             needs = {**needs, name: needs.get(name, frozenset()) - {Need(place)}}  # it is put back here
         found: dict[str, set[Need]] = {}
         for part in _index_parts(place):

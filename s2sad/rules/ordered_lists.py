@@ -28,26 +28,26 @@ def bisect_left(a: Any, x: Any, lo: int = 0, hi: Any = None, *, key: Any = None)
     return int(np.searchsorted(np.asarray(a), x))
 
 
-@expands(bisect.insort_right, bisect.insort)
+@expands(bisect.insort_right, bisect.insort, changes=True)
 def insort_right(a: Any, x: Any, lo: int = 0, hi: Any = None, *, key: Any = None) -> None:
     """Put an item behind those that are not larger."""
     a.insert(bisect.bisect_right(a, x, lo, hi, key=key), x)
 
 
-@expands(bisect.insort_left)
+@expands(bisect.insort_left, changes=True)
 def insort_left(a: Any, x: Any, lo: int = 0, hi: Any = None, *, key: Any = None) -> None:
     """Put an item before those that are not smaller."""
     a.insert(bisect.bisect_left(a, x, lo, hi, key=key), x)
 
 
-@expands(heapq.heappush)
+@expands(heapq.heappush, changes=True)
 def heappush(heap: Any, item: Any) -> None:
     """Add an item and let it rise."""
     heap.append(item)
     _rise(heap, 0, len(heap) - 1)
 
 
-@expands(heapq.heappop)
+@expands(heapq.heappop, changes=True)
 def heappop(heap: Any) -> Any:
     """Take the least item away, and put the last one in its place."""
     last = heap.pop()
@@ -59,7 +59,7 @@ def heappop(heap: Any) -> Any:
     return least
 
 
-@expands(heapq.heapreplace)
+@expands(heapq.heapreplace, changes=True)
 def heapreplace(heap: Any, item: Any) -> Any:
     """Take the least item away, and put another one in its place."""
     least = heap[0]
@@ -68,7 +68,7 @@ def heapreplace(heap: Any, item: Any) -> Any:
     return least
 
 
-@expands(heapq.heappushpop)
+@expands(heapq.heappushpop, changes=True)
 def heappushpop(heap: Any, item: Any) -> Any:
     """Return the item if it is not above the least one, else that one, whose place it takes."""
     least = item
@@ -79,7 +79,7 @@ def heappushpop(heap: Any, item: Any) -> Any:
     return least
 
 
-@expands(heapq.heapify)
+@expands(heapq.heapify, changes=True)
 def heapify(x: Any) -> None:
     """Put a list in the order of a heap: no item is above those behind it at twice its place."""
     for place in range(len(x) // 2 - 1, -1, -1):

@@ -99,6 +99,8 @@ class Expansion:
     arrays: bool = False
     otherwise: Expansion | None = None
     """What other calls may mean: it was registered before."""
+    changes: bool = False
+    """Whether the list that is given first is changed."""
 
 
 Settings = dict[str, Any]
@@ -233,6 +235,7 @@ def expands(
     when: Callable[[Settings], bool] | None = None,
     keywords: tuple[str, ...] = (),
     arrays: bool = False,
+    changes: bool = False,
 ) -> Callable[[Fn], Fn]:
     """Register the decorated function as the meaning of each of `fns` (see `rules/expansions.py`).
 
@@ -240,13 +243,14 @@ def expands(
     argument that is None is left as it is. `when`, `keywords` and `arrays` say instead which calls are
     read so, any of them sufficing: those of which `when` is true, those with one of the `keywords`, and
     those with an array or a growing list among the arguments; and, if there are `counts`, those with another
-    count of positional arguments.
+    count of positional arguments. `changes`: the list that is given first is changed.
     """
 
     def register(body: Fn) -> Fn:
         for fn in fns:
-            before = EXPANSIONS.get(fn)
-            EXPANSIONS[fn] = Expansion(body, counts, frozenset(names), when, frozenset(keywords), arrays, before)
+            EXPANSIONS[fn] = Expansion(
+                body, counts, frozenset(names), when, frozenset(keywords), arrays, EXPANSIONS.get(fn), changes
+            )
         return body
 
     return register
@@ -260,9 +264,12 @@ def meaning(body: Fn) -> Fn:
 
 def is_changing(fn: Any) -> bool:
     """Say whether a library function changes the list that it is given first."""
-    name = getattr(fn, "__name__", "")
-    home = getattr(fn, "__module__", None)
-    return (home == "_heapq" and name.startswith("heap")) or (home == "_bisect" and name.startswith("insort"))
+    _load_extra(fn)
+    try:
+        found = EXPANSIONS.get(fn)
+    except TypeError:  # unhashable: surely no library function
+        return False
+    return found is not None and found.changes
 
 
 def expansion(fn: Any, count: int, names: set[str], has_none: bool, known: Settings) -> Fn | None:
@@ -329,7 +336,7 @@ _EXTRAS = {
     "scipy.ndimage": "s2sad.rules.scipy_ndimage",
     "scipy.signal": "s2sad.rules.scipy_signal",
     "scipy.spatial": "s2sad.rules.scipy_spatial",
-    "scipy.stats": "s2sad.rules.scipy_samples",
+    "scipy.stats": "s2sad.rules.scipy_scores",
 }
 """The modules to load when a function of these is met; those that solve equations call transforms."""
 

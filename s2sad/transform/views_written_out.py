@@ -94,10 +94,15 @@ def _used_before(name: str, needed: set[str], rest: tuple[Stmt, ...]) -> bool:
     """Say whether the last statement that uses a name is none that binds anew what it needs, nor behind such a one."""
     last = max((k for k, stmt in enumerate(rest) if _uses(stmt, name)), default=-1)
     for k, stmt in enumerate(rest[: last + 1]):
-        changed = {n for s in statements((stmt,)) for n in bound(s)} & needed
+        changed = {n for s in statements((stmt,)) for n in (*bound(s), *_number_written(s))} & needed
         if changed and (k < last or not isinstance(stmt, Assign)):
             return False
     return True
+
+
+def _number_written(stmt: Stmt) -> set[str]:
+    place = stmt.place if isinstance(stmt, Store) else None
+    return {place.name} if isinstance(place, Var) and isinstance(place.type, Scalar) else set()
 
 
 def _uses(stmt: Stmt, name: str) -> bool:

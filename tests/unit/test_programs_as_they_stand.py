@@ -92,9 +92,20 @@ def written_three_times(x):
     return np.sum(u * u)
 
 
+def made_of_its_result(x):
+    u = x * 0.3
+    for _ in range(3):
+        for i in range(x.size):
+            u[i] = np.exp(u[i]) * 0.6
+            if u[i] > 1.5:
+                u[i] = 1.5 / u[i]
+    return np.sum(u * x)
+
+
 X = np.array([1.3, 2.0, 0.7, 3.0, 1.2])
 PROGRAMS = (
     value_of_a_spline, next_dose, clamped_upwind, read_between_two_writes, written_three_times,
+    made_of_its_result,
 )  # fmt: skip
 
 
