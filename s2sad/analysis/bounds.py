@@ -7,7 +7,7 @@ falls until every definition agrees; one that goes on falling has none.
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from s2sad.analysis.loops import affine
 from s2sad.ir import ops
@@ -69,6 +69,24 @@ def from_the_start(index: tuple[str | None, int], bounds: Bounds) -> bool:
     name, offset = index
     first = 0 if name is None else bounds.get(name)
     return first is not None and first + offset >= 0
+
+
+def never_meet(place: Index, other: Index, moving: Collection[str], bounds: Bounds) -> bool:
+    """Say whether two places of one array lie apart in all turns of a loop, `x[t + 1, i]` and `x[t, j]`.
+
+    `moving` are the names that the turns change.
+    """
+    if any(isinstance(item, Const) and type(item.value) is not int for item in (*place.index, *other.index)):
+        return False  # a new axis: the others are not at the same places any more
+    for item, another in zip(place.index, other.index, strict=False):
+        if isinstance(item, Slice) or isinstance(another, Slice):
+            continue
+        one, two = affine(item), affine(another)
+        if one is None or two is None or one[0] != two[0] or one[1] == two[1] or one[0] in moving:
+            continue
+        if from_the_start(one, bounds) and from_the_start(two, bounds):
+            return True
+    return False
 
 
 def distance(name: str, other: str, loops: Sequence[For]) -> tuple[int | None, int | None]:

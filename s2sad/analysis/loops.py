@@ -26,7 +26,7 @@ from s2sad.ir.types import Array, Scalar
 from s2sad.ir.walk import statements
 
 
-def affine(expr: Expr) -> tuple[str | None, int] | None:
+def affine(expr: Expr | Slice) -> tuple[str | None, int] | None:
     """Read an index as `name + offset` (name None: a constant), or None."""
     import operator
 

@@ -36,6 +36,7 @@ from s2sad.emit.loops import looped
 from s2sad.emit.names import Names
 from s2sad.emit.printer import print_function
 from s2sad.emit.side_by_side import side_by_side
+from s2sad.emit.turns_apart import lines_apart
 from s2sad.emit.twins import renamed, twins, unlike_variables, unnumbered
 from s2sad.emit.workspaces import made_once
 from s2sad.errors import Span, UnsupportedSyntaxError
@@ -92,8 +93,12 @@ def derive(
         names.reserve(names_in(fn.body))  # before any of them names a helper
     parts: list[str] = []
     spans: list[list[Span]] = []
-    for fn in functions.values():
+    facts = Facts(functions)
+    for name, fn in functions.items():
         text, lines = print_function(fn, names)
+        if target == "cpu" and not has_threads(fn):
+            alone = None if name == derived.entry else hints[name].alone
+            hints[name] = replace(hints[name], apart=lines_apart(fn, text, facts, alone))
         parts.append(text.rstrip("\n"))
         spans.append(lines)
     imports = "\n".join(names.imports())

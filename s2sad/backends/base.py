@@ -22,12 +22,14 @@ class Hints:
         sums: real numbers whose sums have no order of their own.
         into_callers: the function is compiled into those that call it.
         alone: arrays it is given whose memory, if any of it is written, nothing else it is given shares.
+        apart: the lines, counted from its first, of loops no turn of which touches an element that another changes.
     """
 
     least: Mapping[str, int] = field(default_factory=dict[str, int])
     sums: frozenset[str] = frozenset()
     into_callers: bool = False
     alone: frozenset[str] = frozenset()
+    apart: frozenset[int] = frozenset()
 
     def of_both(self, other: Hints) -> Hints:
         """Return what holds of two functions with one text."""

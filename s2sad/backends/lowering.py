@@ -16,6 +16,7 @@ from typing import Any
 from s2sad.backends import extremes, lean, natives, remainders, vector_math, vectors
 from s2sad.backends.aliasing import Scopes
 from s2sad.backends.base import Hints
+from s2sad.backends.turns import Turns
 
 _llvm: Any = importlib.import_module("llvmlite.ir")
 _numba: Any = importlib.import_module("numba")
@@ -43,8 +44,15 @@ class _Lower(_lowering.Lower):
         self.hints = getattr(self.func_ir.func_id.func, "hints", None) or Hints()
         self.unordered = _additions(self.blocks.values(), self.hints.sums)
         self.scopes = Scopes(self)
+        self.turns = Turns(self)
         super().lower_normal_function(fndesc)
+        self.turns.tell()
         vector_math.tell(self.module)
+
+    def lower_block(self, block: Any) -> None:
+        before = len(self.function.basic_blocks)
+        super().lower_block(block)
+        self.turns.written(next(label for label, one in self.blocks.items() if one is block), before)
 
     def lower_assign(self, ty: Any, inst: Any) -> Any:
         made, written = self._written(super().lower_assign, ty, inst)

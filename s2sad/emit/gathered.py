@@ -12,7 +12,7 @@ at once; the two loops on the right have no such chains. Measured 1.7 to 3.2 tim
 sent different values, along one axis, each of these is laid down in an array (1.5 to 2 times). The array laid down
 has zeros around what is sent, is made before all loops that leave its lengths as they are, and is filled anew
 each time. Needs: a nest of counting loops with nothing but assignments inside, whose counters and constants
-are the indices, and an array that is met nowhere else in it.
+are the indices, and an array that is met nowhere else in it, but for other rows of it.
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ from __future__ import annotations
 import math
 import operator
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
 
+from s2sad.analysis.bounds import lower_bounds, never_meet
 from s2sad.analysis.facts import Facts, resized_by
 from s2sad.analysis.liveness import Liveness
 from s2sad.analysis.loops import popped_from
@@ -100,6 +101,7 @@ class _Gathering:
     def __init__(self, fn: Function, facts: Facts) -> None:
         self.apart, self.facts = Apart(fn, facts), facts
         self.live = Liveness(fn.body)
+        self.least = lower_bounds(fn)
         self.namer = Namer({p.name for p in fn.params} | names_in(fn.body))
 
     def block(
@@ -159,7 +161,7 @@ class _Gathering:
         assert isinstance(place, Index) and isinstance(place.base, Var)
         array = place.base
         bases = list(dict.fromkeys(send.base for send in sends if any(send.offsets)))
-        if not bases or not self._is_met_nowhere_else(array, chain, inner):
+        if not bases or not self._is_met_nowhere_else(place, chain, inner):
             return None
         if len(bases) > 1 and not self._pays(array, len(bases), chain, inner, sends, looped):
             return None
@@ -222,18 +224,25 @@ class _Gathering:
         name = loop.var.name
         return loop.var if grid.first >= loop.start.value else Var(self.namer.fresh(name), loop.var.type)
 
-    def _is_met_nowhere_else(self, array: Var, chain: list[For], inner: tuple[Stmt, ...]) -> bool:
-        """Say whether an array, or one that may share its memory, is only added to inside a nest."""
+    def _is_met_nowhere_else(self, place: Index, chain: list[For], inner: tuple[Stmt, ...]) -> bool:
+        """Say whether rows of an array, or one that may share its memory, are only added to inside a nest."""
+        array = place.base
+        assert isinstance(array, Var)
+        moving = {name for stmt in (*chain, *inner) for name in bound(stmt)}
+
+        def is_beside(other: Index) -> bool:
+            return other.base == array and never_meet(other, place, moving, self.least)
+
         if not isinstance(array.type, Array) or array.type.dtype != "float64":
             return False
         if all(isinstance(dim, int) and dim <= _SHORT for dim in array.type.dims):
             return False
         for stmt in (*chain, *inner):
             for expr in exprs_of(stmt):
-                names = _fetched(expr)
+                names = _fetched(expr, is_beside)
                 if isinstance(stmt, Store) and stmt.accumulate and expr is stmt.place and _adds_to(stmt, array.name):
                     assert isinstance(expr, Index)
-                    names = {name for item in expr.index for name in _fetched(item)}
+                    names = {name for item in expr.index for name in _fetched(item, is_beside)}
                 if any(self.apart.may_meet(array.name, name) for name in names):
                     return False
         return True
@@ -431,12 +440,14 @@ def _bounds(chain: list[For], array: Var) -> frozenset[str]:
     return frozenset(name for loop in chain for name in names(loop.stop))
 
 
-def _fetched(expr: Expr | Slice) -> set[str]:
-    """Return the names whose memory is read; the lengths of an array are none of it."""
+def _fetched(expr: Expr | Slice, is_beside: Callable[[Index], bool]) -> set[str]:
+    """Return the names whose memory is read; lengths are none of it, and neither are places that lie beside."""
     if isinstance(expr, Var):
         return {expr.name}
     parts = shaping_parts(expr) if isinstance(expr, Apply) and expr.fn in (ops.dim, ops.size) else children(expr)
-    return {name for part in parts for name in _fetched(part)}
+    if isinstance(expr, Index) and is_beside(expr):
+        parts = expr.index
+    return {name for part in parts for name in _fetched(part, is_beside)}
 
 
 def _is_one_of(stmt: Stmt, stores: list[Store]) -> bool:

@@ -68,10 +68,23 @@ class _Sums:
         """Return a length as a sum."""
         if isinstance(dim, int):
             return {"": int(dim)}
-        if not isinstance(dim, Sym) or is_given(dim):
+        if not isinstance(dim, Sym):
             return None
+        if is_given(dim):  # it may be below zero
+            return {dim.name: 1, "": -dim.minus}
+        made = self._made(dim.name)
+        if made is not None:
+            return _plus(made, {"": -dim.minus}, 1)
         self.lengths[_LENGTH + dim.name] = Sym(dim.name, 0, dim.nonone and not dim.minus)
         return {_LENGTH + dim.name: 1, "": -dim.minus}
+
+    def _made(self, name: str) -> Sum | None:
+        """Return the size that an array was made by whose length has this name."""
+        size, turns = self.lw.lengths.get(name, (None, ()))
+        self.left -= 1
+        if size is None or self.left <= 0 or tuple(self.lw.turns[: len(turns)]) != turns:
+            return None
+        return self.of(size)
 
     def of(self, expr: Expr | Slice) -> Sum | None:
         """Return a whole number as a sum; None where it may not be the same everywhere."""
@@ -116,13 +129,14 @@ class _Sums:
         """Say whether a sum surely is not below zero."""
         for _ in range(_ROUNDS):
             total = {name: factor for name, factor in total.items() if factor or not name}
-            name = next((name for name in total if name and not name.startswith(_LENGTH)), None)
-            if name is None:
+            others = [name for name in total if name and not name.startswith(_LENGTH)]
+            if not others:
                 return all(factor >= 0 for factor in total.values())
-            factor = total.pop(name)
-            least = self._most(name, factor) if factor < 0 else self._least(name)
+            ends = {name: self._most(name, total[name]) if total[name] < 0 else self._least(name) for name in others}
+            name, least = next(((name, end) for name, end in ends.items() if end is not None), ("", None))
             if least is None:
                 return False
+            factor = total.pop(name)
             total = _plus(total, least, factor) if name not in self.quotients or factor > 0 else _plus(total, least, 1)
         return False
 

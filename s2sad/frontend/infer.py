@@ -25,7 +25,7 @@ from s2sad import runtime
 from s2sad.errors import S2SADError
 from s2sad.frontend.reduced import reduced_dims, small_sample
 from s2sad.ir import ops
-from s2sad.ir.nodes import Const, Expr, Pack
+from s2sad.ir.nodes import Apply, Const, Expr, Pack
 from s2sad.ir.typeof import layout_of
 from s2sad.ir.types import (
     BROADCAST,
@@ -59,6 +59,7 @@ _NO_RECKONING: frozenset[Any] = frozenset({
     np.tensordot, np.matmul, np.sum, np.mean, np.max, np.min, np.zeros, np.ones, np.empty, np.full, np.sort,
 })  # fmt: skip
 """Functions whose results are as long as their operands, or as they are told: no lengths are added or multiplied."""
+_MADE_BY_SIZE: frozenset[Any] = frozenset({np.empty, np.zeros, np.ones, np.full})
 _FEW = 3  # symbols of lengths
 _WHOLE = Sym("whole number")  # stands in the sizes of a run for the value of a whole number
 
@@ -307,6 +308,15 @@ def _dim_of(item: Expr) -> Dim:
     if isinstance(value, Sym) or (isinstance(value, int) and value >= 0):
         return value
     return fresh_dim()
+
+
+def lengths_made(value: Expr) -> dict[str, Expr]:
+    """Return the sizes that an array is made by, by the names of its lengths, where these say nothing of them."""
+    if not (isinstance(value, Apply) and value.fn in _MADE_BY_SIZE and isinstance(value.type, Array)):
+        return {}
+    sizes = value.args[0].items if isinstance(value.args[0], Pack) else value.args[:1]
+    pairs = zip(value.type.dims, sizes, strict=False)
+    return {dim.name: size for dim, size in pairs if isinstance(dim, Sym) and "#" in dim.name and not dim.minus}
 
 
 def broadcast_dims(shapes: list[tuple[Dim, ...]]) -> tuple[Dim, ...]:

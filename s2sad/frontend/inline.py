@@ -169,7 +169,7 @@ def _inline(
         texts=changing_texts(fn_node), proven=frozenset(fact for fact in lw.proven if "=" in fact),
         contributing=lw.contributing, depth=lw.depth + 1, turns=lw.turns,
         outer=lw, definer=None if local is None else local.owner, parts=lw.parts, invented=lw.invented,
-        counters=lw.counters, numbers=lw.numbers,
+        counters=lw.counters, numbers=lw.numbers, lengths=lw.lengths,
     )  # fmt: skip
     bound = bind_parameters(lw, fn_node, source, args, kwargs, node, None if local is None else local.defaults)
     for name, value in bound.items():

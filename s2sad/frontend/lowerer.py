@@ -10,7 +10,7 @@ from typing import Any
 import gast
 
 from s2sad.errors import NOWHERE, S2SADError, Span, UnsupportedSyntaxError
-from s2sad.frontend.infer import count_of_dims, fresh_dim
+from s2sad.frontend.infer import count_of_dims, fresh_dim, lengths_made
 from s2sad.frontend.source import Source
 from s2sad.frontend.values import RangeV, RowsV, Scope, SliceV, StaticV, StructV, V, Value
 from s2sad.ir import ops
@@ -277,6 +277,8 @@ class Lowerer:
     """The ranges of the counters of loops."""
     numbers: dict[str, Expr] = field(default_factory=dict[str, Any])
     """What whole numbers were given last, by the name of the variable."""
+    lengths: dict[str, tuple[Expr, tuple[int, ...]]] = field(default_factory=dict[str, Any])
+    """The sizes that arrays were made by, `n + 1` of `np.empty(n + 1)`, and in which turns, by the length's name."""
     masks: dict[tuple[int, Expr], Sym] = field(default_factory=dict[Any, Sym])
     """How many elements masks select, by the statement: nothing has been written since they were met."""
     parts: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
@@ -417,6 +419,7 @@ class Lowerer:
                     self.ctx.list_origins[id(self.instance.fun), ir_name] = expr.name
                 if isinstance(expr.type, Scalar) and "int" in expr.type.dtype:
                     self.numbers[ir_name] = expr
+                self.lengths.update({name: (size, tuple(self.turns)) for name, size in lengths_made(expr).items()})
                 self.emit(Assign(target, expr, span))
                 return V(target)
             case StructV(_, keys, items) | RowsV(_, keys, items):

@@ -283,7 +283,12 @@ class Cotangents:
         result = self.value(expr, 2) if counts.get("y", 0) else None
         parts = partials(rule, expr, args, result, self.span, wanted)
         if len(wanted) > 1:
-            g = self.name(g, f"{noun(expr)}_bar") if not _is_place(g) else g
+            if _divides_alike(expr):
+                hint = "share" if isinstance(expr.args[0], Var | Index) else f"{noun(expr.args[0])}_bar"
+                g = self.name(build(operator.truediv, g, args[1]), hint)
+                parts = {0: literal(1.0), 1: negative(result or self.value(expr, 2))}
+            elif not _is_place(g):
+                g = self.name(g, f"{noun(expr)}_bar")
         if (expr.fn in _EXTREMES and len(expr.args) == 2) or (expr.fn is np.clip and len(expr.args) == 3):
             if self._may_be_infinite(g):
                 self._push_chosen(expr, g, parts)
@@ -532,6 +537,14 @@ def _without_twin(expr: Apply, wanted: list[int]) -> list[int]:
     if len(wanted) == 2 and expr.fn in (operator.mul, np.multiply) and expr.args[0] == expr.args[1]:
         return wanted[:1]
     return wanted
+
+
+def _divides_alike(expr: Apply) -> bool:
+    """Say whether an expression divides real numbers one by one: both cotangents take the same quotient then."""
+    if expr.fn not in (operator.truediv, np.divide) or any(is_complex(arg.type) for arg in expr.args):
+        return False
+    dims, by = ((kind.dims if isinstance(kind, Array) else ()) for kind in (expr.type, expr.args[1].type))
+    return same_dims(dims, by)
 
 
 def _simpler(a: Expr, b: Expr) -> bool:

@@ -169,7 +169,37 @@ def _as_base(expr: Any, name: str) -> bool:
 def without_copies(fn: Function, keep: frozenset[str]) -> Function:
     """Follow `t = x` and `t = 2`: read x itself as long as neither is bound again, and 2 itself."""
     body, _ = _copies(fn.body, {}, keep)
-    return replace(fn, body=body)
+    counts = _occurrences(replace(fn, body=body))
+    return replace(fn, body=_bound_at_once(body, counts, keep))
+
+
+def _bound_at_once(body: tuple[Stmt, ...], counts: dict[str, int], keep: frozenset[str]) -> tuple[Stmt, ...]:
+    """Write `x = e` for `t = e; x = t`, and `x` for `t` behind it, where x is not bound again before the last use."""
+    work = [map_blocks(stmt, lambda b: _bound_at_once(b, counts, keep)) for stmt in body]
+    at = 0
+    while at + 1 < len(work):
+        first, second = work[at], work[at + 1]
+        if isinstance(first, Assign) and isinstance(second, Assign) and second.value == first.target:
+            name, new = first.target, second.target
+            uses = [sum(_count(e, name.name) for s in statements((later,)) for e in exprs_of(s)) for later in work]
+            last = max((k for k, count in enumerate(uses) if count), default=0)
+            between = statements(tuple(work[at + 2 : last + 1]))
+            if (
+                isinstance(name.type, Scalar) and name.type == new.type and not {name.name, new.name} & keep
+                and counts.get(f"={name.name}") == 1 and counts.get(name.name) == sum(uses[at + 1 :])
+                and not any(new.name in bound(s) or isinstance(s, Swap) for s in between)
+            ):  # fmt: skip
+                work[at : at + 2] = [replace(first, target=new)]
+                for k in range(at + 1, last):
+                    work[k] = _in_place_of(work[k], name.name, new)
+                continue
+        at += 1
+    return tuple(work)
+
+
+def _in_place_of(stmt: Stmt, name: str, new: Var) -> Stmt:
+    made = map_exprs(stmt, lambda expr: substitute(expr, {name: new}))
+    return map_blocks(made, lambda body: tuple(_in_place_of(s, name, new) for s in body))
 
 
 def _copies(

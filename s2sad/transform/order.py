@@ -10,15 +10,18 @@ elements that no other iteration has. Measured 1.4 to 1.9 times faster.
 from __future__ import annotations
 
 import operator
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
+from s2sad.analysis.bounds import Bounds, lower_bounds, never_meet
 from s2sad.analysis.facts import Facts
 from s2sad.analysis.liveness import Liveness
 from s2sad.analysis.sharing import Apart
 from s2sad.ir import ops
-from s2sad.ir.nodes import Apply, Assign, Comment, Const, For, Function, If, Index, Stmt, Store, Var
+from s2sad.ir.nodes import Apply, Assign, Comment, Const, Expr, For, Function, If, Index, Stmt, Store, Var
 from s2sad.ir.types import Scalar
-from s2sad.ir.walk import bound, exprs_of, map_blocks, reads, root_of, statements, subexpressions
+from s2sad.ir.walk import bound, children, exprs_of, map_blocks, reads, root_of, statements, subexpressions
 from s2sad.transform.stepping import forwards
 
 
@@ -26,25 +29,27 @@ def forward_order(fn: Function, facts: Facts) -> Function:
     """Turn every counting-down loop that only accumulates."""
     apart = Apart(fn, facts)
     live = Liveness(fn.body)
+    least = lower_bounds(fn)
 
     def each(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-        return tuple(_turned(map_blocks(s, each), apart, live.after.get(id(s), frozenset())) for s in body)
+        return tuple(_turned(map_blocks(s, each), apart, live.after.get(id(s), frozenset()), least) for s in body)
 
     return replace(fn, body=each(fn.body))
 
 
-def _turned(stmt: Stmt, apart: Apart, after: frozenset[str]) -> Stmt:
+def _turned(stmt: Stmt, apart: Apart, after: frozenset[str], least: Bounds) -> Stmt:
     if not isinstance(stmt, For) or not isinstance(stmt.step, Const | Apply):
         return stmt
     ahead = forwards(stmt)
-    if ahead is None or not _only_adds(stmt, ahead, apart, after):
+    if ahead is None or not _only_adds(stmt, ahead, apart, after, least):
         return stmt
     return ahead
 
 
-def _only_adds(loop: For, ahead: For, apart: Apart, after: frozenset[str]) -> bool:
+def _only_adds(loop: For, ahead: For, apart: Apart, after: frozenset[str], least: Bounds) -> bool:
     """Say whether turns commute: sums into what is not read, elements of their own, names set before they are read."""
     added: set[str] = set()
+    places: dict[str, list[Expr]] = {}
     local: set[str] = set()
     own: dict[str, Index] = {}
     inner = list(statements(loop.body))
@@ -57,6 +62,7 @@ def _only_adds(loop: For, ahead: For, apart: Apart, after: frozenset[str]) -> bo
                 if root is None:
                     return False
                 added.add(root.name)
+                places.setdefault(root.name, []).append(place)
             case Store(Index(Var(name)) as place, "", _) if own.setdefault(name, place) == place:
                 pass
             case Assign(target, value) if isinstance(target.type, Scalar):
@@ -71,24 +77,42 @@ def _only_adds(loop: For, ahead: For, apart: Apart, after: frozenset[str]) -> bo
     added -= local  # what a turn sets anew before it adds to it
     if local & after or loop.var.name in after:
         return False
-    if not all(_is_own(place, ahead, inner, apart) for place in own.values()):
+    moving = {loop.var.name, *(name for s in inner for name in bound(s))}
+    if not all(_is_own(place, ahead, inner, apart, moving, least) for place in own.values()):
         return False
     for stmt in inner:
         for expr in _read_exprs(stmt):
-            if any(apart.may_meet(name, other) for name in reads(expr) for other in added):  # type: ignore[arg-type]
-                return False
+            for name in _read_beside(expr, places, moving, least):
+                if any(apart.may_meet(name, other) for other in added):
+                    return False
     return _set_before_read(loop.body, local)
 
 
-def _is_own(place: Index, loop: For, inner: list[Stmt], apart: Apart) -> bool:
-    """Say whether an array is only met at one place, which is another element for every turn of the loop."""
+def _is_own(
+    place: Index, loop: For, inner: list[Stmt], apart: Apart, moving: Collection[str], least: Bounds
+) -> bool:  # fmt: skip
+    """Say whether an array is met at one place, another element for every turn of the loop, and in other rows."""
     assert isinstance(place.base, Var)
     if not any(_moves_along(item, loop) for item in place.index):
         return False
     parts = [part for stmt in inner for expr in exprs_of(stmt) for part in subexpressions(expr)]
     name = place.base.name
     met = sum(isinstance(part, Var) and apart.may_meet(part.name, name) for part in parts)
-    return met == sum(part == place for part in parts)
+    beside = [p for p in parts if isinstance(p, Index) and p.base == place.base]
+    return met == sum(part == place or never_meet(part, place, moving, least) for part in beside)
+
+
+def _read_beside(
+    expr: Any, added: Mapping[str, Sequence[Expr]], moving: Collection[str], least: Bounds
+) -> set[str]:  # fmt: skip
+    """Return the names that an expression reads, but for rows of arrays to whose other rows alone is added."""
+    if isinstance(expr, Index) and isinstance(expr.base, Var) and expr.base.name in added:
+        others = added[expr.base.name]
+        if all(isinstance(p, Index) and p.base == expr.base and never_meet(p, expr, moving, least) for p in others):
+            return {name for item in expr.index for name in _read_beside(item, added, moving, least)}
+    if isinstance(expr, Var):
+        return {expr.name}
+    return {name for child in children(expr) for name in _read_beside(child, added, moving, least)}
 
 
 def _moves_along(item: object, loop: For) -> bool:

@@ -3,10 +3,11 @@
     y[i] = math.exp(x[i])          reverses to          x_bar[i] += y[i] * y_bar[i]
 
 instead of `x_bar[i] += math.exp(x[i]) * y_bar[i]`; where the value is made of other elements of `y`, it
-is read before the older element is put back. Needs: the array is written by that statement alone, and
-another adjoint reads its elements anyway, so that nothing is kept for this one: each element is written once,
-or the other adjoint is in the same turn of the loops that write it anew. Where the value is made of the very
-element that it replaces (`a[k, k] = np.sqrt(a[k, k])`) and the adjoint reads no other, the older one is not kept.
+is read before the older element is put back. Needs: the array is written by that statement, or by others before
+it (`y[0] = x[0]`, then a loop), and another adjoint reads its elements anyway, so that nothing is kept for this
+one: each element is written once, or the other adjoint is in the same turn of the loops that write it anew. Where
+the value is made of the very element that it replaces (`a[k, k] = np.sqrt(a[k, k])`) and the adjoint reads no
+other, the older one is not kept.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from typing import Any
 from s2sad.analysis.alias import Alias
 from s2sad.analysis.facts import Facts, written_by
 from s2sad.analysis.layout import Layout
-from s2sad.ir.nodes import Apply, Assign, CallStmt, For, Function, Index, Stmt, Store, Swap, Var
+from s2sad.analysis.loops import affine
+from s2sad.ir.nodes import Apply, Assign, CallStmt, For, Function, Index, Slice, Stmt, Store, Swap, Var
 from s2sad.ir.types import Scalar
 from s2sad.ir.walk import exchanged_in, exprs_of, reads, statements, subexpressions
 from s2sad.transform.naming import Namer, noun
@@ -33,7 +35,11 @@ def stored_results(
     shared = {alias.root for alias in aliases.values()} | set(aliases)
     unsteady = {v.name for s in every if isinstance(s, Swap) for v in (s.first, s.second)}
     unsteady |= {t.name for s in every if isinstance(s, CallStmt) for t in s.targets}
-    writers = [name for s in every for name in written_by(s, facts)]
+    order = {id(s): at for at, s in enumerate(every)}
+    writers: dict[str, list[Stmt]] = {}
+    for s in every:
+        for name in written_by(s, facts):
+            writers.setdefault(name, []).append(s)
     found: dict[int, Assign | None] = {}
     for stmt in every:
         code = adjoints.get(id(stmt))
@@ -50,7 +56,10 @@ def stored_results(
         kind = stmt.value.type
         if not isinstance(kind, Scalar) or kind.dtype != place.type.dtype:
             continue
-        anew = _written_anew(stmt, name, layout, name in params) if writers.count(name) == 1 else None
+        anew = _written_anew(stmt, name, layout, name in params)
+        before = [s for s in writers[name] if s is not stmt]
+        if anew is not None and not all(_is_before(s, stmt, order, anew, layout) for s in before):
+            anew = None
         replaces_its_own = place in subexpressions(stmt.value)
         if anew is None and not replaces_its_own:
             continue
@@ -61,7 +70,7 @@ def stored_results(
             reads_others = _reads_items(changed, name)
             if (replaces_its_own and not reads_others) or (
                 anew is not None
-                and (reads_others or any(_reads_items(adjoints.get(id(s), ()), name) for s in others))
+                and (not anew or reads_others or any(_reads_items(adjoints.get(id(s), ()), name) for s in others))
             ):
                 adjoints[id(stmt)] = changed
                 found[id(stmt)] = Assign(made, place, stmt.span)
@@ -78,8 +87,15 @@ def _written_anew(stmt: Store, name: str, layout: Layout, given: bool) -> list[S
         return None
     outer = layout.loops(layout.block_of[id(made[0])]) if made else []
     loops = [loop for loop in layout.loops(layout.block_of[id(stmt)]) if not any(loop is one for one in outer)]
-    plain = {item.name for item in stmt.place.index if isinstance(item, Var)}
+    plain = {told[0] for item in stmt.place.index if not isinstance(item, Slice) and (told := affine(item))}
     return [loop for loop in loops if not (isinstance(loop, For) and loop.var.name in plain)]
+
+
+def _is_before(other: Stmt, stmt: Stmt, place: dict[int, int], anew: list[Stmt], layout: Layout) -> bool:
+    """Say whether a statement is done before another, in each turn of the loops that write anew."""
+    around = layout.loops(layout.block_of[id(other)])
+    common = [loop for loop in layout.loops(layout.block_of[id(stmt)]) if any(loop is one for one in around)]
+    return place[id(other)] < place[id(stmt)] and all(any(loop is one for one in anew) for loop in common)
 
 
 def _is_within(stmt: Stmt, loops: list[Stmt], layout: Layout) -> bool:

@@ -18,6 +18,7 @@ from s2sad.transform.lighter import lighter
 from s2sad.transform.merged import merged
 from s2sad.transform.nest import nested, without_copies
 from s2sad.transform.order import forward_order
+from s2sad.transform.reciprocals import multiplied
 from s2sad.transform.refills import without_refills
 from s2sad.transform.repeats import without_repeats
 from s2sad.transform.returns import without_last_copies
@@ -74,6 +75,7 @@ def tidy(
         fn = _checked(without_dead_code(_checked(moved, facts), facts, outputs, silent), facts)
     fn = _checked(without_repeats(fn, facts), facts) if "repeats" not in DISABLED else fn
     fn = _checked(shared(fn, facts, keep), facts) if "shared" not in DISABLED else fn
+    fn = _checked(multiplied(fn, keep), facts) if "reciprocals" not in DISABLED else fn
     fn = _checked(forward_order(fn, facts), facts) if "order" not in DISABLED else fn
     fn = _checked(filled(fn, facts), facts) if "filled" not in DISABLED else fn
     return _checked(without_last_copies(fn, facts), facts) if "returns" not in DISABLED else fn

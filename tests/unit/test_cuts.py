@@ -275,3 +275,47 @@ def test_ends_that_are_counted_from_the_length(size):
         for k in range(size):
             unit = step * (np.arange(size) == k)
             assert gradient[k] == pytest.approx((parts(x + unit) - parts(x - unit)) / (2 * step), abs=1e-8)
+
+
+def priced_backwards(x, n):
+    """A binomial tree: parts of an array that is one longer than what counts."""
+    v = np.empty(n + 1)
+    for i in range(n + 1):
+        v[i] = np.exp(x[0] * i / n) + x[1]
+    for s in range(n, 0, -1):
+        v[:s] = 0.9 * (x[3] * v[:s] + (1 - x[3]) * v[1 : s + 1])
+    return v[0]
+
+
+def test_arrays_longer_than_a_given_number():
+    made = s2sad.differentiate(priced_backwards)
+    made.grad(X, 5)
+    assert "sum_to_shape" not in made.source("grad")
+    for n in (1, 2, 7):
+        expected = s2sad.grad(priced_backwards, target="python")(X, n)
+        np.testing.assert_allclose(s2sad.grad(priced_backwards)(X, n), expected, rtol=1e-10)
+        step = 1e-6 * np.eye(X.size)
+        slopes = [(priced_backwards(X + e, n) - priced_backwards(X - e, n)) / 2e-6 for e in step]
+        np.testing.assert_allclose(expected, slopes, rtol=1e-6, atol=1e-7)
+
+
+def one_turn_later(x, n):
+    """The part is of the array that the turn before has made, by another number."""
+    total = 0.0
+    made = np.ones(1)
+    for k in range(1, n):
+        m = 2 * k
+        total += np.sum(made[: m - 1] * x[: m - 1])
+        made = np.empty(m + 1)
+        for i in range(m + 1):
+            made[i] = x[i] * k
+    return total
+
+
+def test_lengths_of_the_turn_before():
+    x = np.linspace(0.2, 1.4, 9)
+    expected = s2sad.grad(one_turn_later, target="python")(x, 3)
+    np.testing.assert_allclose(s2sad.grad(one_turn_later)(x, 3), expected, rtol=1e-12)
+    step = 1e-6 * np.eye(x.size)
+    slopes = [(one_turn_later(x + e, 3) - one_turn_later(x - e, 3)) / 2e-6 for e in step]
+    np.testing.assert_allclose(expected, slopes, rtol=1e-6, atol=1e-7)

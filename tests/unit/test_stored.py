@@ -243,3 +243,61 @@ def test_what_is_made_of_its_own_elements(fun, target):
 def test_a_quotient_is_read_and_not_divided_again():
     text = s2sad.differentiate(in_the_argument).source("grad", (np.ones(3),))
     assert "x_i_new = x[i]" in text
+
+
+def begun_before(x):
+    h = np.empty(x.size + 1)
+    h[0] = x[0]
+    for t in range(x.size):
+        h[t + 1] = math.tanh(0.8 * h[t] + x[t])
+    return h[x.size]
+
+
+def divided(x):
+    a = np.empty(x.size)
+    b = np.empty(x.size)
+    a[0], b[0] = x[0], 1.0
+    for i in range(1, x.size):
+        m = 2.5 + x[i] * a[i - 1]
+        a[i] = x[i] / m
+        b[i] = (x[i] - x[i - 1] * b[i - 1]) / m
+    return np.sum(a * b)
+
+
+def smoothed(x):
+    y = x.copy()
+    for i in range(1, x.size - 1):
+        y[i] = (y[i - 1] + y[i] + x[i + 1]) / 3.0
+    return np.sum(y * y) / 4.0
+
+
+def written(fun):
+    """Return the two sweeps of a gradient."""
+    made = s2sad.differentiate(fun)
+    made.grad(X)
+    return made.source("grad").split("adjoint sweep")
+
+
+def test_an_array_that_others_begin():
+    """What the loop stores is read, though the first element is stored before it."""
+    primal, adjoint = written(begun_before)
+    assert "math.tanh" in primal
+    assert "tanh" not in adjoint.replace("# h[t + 1] = math.tanh", "")
+
+
+def test_quotients_share_a_division():
+    """Both cotangents of a quotient take it divided once; the quotient itself is read where it is."""
+    assert written(divided)[1].count(" / m\n") == 4  # two of them in comments
+
+
+def test_constant_divisors_in_loops():
+    """A derivative multiplies by the reciprocal of a number; the user's own line divides."""
+    primal, adjoint = written(smoothed)
+    assert "/ 3.0" in primal
+    assert "* (1.0 / 3.0)" in adjoint
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+@pytest.mark.parametrize("fun", [begun_before, divided, smoothed])
+def test_their_derivatives(fun, target):
+    assert_derivatives(fun, X, target)

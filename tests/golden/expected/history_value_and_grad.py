@@ -19,10 +19,10 @@ def history_value_and_grad(h0, w, n):
     h_bar[n] += 1.0
     for t in range(n - 1, -1, -1):
         # h[t + 1] = math.tanh(w * h[t])
+        h_at_new = h[t + 1]
         h_at_bar = h_bar[t + 1]
         h_bar[t + 1] = 0.0
-        tanh = math.tanh(w * h[t])
-        product_bar = h_at_bar * (1 - tanh * tanh)
+        product_bar = h_at_bar * (1 - h_at_new * h_at_new)
         w_bar += h[t] * product_bar
         h_bar[t] += w * product_bar
     return result, h_bar[0], w_bar

@@ -28,9 +28,8 @@ def limit_slope_value_and_grad(u0, k):
             u_bar[i - 1] += u_i_bar
             tanh = np.tanh(jump / k)
             k_bar += tanh * u_i_bar
-            ratio_bar = k * u_i_bar * (1 - tanh * tanh)
-            jump_bar = ratio_bar / k
-            k_bar -= jump / k / k * ratio_bar
+            jump_bar = k * u_i_bar * (1 - tanh * tanh) / k
+            k_bar -= jump / k * jump_bar
         else:
             # u[i] -= 0.1 * jump**2
             jump_bar = 2 * jump * (-0.1 * u_bar[i])

@@ -18,8 +18,9 @@ def newton_value_and_grad(a):
         # x = 0.5 * (x + a / x)
         x = x_tape.pop()
         total_bar = 0.5 * x_bar
-        a_bar += total_bar / x
-        x_bar = total_bar - a / x / x * total_bar
+        share = total_bar / x
+        a_bar += share
+        x_bar = total_bar - a / x * share
     # x = a
     a_bar += x_bar
     return result, a_bar
