@@ -29,6 +29,7 @@ from s2sad.emit.factored import factored
 from s2sad.emit.flips import flips_as_slices
 from s2sad.emit.gathered import gathered
 from s2sad.emit.in_place import kept_in_place
+from s2sad.emit.lagged import lagged
 from s2sad.emit.leaving import left_early
 from s2sad.emit.legal import legalised
 from s2sad.emit.lent import lent
@@ -170,6 +171,8 @@ def _looped(derived: Derived, lines: Lines) -> dict[str, Function]:
     made = {name: apart_at_ends(abreast(fn, facts)) for name, fn in made.items()}
     facts = Facts(made)
     made = {name: gathered(fn, facts) for name, fn in made.items()}
+    facts = Facts(made)
+    made = {name: lagged(fn, facts) for name, fn in made.items()}
     facts = Facts(made)
     made = {name: accumulated(fn, facts) for name, fn in made.items()}
     facts = Facts(made)

@@ -41,13 +41,16 @@ def _turned(stmt: Stmt, apart: Apart, after: frozenset[str], least: Bounds) -> S
     if not isinstance(stmt, For) or not isinstance(stmt.step, Const | Apply):
         return stmt
     ahead = forwards(stmt)
-    if ahead is None or not _only_adds(stmt, ahead, apart, after, least):
+    if ahead is None or not turns_commute(stmt, ahead, apart, after, least):
         return stmt
     return ahead
 
 
-def _only_adds(loop: For, ahead: For, apart: Apart, after: frozenset[str], least: Bounds) -> bool:
-    """Say whether turns commute: sums into what is not read, elements of their own, names set before they are read."""
+def turns_commute(loop: For, ahead: For, apart: Apart, after: frozenset[str], least: Bounds) -> bool:
+    """Say whether turns commute: sums into what is not read, elements of their own, names set before they are read.
+
+    `ahead` is the loop that counts up; `after` are the names that are read behind it.
+    """
     added: set[str] = set()
     places: dict[str, list[Expr]] = {}
     local: set[str] = set()
@@ -82,7 +85,7 @@ def _only_adds(loop: For, ahead: For, apart: Apart, after: frozenset[str], least
         return False
     for stmt in inner:
         for expr in _read_exprs(stmt):
-            for name in _read_beside(expr, places, moving, least):
+            for name in _read_beside(expr, own, places, moving, least):
                 if any(apart.may_meet(name, other) for other in added):
                     return False
     return _set_before_read(loop.body, local)
@@ -103,16 +106,18 @@ def _is_own(
 
 
 def _read_beside(
-    expr: Any, added: Mapping[str, Sequence[Expr]], moving: Collection[str], least: Bounds
+    expr: Any, own: Mapping[str, Index], added: Mapping[str, Sequence[Expr]], moving: Collection[str], least: Bounds
 ) -> set[str]:  # fmt: skip
-    """Return the names that an expression reads, but for rows of arrays to whose other rows alone is added."""
+    """Return the names that an expression reads, but for the turn's `own` elements, and rows beside what is added."""
     if isinstance(expr, Index) and isinstance(expr.base, Var) and expr.base.name in added:
         others = added[expr.base.name]
-        if all(isinstance(p, Index) and p.base == expr.base and never_meet(p, expr, moving, least) for p in others):
-            return {name for item in expr.index for name in _read_beside(item, added, moving, least)}
+        if own.get(expr.base.name) == expr or all(
+            isinstance(p, Index) and p.base == expr.base and never_meet(p, expr, moving, least) for p in others
+        ):
+            return {name for item in expr.index for name in _read_beside(item, own, added, moving, least)}
     if isinstance(expr, Var):
         return {expr.name}
-    return {name for child in children(expr) for name in _read_beside(child, added, moving, least)}
+    return {name for child in children(expr) for name in _read_beside(child, own, added, moving, least)}
 
 
 def _moves_along(item: object, loop: For) -> bool:
