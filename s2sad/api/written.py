@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from s2sad.api.custom import CustomJVP, CustomVJP, rule_of
-from s2sad.errors import ArgumentError
 from s2sad.frontend.dispatch import dispatches
 
 _MODULE = "s2sad_written"
@@ -165,13 +164,16 @@ def _partial(fun: functools.partial[Any]) -> Callable[..., Any]:
     passed: list[str] = []
     for name, parameter in signature.parameters.items():
         if parameter.kind not in (*_REQUIRED, parameter.KEYWORD_ONLY):
-            raise ArgumentError(f"a partial function that takes `*{name}` has no source of its own")
+            stars = "*" if parameter.kind is parameter.VAR_POSITIONAL else "**"
+            parameters.append(f"{stars}{name}")
+            passed.append(f"{stars}{name}")
+            continue
         by_name = parameter.kind is parameter.KEYWORD_ONLY
         if name in fun.keywords:
             values[f"given_{name}"] = fun.keywords[name]
             passed.append(f"{name}=given_{name}")
             continue
-        if by_name and "*" not in parameters:
+        if by_name and not any(one.startswith("*") for one in parameters):
             parameters.append("*")
         word = name
         if parameter.default is not parameter.empty:

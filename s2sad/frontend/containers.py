@@ -14,13 +14,17 @@ import gast
 
 from s2sad.errors import AliasError, UnsupportedSyntaxError
 from s2sad.frontend.lowerer import Lowerer
-from s2sad.frontend.values import Cell, FuncV, RowsV, StructV, V, Value, leaves_of
+from s2sad.frontend.values import Cell, FuncV, IterV, MethodV, RowsV, StructV, V, Value, leaves_of
 from s2sad.ir.types import ListOf
 from s2sad.ir.walk import reads
 
 OF_THE_CALLER = Cell("belongs to the caller, who would not see the write")
 """The containers that a function of the program is called with."""
 OUTSIDE = Cell("is defined outside the function, where the write would be lost")
+IN_A_LIST = "has been put into a list, of which it is an item"
+"""Why a record cannot be written into any more."""
+AN_ITEM = Cell("is an item of a list that grows")
+"""The records that are read from such a list."""
 UNDECIDED = Cell("may or may not be the one that another name means")
 
 
@@ -95,6 +99,61 @@ def _paths(value: Value, cell: Cell) -> Iterator[tuple[Any, ...]]:
         yield from ((key, *path) for path in _paths(item, cell))
 
 
+def put_away(lw: Lowerer, value: Value) -> bool:
+    """Let what a value is, and holds, be written no more by the names that it has: a list has got its items.
+
+    Each container gets a new identity, so that a loop sees what its own end has put away. Returned is whether that
+    could be done: a method that waits to be called may write it, too.
+    """
+    held = [cell for cell in _cells(value) if cell is not AN_ITEM and cell.refusal != IN_A_LIST]
+    if any(cell.refusal for cell in held):
+        return False
+    cells = {id(cell): Cell(IN_A_LIST) for cell in held}
+    found = scopes(lw)
+    others = [v for scope in found for v in scope.env.values() if isinstance(v, MethodV | IterV)]
+    others += [v for scope in found for f in scope.env.values() if isinstance(f, FuncV) for v in _seen_by(f)]
+    if any(id(cell) in cells for other in others for cell in _cells(other)):
+        return False
+    for cell in held:
+        cell.later = cells[id(cell)]
+    for scope in found:
+        scope.env.update({name: _with_cells(one, cells) for name, one in scope.env.items()})
+    return True
+
+
+def was_put_away(value: StructV) -> bool:
+    """Say whether a list has got a record, so that it is not written any more."""
+    return value.cell is not None and value.cell.refusal == IN_A_LIST
+
+
+def _now(lw: Lowerer, cell: Cell) -> Cell:
+    """Return the identity that a container has by now, for whoever read it before a list got it."""
+    if cell.later is None or any(True for scope in scopes(lw) for _ in _places(scope, cell)):
+        return cell
+    return _now(lw, cell.later)
+
+
+def _cells(value: Value) -> Iterator[Cell]:
+    match value:
+        case StructV(_, _, items):
+            if value.cell is not None:
+                yield value.cell
+            for item in items:
+                yield from _cells(item)
+        case MethodV(owner):
+            yield from _cells(owner)
+        case IterV(_, parts):
+            for part in parts:
+                yield from _cells(part)
+        case _:
+            pass
+
+
+def _seen_by(function: FuncV) -> list[Value]:
+    """Return what a function holds by itself, and not by the names of a lowering."""
+    return [*function.defaults.values(), *(function.env.values() if function.owner is None else ())]
+
+
 def holds(value: Value, cell: Cell) -> bool:
     """Say whether a container is this value or in it."""
     return any(True for _ in _paths(value, cell))
@@ -104,8 +163,9 @@ def current(lw: Lowerer, container: StructV) -> StructV:
     """Return what a container holds by now."""
     if container.cell is None:
         return container
+    cell = _now(lw, container.cell)
     for scope in scopes(lw):
-        for place in _places(scope, container.cell):
+        for place in _places(scope, cell):
             found = scope.env[place.name]
             for key in place.path:
                 assert isinstance(found, StructV)
@@ -121,12 +181,15 @@ def may_be_written(lw: Lowerer, container: StructV, node: Any) -> Cell:
     cell = container.cell
     if cell is None:  # a frozen dataclass has one only while it is made
         return lw.fail(node, f"items of a {kind} cannot be assigned here", "Build a new one.")
+    cell = _now(lw, cell)
     if cell.refusal:
         way_out = f"Write into a copy, as in `{_copied(kind)}`, and return it."
         if is_open(container):
             way_out = "Make a new object in the function, and return it."
             if cell is OF_THE_CALLER:
                 way_out = "Give this function one `return`, at its end, so that it can be written into its caller."
+        if cell.refusal == IN_A_LIST:
+            way_out = "Write before it is appended, or append a copy, as in `items.append(dataclasses.replace(item))`."
         error = UnsupportedSyntaxError if cell is OUTSIDE else AliasError
         lw.fail(node, f"this {kind} {cell.refusal}", way_out, error)
     return cell

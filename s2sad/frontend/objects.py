@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from s2sad.errors import ArgumentError
-from s2sad.frontend.containers import current, write_item
+from s2sad.frontend.containers import current, was_put_away, write_item
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.protocols import GENERATED, refuse_hooks
 from s2sad.frontend.values import Cell, StaticV, StructV, V, Value
@@ -65,7 +65,8 @@ def _prepared(lw: Lowerer, made: StructV, given: dict[str, Value], node: Any) ->
     if inline_call(lw, prepare, [begun, *extra], {}, node) is None:
         lw.fail(node, f"`{made.kind.__name__}.__post_init__` returns early, and cannot be written in here",
                 "Let it run to its end, or make the object outside and pass it in.")  # fmt: skip
-    result = replace(current(lw, begun), cell=None)
+    after = current(lw, begun)
+    result = after if was_put_away(after) else replace(after, cell=None)
     del lw.env[name]
     return result
 
@@ -108,5 +109,6 @@ def _given(lw: Lowerer, cls: Any, name: str, given: dict[str, Value], node: Any)
         return outside(lw, cls._field_defaults[name], node)
     field = cls.__dataclass_fields__[name]
     if field.default_factory is not dataclasses.MISSING:
-        return call_function(lw, field.default_factory, [], {}, node)
+        made = field.default_factory  # `list[float]` makes what `list` makes
+        return call_function(lw, getattr(made, "__origin__", made), [], {}, node)
     return StaticV(None) if field.default is dataclasses.MISSING else outside(lw, field.default, node)

@@ -17,7 +17,7 @@ import gast
 
 from s2sad.errors import SourceNotFoundError
 from s2sad.frontend import protocols
-from s2sad.frontend.containers import current, identified
+from s2sad.frontend.containers import current, identified, was_put_away
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.source import source_of
 from s2sad.frontend.values import Cell, StructV, Value, const
@@ -75,7 +75,8 @@ def construct(lw: Lowerer, cls: type, args: list[Value], kwargs: dict[str, Value
     if done is None:
         lw.fail(node, f"`{cls.__name__}.__init__` returns early, and cannot be written in here",
                 "Let it run to its end, or make the object outside and pass it in.")  # fmt: skip
-    result = replace(current(lw, made), cell=Cell())  # the names inside `__init__` are gone
+    after = current(lw, made)
+    result = after if was_put_away(after) else replace(after, cell=Cell())  # the names inside `__init__` are gone
     del lw.env[name]
     return result
 

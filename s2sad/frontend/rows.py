@@ -11,17 +11,15 @@ from typing import Any
 import numpy as np
 
 from s2sad.frontend import growing, texts
-from s2sad.frontend.containers import is_mutable, scopes
+from s2sad.frontend.containers import AN_ITEM, is_mutable, put_away, scopes
 from s2sad.frontend.infer import own_lengths
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.optional import KindFound
-from s2sad.frontend.values import Cell, RowsV, SliceV, StaticV, StructV, V, Value, const, leaves_of, type_of
+from s2sad.frontend.values import RowsV, SliceV, StaticV, StructV, V, Value, const, leaves_of, type_of
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Expr, Index, Store, Var
 from s2sad.ir.types import Array, ListOf, Scalar, Struct, Type
 from s2sad.ir.walk import reads
-
-_AN_ITEM = Cell("is an item of a list that grows")
 
 
 def look_for_records(lw: Lowerer, items: Expr, value: Value) -> None:
@@ -120,7 +118,7 @@ def _matching(lw: Lowerer, rows: RowsV, value: Value, node: Any) -> StructV:
     assert isinstance(value, StructV)
     value = _read_now(lw, rows, value, node)
     assert isinstance(value, StructV)
-    if _is_shared(value):
+    if _is_shared(value) and not put_away(lw, value):
         lw.fail(node, "what is appended here has another name, through which it can be written",
                 "Append a tuple, or a new record.")  # fmt: skip
     return value
@@ -156,7 +154,7 @@ def item(lw: Lowerer, rows: RowsV, index: Expr, node: Any) -> StructV:
         item(lw, held, index, node) if isinstance(held, RowsV) else lower_index(lw, held, [index], node)
         for held in rows.items if isinstance(held, RowsV | V)
     )  # fmt: skip
-    record = identified(StructV(rows.kind, rows.keys, parts), _AN_ITEM)
+    record = identified(StructV(rows.kind, rows.keys, parts), AN_ITEM)
     assert isinstance(record, StructV)
     return record
 

@@ -27,6 +27,8 @@ class Cell:
     """Why it cannot be written into here, if it cannot."""
     writes: int = 0
     """How often it has been written into so far."""
+    later: Cell | None = None
+    """What identity it got where a list has got it."""
 
 
 @dataclass(frozen=True, slots=True)

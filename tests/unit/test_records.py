@@ -261,7 +261,7 @@ def a_list_with_another_name(x):
 
 
 def test_an_item_that_can_be_written_under_another_name_is_refused():
-    with pytest.raises(s2sad.UnsupportedSyntaxError, match="what is appended here has another name"):
+    with pytest.raises(s2sad.AliasError, match="is an item of a list that grows"):
         s2sad.grad(a_list_with_another_name, target="python")(X)
 
 
