@@ -37,7 +37,8 @@ class Groups:
                         self.join(target.name, base.name)
                 case CallStmt(targets, _, args):
                     for target, shared in zip(targets, facts.target_shares(stmt), strict=True):
-                        for root in (root_of(args[i]) for i in shared):
+                        given = [i for i in shared if i < len(args)]  # room that is lent comes with the caller's turn
+                        for root in (root_of(args[i]) for i in given):
                             if root is not None and isinstance(target.type, Array | ListOf):
                                 self.join(target.name, root.name)
                 case _:

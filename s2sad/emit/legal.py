@@ -49,7 +49,9 @@ from s2sad.ir.walk import (
 )
 from s2sad.runtime.lists import empty_list
 
-_BY_COLUMNS = ("numpy.linalg", "scipy.linalg", "s2sad.runtime.decompositions", "s2sad.runtime.linalg")
+_BY_COLUMNS = (
+    "numpy.linalg", "scipy.linalg", "s2sad.runtime.decompositions", "s2sad.runtime.linalg", "s2sad.runtime.equations",
+)  # fmt: skip
 
 
 def legalised(fn: Function, target: str, facts: Facts) -> Function:
@@ -61,7 +63,10 @@ def legalised(fn: Function, target: str, facts: Facts) -> Function:
     body = tuple(_typed_empty(s, filled) for s in fn.body)
     places = _Places(Apart(fn, facts), fn)
     made_legal = tuple(_stmt(s, places) for s in body)
-    if any(_gives_columns(stmt) for one in facts.functions.values() for stmt in statements(one.body)):
+    every = [stmt for one in facts.functions.values() for stmt in statements(one.body)]
+    if any(_gives_columns(stmt) for stmt in every):
+        if any(_asks_for_rows(stmt) for stmt in every):
+            made_legal = _by_rows(made_legal)
         made_legal = tuple(_in_order(s) for s in made_legal)
     return replace(fn, body=made_legal)
 
@@ -70,7 +75,45 @@ def _gives_columns(stmt: Stmt) -> bool:
     """Say whether a statement calls linear algebra, whose matrices lie by columns in Numba and by rows in NumPy."""
     called = [stmt.fn] if isinstance(stmt, CallStmt) and stmt.fn is not None else []
     called += [part.fn for e in exprs_of(stmt) for part in subexpressions(e) if isinstance(part, Apply)]
-    return any((getattr(fn, "__module__", "") or "").startswith(_BY_COLUMNS) for fn in called)
+    return any(_is_by_columns(fn) for fn in called)
+
+
+def _is_by_columns(fn: Any) -> bool:
+    return (getattr(fn, "__module__", "") or "").startswith(_BY_COLUMNS)
+
+
+def _asks_for_rows(stmt: Stmt) -> bool:
+    """Say whether a statement takes the elements of an array row by row, which is a view of what lies so alone."""
+    parts = [part for e in exprs_of(stmt) for part in subexpressions(e)]
+    return any(isinstance(part, Apply) and part.fn in (np.reshape, np.ravel) for part in parts)
+
+
+def _by_rows(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    """Let what linear algebra gives lie by rows, as NumPy's does: what is written into a view of it is in it."""
+    out: list[Stmt] = []
+    for stmt in body:
+        out.append(map_blocks(map_exprs(stmt, _laid_by_rows), _by_rows))
+        if isinstance(stmt, CallStmt) and stmt.fn is not None and _is_by_columns(stmt.fn):
+            matrices = [target for target in stmt.targets if _is_matrix(target)]
+            out += [Assign(one, Apply(np.ascontiguousarray, (one,), one.type), stmt.span) for one in matrices]
+    return tuple(out)
+
+
+def _laid_by_rows(expr: Any) -> Any:
+    if isinstance(expr, Apply) and expr.fn in (operator.matmul, np.dot, np.ascontiguousarray):
+        direct = tuple(map_children(arg, _laid_by_rows) if _lies_by_columns(arg) else _laid_by_rows(arg)
+                       for arg in expr.args)  # fmt: skip
+        return replace(expr, args=direct)
+    expr = map_children(expr, _laid_by_rows)
+    return Apply(np.ascontiguousarray, (expr,), expr.type) if _lies_by_columns(expr) else expr
+
+
+def _lies_by_columns(expr: Any) -> bool:
+    return isinstance(expr, Apply) and _is_by_columns(expr.fn) and _is_matrix(expr)
+
+
+def _is_matrix(expr: Any) -> bool:
+    return isinstance(expr.type, Array) and len(expr.type.dims) > 1
 
 
 def _in_order(stmt: Stmt) -> Stmt:

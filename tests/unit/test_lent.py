@@ -267,3 +267,33 @@ def test_what_may_be_one_array_is_not_told_to_lie_apart() -> None:
 def test_what_the_entry_is_given_and_writes_may_be_one_array() -> None:
     entry = function("entry", (X1, OUT), called("helper", X1, OUT))
     assert arrays_alone({"helper": HELPER, "entry": entry}, "entry") == {"helper": frozenset()}
+
+
+def newton(g, slope, y):
+    for _ in range(20):
+        y = y - g(y) / slope(y)
+        if np.max(np.abs(y)) < 1e-12:
+            return y
+    return y
+
+
+def by_either_function(k, y0):
+    y = y0
+    for i in range(4):
+        p = 1.0 * y
+        if i == 0:
+            y = newton(lambda z, p=p: z - p, lambda z: 1 + k * z, p)
+        else:
+            y = newton(lambda z, p=p: z + p, lambda z: 1 + k * z, p)
+    return np.sum(y)
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_helpers_that_borrow_of_each_other(target):
+    """One helper has room of its caller already where the other is looked at."""
+    k = np.array([0.1, 0.2])
+    _, slope = s2sad.jvp(by_either_function, (k, k), (k, k), target=target)
+    step = 1e-6
+    ahead = by_either_function(k + step * k, k + step * k)
+    behind = by_either_function(k - step * k, k - step * k)
+    np.testing.assert_allclose(slope, (ahead - behind) / (2 * step), rtol=1e-7)
