@@ -33,7 +33,7 @@ from s2sad.frontend.statements import lower_block
 from s2sad.frontend.surely import NoneOperand, SurelyRaises
 from s2sad.frontend.texts import changing_texts
 from s2sad.frontend.values import StaticV, StructV, V, Value, const, join_types, leaves_of, literal, rebuild, type_of
-from s2sad.ir.nodes import Assign, CallStmt, Const, Expr, Function, Param, Return, Stmt, Var
+from s2sad.ir.nodes import Assign, CallStmt, Const, Expr, Function, Param, Raise, Return, Stmt, Var
 from s2sad.ir.types import ListOf, Scalar, Static, Struct, Type, given_length, leaf_types
 from s2sad.ir.walk import map_blocks, statements
 
@@ -226,6 +226,7 @@ def _lower_into(
     if not lw.results:
         if bottomed:
             return False
+        _refuse_what_only_raises(lw, source)
         lw.results.append(StaticV(None))
     if _returns_lists_of_both_forms(lw):
         ctx.lists_returned.add(id(source.node))
@@ -289,6 +290,17 @@ def _lower_body(lw: Lowerer, node: Any) -> bool:
             raise kind(error.what, error.span, error.why) from None
         raise
     return False
+
+
+def _refuse_what_only_raises(lw: Lowerer, source: Source) -> None:
+    """Name the exception where the function that is differentiated returns on no path that its arguments leave."""
+    last = lw.block[-1] if lw.block else None
+    if isinstance(last, Raise) and is_entered(lw):
+        said = ", ".join(str(arg.value) for arg in last.args if isinstance(arg, Const))
+        raise ArgumentError(
+            f"`{source.name}` raises {last.error.__name__} for these arguments, and returns nothing", last.span,
+            f"It says: {said}." if said else "Call it with arguments for which it returns a number.",
+        )  # fmt: skip
 
 
 def _fall_through(lw: Lowerer, node: Any) -> None:

@@ -79,6 +79,9 @@ class Sparse:
                 found[self.rows[k]] += self.numbers[k]
         return found
 
+    def __getitem__(self, key: Any) -> Any:
+        return part_of(self, key)
+
     def __matmul__(self, other: Any) -> Any:
         return product(self, other)
 
@@ -141,6 +144,47 @@ def total(a: Any, b: Any) -> Any:
         raise ValueError("sparse matrices of unequal shapes are added")
     rows, columns = np.concatenate((a.rows, b.rows)), np.concatenate((a.columns, b.columns))
     return Sparse(np.concatenate((a.numbers, b.numbers)), rows, columns, a.shape, a.is_matrix)
+
+
+def part_of(a: Any, key: Any) -> Any:
+    """Return `a[key]`: rows, or rows and columns, or one number."""
+    if not isinstance(key, tuple):
+        return some_rows(a, places(key, a.shape[0]))
+    if len(key) != 2:
+        ops.refuse("a sparse matrix has two axes", _WAY_OUT)
+    row, column = key
+    if isinstance(row, slice) or isinstance(column, slice):
+        return some_columns(some_rows(a, places(row, a.shape[0])), places(column, a.shape[1]))
+    if np.ndim(row) == 0 and np.ndim(column) == 0:
+        i, j = row % a.shape[0], column % a.shape[1]
+        return np.sum(np.where((a.rows == i) & (a.columns == j), a.numbers, 0.0))
+    if np.ndim(row) != 2 or np.ndim(column) != 2:
+        ops.refuse("single elements of a sparse matrix are picked", "Rows and columns are `S[rows][:, columns]`.")
+    return some_columns(some_rows(a, places(row, a.shape[0])), places(column, a.shape[1]))
+
+
+def places(index: Any, length: Any) -> Any:
+    """Return which rows or columns an index picks."""
+    if isinstance(index, slice):
+        return np.arange(length)[index]
+    if np.ndim(index) == 0:
+        ops.refuse("one row or column of a sparse matrix is taken", "Use `S.toarray()[i]`, or `S[[i]]`.")
+    picked = np.ravel(np.asarray(index))
+    if picked.dtype == np.bool_:
+        return np.flatnonzero(picked)
+    return np.where(picked < 0, picked + length, picked)
+
+
+def some_rows(a: Any, picked: Any) -> Any:
+    """Return the rows at these places."""
+    pairs = runtime.sparse_pairs(a.rows, picked)
+    kept = pairs[0]
+    return Sparse(a.numbers[kept], pairs[1], a.columns[kept], (picked.size, a.shape[1]), a.is_matrix)
+
+
+def some_columns(a: Any, picked: Any) -> Any:
+    """Return the columns at these places."""
+    return transposed(some_rows(transposed(a), picked))
 
 
 def product(a: Any, b: Any) -> Any:
