@@ -100,7 +100,10 @@ def _describe_array(value: np.ndarray[Any, Any], name: str, path: str) -> Tree:
         raise ArgumentError(
             f"`{path}` is a `{type(value).__module__}.{type(value).__qualname__}`, whose arithmetic"
             " differs from that of plain arrays",
-            why="Pass `numpy.asarray(...)` of it.",
+            why=(
+                "Pass `.filled(...)` of it: an array without a mask."
+                if isinstance(value, np.ma.MaskedArray) else "Pass `numpy.asarray(...)` of it."
+            ),
         )
     if value.dtype.kind not in "biufc":
         raise ArgumentError(

@@ -172,8 +172,11 @@ class Printer(astunparse.Unparser):
 
     def _Comment(self, t: Node) -> None:
         pad = " " * STEP * self._indent
+        width = WIDTH - len(pad) - 2
         for text in t.text.split("\n"):
-            for row in _fold(text, WIDTH - len(pad) - 2):
+            if text.endswith("...") and len(text) > width:  # the beginning of a statement, on one line
+                text = text[: width - 3].rstrip() + "..."
+            for row in _fold(text, width):
                 self.line(f"{pad}# {row}", self._span)
             if not text.strip():
                 self.line(f"{pad}#" if "\n" in t.text else "", self._span)

@@ -212,6 +212,8 @@ def call_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
         return call_function(lw, fn.func, [*fixed, *args], {**named, **kwargs}, node)
     if isinstance(fn, type) and (hasattr(fn, "_fields") or hasattr(fn, "__dataclass_fields__")):
         return objects.of_fields(lw, fn, args, kwargs, node)
+    if fn is types.SimpleNamespace and not args:
+        return identified(StructV(fn, tuple(kwargs), tuple(kwargs.values())))
     if isinstance(fn, enum.EnumType) and (found := member(lw, fn, args, node)) is not None:
         return found
     if records.is_plain_class(fn):

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+import gast
 import numpy as np
 
 from s2sad.frontend.containers import OUTSIDE, identified
@@ -60,12 +61,23 @@ def _array(lw: Lowerer, array: np.ndarray[Any, Any], name: str, read: Read) -> V
 
 
 def _own_name(lw: Lowerer, name: str) -> str:
-    """Return a name that no other captured array has: a loop that is read again begins with the names of before."""
+    """Return a name that no other captured array has: a loop that is read again begins with the names of before.
+
+    It is the one that the array has outside, where the function itself calls nothing else by that name.
+    """
     taken = {item.var.name for item in lw.captured.values()}
-    found = lw.fresh(name)
+    found = name if _is_read_alone(lw, name) else lw.fresh(name)
     while found in taken:
         found = lw.fresh(name)
     return found
+
+
+def _is_read_alone(lw: Lowerer, name: str) -> bool:
+    """Say whether the function that is being written, and not one in it, reads a name and gives it no value."""
+    while lw.outer is not None:
+        lw = lw.outer
+    met = [part for part in gast.walk(lw.source.node) if isinstance(part, gast.Name) and part.id == name]
+    return name not in lw.env and bool(met) and all(isinstance(part.ctx, gast.Load) for part in met)
 
 
 def _type_of(lw: Lowerer, array: np.ndarray[Any, Any]) -> Type:

@@ -329,8 +329,10 @@ def _simultaneous(lw: Lowerer, names: list[Any], items: list[Value], node: Any) 
     result = list(items)
     changed: set[str] = set()
     for position, name in enumerate(names):
-        plain = isinstance(name, gast.Name)
-        if plain:
+        if isinstance(name, gast.Name):
+            held = items[position]
+            if isinstance(held, V) and isinstance(held.expr, Var) and held.expr.name == lw.ir_name(name.id):
+                continue  # the counter of `for i, x in enumerate(xs)` is what it was
             changed |= {lw.ir_name(name.id)} | lw.variables(lw.ir_name(name.id), items[position])
         else:
             changed.update(_roots(lw, name))

@@ -9,7 +9,9 @@ compiler made are moved; the user's stay. Nothing is moved past a statement that
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 from s2sad.analysis.alias import view_base
@@ -40,6 +42,7 @@ from s2sad.ir.nodes import (
 )
 from s2sad.ir.types import Array, ListOf, Scalar
 from s2sad.ir.walk import (
+    blocks_of,
     bound,
     exprs_of,
     map_blocks,
@@ -170,12 +173,29 @@ def without_copies(fn: Function, keep: frozenset[str]) -> Function:
     """Follow `t = x` and `t = 2`: read x itself as long as neither is bound again, and 2 itself."""
     body, _ = _copies(fn.body, {}, keep)
     counts = _occurrences(replace(fn, body=body))
-    return replace(fn, body=_bound_at_once(body, counts, keep))
+    handed = Counter(_handed_on(body))
+    passing = {t for t, n in handed.items() if n == counts.get(t) == counts.get(f"={t}")}
+    return replace(fn, body=_bound_at_once(body, counts, keep, passing))
 
 
-def _bound_at_once(body: tuple[Stmt, ...], counts: dict[str, int], keep: frozenset[str]) -> tuple[Stmt, ...]:
-    """Write `x = e` for `t = e; x = t`, and `x` for `t` behind it, where x is not bound again before the last use."""
-    work = [map_blocks(stmt, lambda b: _bound_at_once(b, counts, keep)) for stmt in body]
+def _handed_on(body: tuple[Stmt, ...]) -> list[str]:
+    """List the names that statements bind, and the next ones give to another name."""
+    found = [s.target.name for s, after in pairwise(body) if isinstance(s, Assign) and _is_copy(after, s.target)]
+    return found + [name for stmt in body for block in blocks_of(stmt) for name in _handed_on(block)]
+
+
+def _is_copy(stmt: Stmt, name: Var) -> bool:
+    return isinstance(stmt, Assign) and stmt.value == name
+
+
+def _bound_at_once(
+    body: tuple[Stmt, ...], counts: dict[str, int], keep: frozenset[str], passing: set[str]
+) -> tuple[Stmt, ...]:  # fmt: skip
+    """Write `x = e` for `t = e; x = t`, and `x` for `t` behind it, where x is not bound again before the last use.
+
+    `passing` are names that are there for nothing else, however often.
+    """
+    work = [map_blocks(stmt, lambda b: _bound_at_once(b, counts, keep, passing)) for stmt in body]
     at = 0
     while at + 1 < len(work):
         first, second = work[at], work[at + 1]
@@ -185,12 +205,14 @@ def _bound_at_once(body: tuple[Stmt, ...], counts: dict[str, int], keep: frozens
             last = max((k for k, count in enumerate(uses) if count), default=0)
             between = statements(tuple(work[at + 2 : last + 1]))
             if (
-                isinstance(name.type, Scalar) and name.type == new.type and not {name.name, new.name} & keep
-                and counts.get(f"={name.name}") == 1 and counts.get(name.name) == sum(uses[at + 1 :])
-                and not any(new.name in bound(s) or isinstance(s, Swap) for s in between)
+                isinstance(name.type, Scalar) and name.type == new.type and name.name not in keep
+                and (name.name in passing or (
+                    counts.get(f"={name.name}") == 1 and counts.get(name.name) == sum(uses[at + 1 :])
+                    and not any(new.name in bound(s) or isinstance(s, Swap) for s in between)
+                ))
             ):  # fmt: skip
                 work[at : at + 2] = [replace(first, target=new)]
-                for k in range(at + 1, last):
+                for k in range(at + 1, at + 1 if name.name in passing else last):
                     work[k] = _in_place_of(work[k], name.name, new)
                 continue
         at += 1

@@ -241,7 +241,7 @@ def code_of(fun: Callable[..., Any]) -> str:
 
 def test_products_are_made_once() -> None:
     text = code_of(recurrent)
-    assert text.count("W_2 @ x[") == 1, text
+    assert text.count("W @ x[") == 1, text
     assert text.count("np.exp(") == 1, text
 
 
