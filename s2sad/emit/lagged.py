@@ -31,7 +31,7 @@ from s2sad.analysis.sharing import Apart
 from s2sad.frontend.operators import build
 from s2sad.frontend.values import literal
 from s2sad.ir import ops
-from s2sad.ir.nodes import Assign, Const, Expr, For, Function, Index, Slice, Stmt, Store, Var
+from s2sad.ir.nodes import Apply, Assign, Const, Expr, For, Function, Index, Slice, Stmt, Store, Var
 from s2sad.ir.types import Array, Scalar
 from s2sad.ir.walk import bound, exprs_of, map_blocks, names_in, reads, root_of, statements, subexpressions
 from s2sad.transform.algebra import negative
@@ -104,6 +104,8 @@ class _Lagging:
         array = stmt.place.base
         if not isinstance(array, Var) or not isinstance(stmt.place.type, Scalar):
             return False
+        if any(isinstance(part, Apply) and part.fn is ops.pop for part in subexpressions(stmt.value)):
+            return False  # what is taken from a list comes in the order of the turns
         inner = list(statements(loop.body))
         written = {root.name for s in inner if isinstance(s, Store) and (root := root_of(s.place)) is not None}
         set_inside = {name for s in inner for name in bound(s)}

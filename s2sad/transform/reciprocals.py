@@ -2,14 +2,16 @@
 
     total_bar = a_i_j_bar / 9.0          is          total_bar = a_i_j_bar * (1.0 / 9.0)
 
-The compiler works `1.0 / 9.0` out, and divides by powers of two in this way by itself. The user's own lines keep
-their bits; a derivative's may differ in the last one.
+The compiler works `1.0 / 9.0` out, and divides by powers of two in this way by itself. Only what is made of adjoints and
+tangents may differ in its last bit: the user's own lines, and what of them is worked out again, keep theirs, since
+conditions and indices are made of them.
 """
 
 from __future__ import annotations
 
 import math
 import operator
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -19,9 +21,11 @@ from s2sad.frontend.operators import build
 from s2sad.frontend.values import literal
 from s2sad.ir.nodes import Apply, Assign, Const, For, Function, Stmt, Store, While
 from s2sad.ir.types import Array
-from s2sad.ir.walk import map_blocks, map_children, map_exprs, root_of
+from s2sad.ir.walk import map_blocks, map_children, map_exprs, reads, root_of
 
 _LARGEST = 1e300
+_OF_SLOPES = re.compile(r"(.*_(bar|dot)s?|share)(_\d+)?")
+"""How adjoints and tangents are called, and what is made of them."""
 
 
 def multiplied(fn: Function, keep: frozenset[str]) -> Function:
@@ -31,7 +35,7 @@ def multiplied(fn: Function, keep: frozenset[str]) -> Function:
 
 def _stmt(stmt: Stmt, keep: frozenset[str], inside: bool) -> Stmt:
     if isinstance(stmt, Assign | Store) and not _is_users(stmt, keep):
-        stmt = map_exprs(stmt, lambda expr: _expr(expr, inside))
+        stmt = map_exprs(stmt, lambda expr: _expr(expr, keep, inside))
     inside = inside or isinstance(stmt, For | While)
     return map_blocks(stmt, lambda body: tuple(_stmt(s, keep, inside) for s in body))
 
@@ -41,14 +45,16 @@ def _is_users(stmt: Assign | Store, keep: frozenset[str]) -> bool:
     return root is None or root.name in keep
 
 
-def _expr(expr: Any, inside: bool) -> Any:
-    expr = map_children(expr, lambda child: _expr(child, inside))
+def _expr(expr: Any, keep: frozenset[str], inside: bool) -> Any:
+    expr = map_children(expr, lambda child: _expr(child, keep, inside))
     if not isinstance(expr, Apply) or expr.fn not in (operator.truediv, np.divide):
         return expr
     first, by = expr.args
     if not isinstance(by, Const) or isinstance(first, Const) or not _takes_long(by.value):
         return expr
     if not inside and not isinstance(first.type, Array):
+        return expr
+    if not any(_OF_SLOPES.fullmatch(name) and name not in keep for name in reads(first)):
         return expr
     return build(operator.mul, first, build(operator.truediv, literal(1.0), literal(float(by.value))))
 

@@ -81,7 +81,19 @@ def carries(x, n):
     return np.sum(v * v) + c
 
 
-PROGRAMS = (tree, squares_ahead, in_columns, reads_both_sides, two_ahead, by_two_names, without_turns, carries)
+def until_small(x, n):
+    """How often the outer loop turns only the data know: what is put back comes from a list."""
+    v = x.copy()
+    total = 10.0
+    while total > 0.5 * n:
+        for i in range(x.shape[0] - 1):
+            v[i] = 0.3 * v[i] ** 2 + 0.4 * v[i + 1]
+        total = 0.7 * total * (1.0 + 0.01 * v[0])
+    return np.sum(v * v) + total
+
+
+PROGRAMS = (tree, squares_ahead, in_columns, reads_both_sides, two_ahead, by_two_names, without_turns, carries,
+            until_small)
 
 
 @pytest.mark.parametrize("fun", PROGRAMS)

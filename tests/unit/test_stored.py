@@ -271,6 +271,14 @@ def smoothed(x):
     return np.sum(y * y) / 4.0
 
 
+def divided_for_an_index(x):
+    """`49 * (1.0 / 49)` is less than one: what an index is made of is divided."""
+    total = 0.0
+    for t in range(150):
+        total += x[int(t / 49)] ** 2 / 7.0 * math.sin(t / 49)
+    return total
+
+
 def written(fun):
     """Return the two sweeps of a gradient."""
     made = s2sad.differentiate(fun)
@@ -298,6 +306,6 @@ def test_constant_divisors_in_loops():
 
 
 @pytest.mark.parametrize("target", ["python", "cpu"])
-@pytest.mark.parametrize("fun", [begun_before, divided, smoothed])
+@pytest.mark.parametrize("fun", [begun_before, divided, smoothed, divided_for_an_index])
 def test_their_derivatives(fun, target):
     assert_derivatives(fun, X, target)
