@@ -2,8 +2,8 @@
 
     total_bar = a_i_j_bar / 9.0          is          total_bar = a_i_j_bar * (1.0 / 9.0)
 
-The compiler works `1.0 / 9.0` out, and divides by powers of two in this way by itself. Only what is made of adjoints and
-tangents may differ in its last bit: the user's own lines, and what of them is worked out again, keep theirs, since
+The compiler works `1.0 / 9.0` out, and divides by powers of two in this way by itself. Only what is made of adjoints
+and tangents may differ in its last bit: the user's own lines, and what of them is worked out again, keep theirs, since
 conditions and indices are made of them.
 """
 
