@@ -76,7 +76,8 @@ def _is_read_alone(lw: Lowerer, name: str) -> bool:
     """Say whether the function that is being written, and not one in it, reads a name and gives it no value."""
     while lw.outer is not None:
         lw = lw.outer
-    met = [part for part in gast.walk(lw.source.node) if isinstance(part, gast.Name) and part.id == name]
+    text = lw.source.node  # None of what runs as it is
+    met = [part for part in gast.walk(text) if isinstance(part, gast.Name) and part.id == name] if text else []
     return name not in lw.env and bool(met) and all(isinstance(part.ctx, gast.Load) for part in met)
 
 
