@@ -164,6 +164,8 @@ def _partial(fun: functools.partial[Any]) -> Callable[..., Any]:
     passed: list[str] = []
     for name, parameter in signature.parameters.items():
         if parameter.kind not in (*_REQUIRED, parameter.KEYWORD_ONLY):
+            if parameter.kind is parameter.VAR_KEYWORD:
+                _add_rest(fun, signature, values, parameters, passed)
             stars = "*" if parameter.kind is parameter.VAR_POSITIONAL else "**"
             parameters.append(f"{stars}{name}")
             passed.append(f"{stars}{name}")
@@ -183,6 +185,20 @@ def _partial(fun: functools.partial[Any]) -> Callable[..., Any]:
         passed.append(f"{name}={name}" if by_name else name)
     listed = ", ".join(parameters)
     return _defined(fun.func, listed, f"function({', '.join([*given, *passed])})", values)
+
+
+def _add_rest(
+    fun: functools.partial[Any], signature: inspect.Signature, values: dict[str, Any], parameters: list[str],
+    passed: list[str],
+) -> None:  # fmt: skip
+    """Pass on what is given by names that the function takes with its `**rest`; a call may give it anew."""
+    rest = [word for word in fun.keywords if word not in signature.parameters]
+    if rest and not any(one.startswith("*") for one in parameters):
+        parameters.append("*")
+    for word in rest:
+        values[f"default_{word}"] = fun.keywords[word]
+        parameters.append(f"{word}=default_{word}")
+        passed.append(f"{word}={word}")
 
 
 def _is_library(fun: Any) -> bool:

@@ -52,7 +52,7 @@ class _Lower(_lowering.Lower):
     def lower_block(self, block: Any) -> None:
         before = len(self.function.basic_blocks)
         super().lower_block(block)
-        self.turns.written(next(label for label, one in self.blocks.items() if one is block), before)
+        self.turns.written(block, before)
 
     def lower_assign(self, ty: Any, inst: Any) -> Any:
         made, written = self._written(super().lower_assign, ty, inst)

@@ -51,9 +51,10 @@ class Turns:
         lines = {first + offset for offset in lower.hints.apart}
         self._loops = [loop for loop in self._all_loops() if self._line(loop) in lines] if lines else []
 
-    def written(self, label: int, before: int) -> None:
+    def written(self, block: Any, before: int) -> None:
         """Note the blocks of LLVM that a block of Numba became: its own, and those behind `before`."""
         if self._loops:
+            label = next(label for label, one in self._lower.blocks.items() if one is block)
             own = self._lower.blkmap[label]
             self._blocks[label] = [own, *self._lower.function.basic_blocks[before:]]
 

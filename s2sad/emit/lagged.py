@@ -79,7 +79,7 @@ class _Lagging:
         axis = next(k for k, item in enumerate(own.index) if loop.var.name in reads(item))
         value = build(np.empty, build(ops.dim, array, literal(axis)))
         sent = Var(self.namer.fresh("sent"), value.type)
-        item = Index(sent, (loop.var,), Scalar("float64"))
+        item = Index(sent, (own.index[axis],), Scalar("float64"))
         body = [self._laying(s, item, s is sends[0]) if any(s is one for one in sends) else s for s in rest]
         after = self.live.after.get(id(loop), frozenset())
         if not turns_commute(replace(loop, body=tuple(body)), ahead, self.apart, after, self.least):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import functools
 from collections.abc import Callable
 from typing import Any
@@ -78,6 +79,8 @@ def _is_read_alone(lw: Lowerer, name: str) -> bool:
         lw = lw.outer
     text = lw.source.node  # None of what runs as it is
     met = [part for part in gast.walk(text) if isinstance(part, gast.Name) and part.id == name] if text else []
+    if hasattr(builtins, name):
+        return False  # what is emitted may call it
     return name not in lw.env and bool(met) and all(isinstance(part.ctx, gast.Load) for part in met)
 
 

@@ -156,6 +156,8 @@ def part_of(a: Any, key: Any) -> Any:
     if isinstance(row, slice) or isinstance(column, slice):
         return some_columns(some_rows(a, places(row, a.shape[0])), places(column, a.shape[1]))
     if np.ndim(row) == 0 and np.ndim(column) == 0:
+        if row < -a.shape[0] or row >= a.shape[0] or column < -a.shape[1] or column >= a.shape[1]:
+            raise IndexError("an element outside of a sparse matrix is taken")
         i, j = row % a.shape[0], column % a.shape[1]
         return np.sum(np.where((a.rows == i) & (a.columns == j), a.numbers, 0.0))
     if np.ndim(row) != 2 or np.ndim(column) != 2:
@@ -171,7 +173,12 @@ def places(index: Any, length: Any) -> Any:
         ops.refuse("one row or column of a sparse matrix is taken", "Use `S.toarray()[i]`, or `S[[i]]`.")
     picked = np.ravel(np.asarray(index))
     if picked.dtype == np.bool_:
+        if picked.size != length:
+            raise IndexError("a mask is not as long as the axis of a sparse matrix")
         return np.flatnonzero(picked)
+    for place in picked:
+        if place < -length or place >= length:
+            raise IndexError("rows or columns outside of a sparse matrix are taken")
     return np.where(picked < 0, picked + length, picked)
 
 

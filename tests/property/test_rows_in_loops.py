@@ -106,10 +106,7 @@ def written(seed: int) -> Callable[[Any], Any]:
 def test_rows(seed):
     fun = written(seed)
     x = np.random.default_rng(seed).normal(size=(5, 17)[seed % 2])
-    try:
-        value, gradient = s2sad.value_and_grad(fun, target="python")(x)
-    except s2sad.AliasError:
-        return
+    value, gradient = s2sad.value_and_grad(fun, target="python")(x)
     np.testing.assert_allclose(value, fun(x), rtol=1e-10)
     compiled = s2sad.value_and_grad(fun)(x)
     np.testing.assert_allclose(compiled[0], value, rtol=1e-10)

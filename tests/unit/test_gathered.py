@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import s2sad
+from tests.unit.test_turns_apart import rows_in_time
 
 
 def three_points(x, c):
@@ -308,20 +309,10 @@ def test_a_turn_whose_index_counts_from_the_end_stays():
     assert re.search(r"u_bar\[end\w* - 1\] -=", text)
 
 
-def waves_by_rows(x, n):
-    """Every step is a row of one array: what is sent goes to another row than the one that is read."""
-    u = np.zeros((n + 2, x.shape[0]))
-    u[1] = x
-    for t in range(1, n + 1):
-        for i in range(1, x.shape[0] - 1):
-            u[t + 1, i] = 2 * u[t, i] - u[t - 1, i] + 0.2 * x[i] * (u[t, i + 1] - 2 * u[t, i] + u[t, i - 1])
-    return np.sum(u[n] ** 2)
-
-
 def test_rows_of_one_array_gather():
     x = np.linspace(0.4, 1.7, 17)
-    made = s2sad.differentiate(waves_by_rows)
-    expected = s2sad.grad(waves_by_rows, target="python")(x, 5)
+    made = s2sad.differentiate(rows_in_time)
+    expected = s2sad.grad(rows_in_time, target="python")(x, 5)
     np.testing.assert_allclose(made.grad(x, 5), expected, rtol=1e-12)
     text = made.source("grad")
     assert "total_bars" in text

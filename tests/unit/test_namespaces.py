@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from types import SimpleNamespace
 
 import numpy as np
@@ -73,3 +74,18 @@ def test_a_helper_with_a_local_of_that_name(target):
 def test_a_masked_array():
     with pytest.raises(s2sad.ArgumentError, match=r"\.filled\("):
         s2sad.grad(weighed)(np.ma.masked_array(X, [True, False, False]))
+
+
+def with_the_rest(a, b, **rest):
+    return a * b**2 + rest.get("d", 0.0) * a
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_partial_functions_with_the_rest(target):
+    """What a partial function gives by names that `**rest` takes is passed on; a call may give it anew."""
+    plain = functools.partial(with_the_rest, b=3.0)
+    given = functools.partial(with_the_rest, b=3.0, d=2.0)
+    assert s2sad.grad(plain, target=target)(2.0) == 9.0
+    assert s2sad.grad(plain, target=target)(2.0, d=5.0) == 14.0
+    assert s2sad.grad(given, target=target)(2.0) == 11.0
+    assert s2sad.grad(given, target=target)(2.0, d=5.0) == 14.0

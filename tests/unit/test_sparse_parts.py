@@ -77,3 +77,13 @@ def single_elements(e):
 def test_what_is_not_taken(fun, way):
     with pytest.raises(s2sad.S2SADError, match=way):
         s2sad.grad(fun)(E)
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+@pytest.mark.parametrize("pick", [
+    lambda k: k[np.array([0, 6])].toarray()[0, 0], lambda k: k[:, np.array([-7])].toarray()[0, 0],
+    lambda k: k[6, 0], lambda k: k[0, -7], lambda k: k[np.array([True, False])].toarray()[0, 0],
+])  # fmt: skip
+def test_what_is_outside(pick, target):
+    with pytest.raises(IndexError):
+        s2sad.grad(lambda e: pick(stiffness(e)), target=target)(E)
