@@ -29,13 +29,13 @@ from s2sad.emit.factored import factored
 from s2sad.emit.flips import flips_as_slices
 from s2sad.emit.gathered import gathered
 from s2sad.emit.in_place import kept_in_place
-from s2sad.emit.lagged import lagged
 from s2sad.emit.leaving import left_early
 from s2sad.emit.legal import legalised
 from s2sad.emit.lent import lent
 from s2sad.emit.loops import looped
 from s2sad.emit.names import Names
 from s2sad.emit.printer import print_function
+from s2sad.emit.sent_on import sent_on
 from s2sad.emit.side_by_side import side_by_side
 from s2sad.emit.turns_apart import lines_apart
 from s2sad.emit.twins import renamed, twins, unlike_variables, unnumbered
@@ -172,7 +172,7 @@ def _looped(derived: Derived, lines: Lines) -> dict[str, Function]:
     facts = Facts(made)
     made = {name: gathered(fn, facts) for name, fn in made.items()}
     facts = Facts(made)
-    made = {name: lagged(fn, facts) for name, fn in made.items()}
+    made = {name: sent_on(fn, facts) for name, fn in made.items()}
     facts = Facts(made)
     made = {name: accumulated(fn, facts) for name, fn in made.items()}
     facts = Facts(made)

@@ -12,9 +12,9 @@
                                                       v_bar[i + 1] += sent[i]
 
 An element is taken before the turn of the one below adds to it: that is the reverse of `v[i] = f(v[i], v[i + 1])`,
-a step of a binomial tree. On the right no turn waits for what another writes, and several are done at once: measured
-twice as fast. Every element is the sum of the same terms in the same order. What the loop puts back is put back
-first, where all that is read of it has been put back in any case.
+a step of a binomial tree. On the right no turn waits for what another writes, and several are done at once: the loops
+alone take half the time (measured), the gradient of a tree 0.8. What the loop puts back is put back first, where all
+that is read of it has been put back in any case.
 """
 
 from __future__ import annotations
@@ -40,18 +40,18 @@ from s2sad.transform.order import turns_commute
 from s2sad.transform.stepping import forwards
 
 
-def lagged(fn: Function, facts: Facts) -> Function:
+def sent_on(fn: Function, facts: Facts) -> Function:
     """Return `fn` with such loops counting up."""
     loops = [s for s in statements(fn.body) if isinstance(s, For) and s.step == literal(-1)]
     if not any(isinstance(s, Store) and s.accumulate for loop in loops for s in loop.body):
         return fn
-    work = _Lagging(Apart(fn, facts), Liveness(fn.body), lower_bounds(fn), Namer(
+    work = _Sending(Apart(fn, facts), Liveness(fn.body), lower_bounds(fn), Namer(
         {p.name for p in fn.params} | names_in(fn.body)))  # fmt: skip
     return replace(fn, body=work.block(fn.body))
 
 
 @dataclass(slots=True)
-class _Lagging:
+class _Sending:
     apart: Apart
     live: Liveness
     least: Bounds
