@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from s2sad.analysis.liveness import Liveness
-from s2sad.ir.nodes import Append, Assign, For, Function, Stmt, Swap, While
+from s2sad.ir.nodes import Append, Assign, Break, For, Function, Stmt, Swap, While
 from s2sad.ir.types import Array, Sym
 from s2sad.ir.walk import blocks_of, bound, exprs_of, reads, targets
 
@@ -71,6 +71,16 @@ class Layout:
         found = self.all_loops(block)
         again = [at for at, loop in enumerate(found) if id(loop) in self.again]
         return found[again[-1] + 1 :] if again else found
+
+    def repeating(self, block: Block) -> list[For | While]:
+        """Return the loops around a block in which it may run more than once: not those that it leaves."""
+        left: list[Stmt] = []
+        for one in reversed(self.chain(block)[1:]):
+            owner = self.owner[one]
+            body = blocks_of(owner)[one[1]]
+            if body and isinstance(body[-1], Break):
+                left += self.all_loops(one)[-1:]
+        return [loop for loop in self.loops(block) if not any(loop is one for one in left)]
 
     def all_loops(self, block: Block) -> list[For | While]:
         """Return all the loops around a block, outermost first."""

@@ -32,6 +32,7 @@ from s2sad.ir.nodes import (
     Append,
     Apply,
     Assign,
+    Break,
     CallStmt,
     Const,
     Effect,
@@ -109,6 +110,7 @@ class SavedValues:
         openings: dict[Block, list[Stmt]], left_out: set[int], kept: frozenset[str] = frozenset(),
         flags: frozenset[str] = frozenset(), results: frozenset[int] = frozenset(),
         renaming: frozenset[int] = frozenset(), again: dict[int, Rerun] | None = None,
+        backs: dict[int, Stmt] | None = None,
     ) -> None:  # fmt: skip
         """Prepare the analysis.
 
@@ -117,8 +119,11 @@ class SavedValues:
         `kept` the arrays to be put back to what they were,
         `flags` the names that are saved, never computed again, `results` the statements whose result their
         adjoint reads, `renaming` those of which it does so by another name, `again` the loops whose turns are
-        run again.
+        run again, `backs` by statement what takes it back.
         """
+        self.backs = backs or {}
+        self.leaving_by: list[Needs] = []
+        """By the loops around, innermost last: what is needed where a `break` leaves them."""
         self.flags, self.results, self.renaming = flags, results, renaming
         self.kept: Needs = {name: frozenset({Need(None)}) for name in kept}
         self.fn, self.aliases, self.facts, self.layout = fn, aliases, facts, layout
@@ -240,12 +245,19 @@ class SavedValues:
     # ---- the forward walk ----
 
     def _block(self, body: tuple[Stmt, ...], block: Block, needs: Needs) -> Needs:
+        needs = self._leave(body, block, self._through(body, needs))
+        if body and isinstance(body[-1], Break):
+            self.leaving_by[-1] = _union(self.leaving_by[-1], needs)
+            return {}
+        return needs
+
+    def _through(self, body: tuple[Stmt, ...], needs: Needs) -> Needs:
         for stmt in body:
             self._forget(stmt)
             needs = self._step(stmt, needs)
             if id(stmt) in self.results:  # the adjoint reads what the statement gives
                 self._forget(stmt)
-        return self._leave(body, block, needs)
+        return needs
 
     def _forget(self, stmt: Stmt) -> None:
         """Leave out of what is put back by earlier stores what the adjoint of a statement reads."""
@@ -378,7 +390,7 @@ class SavedValues:
     def _rebind(self, stmt: Stmt, target: Var, needs: Needs) -> Needs:
         name = target.name
         if name in needs and name not in self.aliases:
-            back = taken_back(stmt)
+            back = self.backs.get(id(stmt)) or taken_back(stmt)
             self.saving.add(id(stmt))
             if back is not None:
                 if self.recording:
@@ -505,7 +517,7 @@ class SavedValues:
             for name in sorted(lost - set(self.aliases)):
                 self._save(stmt, self._variable(name))
         read = {v.name: frozenset({Need(None)}) for v in made.reads}
-        inside = _union(self._turn(stmt, {}), read)
+        inside = _union(_union(*self._turn(stmt, {})), read)
         own = {stmt.var.name} if isinstance(stmt, For) else set[str]()
         outside = {
             n: frozenset({Need(None)}) for n in inside.keys() - own
@@ -529,7 +541,7 @@ class SavedValues:
         was, self.recording = self.recording, False
         head = needs
         while True:
-            end = self._turn(stmt, head)
+            end, left = self._turn(stmt, head)
             around = {name: frozenset(self._crossing(n, stmt) for n in places) for name, places in end.items()}
             if isinstance(stmt, For):
                 around.pop(stmt.var.name, None)
@@ -544,22 +556,33 @@ class SavedValues:
         ]  # fmt: skip
         fresh: Needs = {}
         if covered:
-            fresh = self._turn(stmt, {k: v for k, v in head.items() if k not in covered})
+            fresh = _union(*self._turn(stmt, {k: v for k, v in head.items() if k not in covered}))
         self.recording = was
         if was:
             self._turn(stmt, head)
         if covered:  # every element that was needed before the loop has been saved in it
             head = {k: v for k, v in head.items() if k not in covered or k in fresh}
+        head = _union(head, left)
         if isinstance(stmt, For):
             head = _without_index(head, stmt.var.name)
         return _union(head, self.leaving.get(id(stmt), {}))
 
-    def _turn(self, loop: For | While, needs: Needs) -> Needs:
-        """Walk through a turn of a loop; what is put back in one is not what another turn or the code around keeps."""
+    def _turn(self, loop: For | While, needs: Needs) -> tuple[Needs, Needs]:
+        """Walk through a turn of a loop; return what is needed at its end, and where a `break` has left the loop.
+
+        What is put back in one turn is not what another turn or the code around keeps.
+        """
+        block = (id(loop), 0)
         self.put_back = frozenset()
-        end = self._block(loop.body, (id(loop), 0), needs)
+        self.leaving_by.append({})
+        end = self._through(loop.body, needs)
+        left = self.leaving_by.pop()
+        was, self.recording = self.recording, False
+        around = self._leave(loop.body, block, end)
+        self.recording = was
+        left = self._leave(loop.body, block, _union(end, left)) if left or self.recording else around
         self.put_back = frozenset()
-        return end
+        return around, left
 
     def _kept_before(self, loop: For | While, needs: Needs) -> Needs:
         """Save before a loop what it may write through another name: in it, each write would have to keep all of it."""

@@ -19,7 +19,7 @@ from s2sad.analysis.layout import TOP, Block
 from s2sad.analysis.loops import popped_from
 from s2sad.analysis.needed import unneeded
 from s2sad.analysis.rerun import Rerun, can_run_again, decisions, rerun, rounds
-from s2sad.analysis.saved import Plan, SavedValues
+from s2sad.analysis.saved import Plan, SavedValues, is_pure
 from s2sad.analysis.weighed import pays
 from s2sad.errors import Span, UnsupportedSyntaxError
 from s2sad.frontend.operators import build, negate
@@ -189,6 +189,7 @@ class _Adjoint(Statements):
             self.fn, needs, self.aliases, self.facts, self.layout, names, self.after_loop, self.openings,
             self.left_out, self._kept_arguments(), self.prepared.flags | self.named.names, results,
             frozenset(key for key, made in self.results_read.items() if made is not None), self.reruns,
+            self.prepared.taken_back(),
         )  # fmt: skip
         self.plan: Plan = saved.run()
         self.newer = self._name_newer()
@@ -304,7 +305,8 @@ class _Adjoint(Statements):
             if restores and not self._active_inside(stmt):
                 reversed_.add(stmt.span)
             counts = any(self.prepared.counts.get(id(s)) for s in inside)
-            if isinstance(stmt, If) and not isinstance(stmt.test, Var) and rounds(stmt.test):
+            told = isinstance(stmt, If) and (isinstance(stmt.test, Var) or id(stmt) in self.prepared.exits)
+            if isinstance(stmt, If) and not told and rounds(stmt.test):
                 if restores or counts:
                     saved.add(stmt.span)
         if saved - self.saved or reversed_ - self.reversed_:
@@ -338,13 +340,16 @@ class _Adjoint(Statements):
         for stmt in statements(body):
             match stmt:
                 case If(test) if self._active_inside(stmt):
-                    needs[id(stmt)] = [Effect(test)]
+                    way_out = self.prepared.exits.get(id(stmt))
+                    needs[id(stmt)] = [Effect(way_out.flag if way_out else test)]
+                    if way_out:
+                        self.after_loop.setdefault(id(way_out.loop), []).append(Effect(way_out.flag))
                 case For() | While() if self._active_inside(stmt):
                     count = self.prepared.counts.get(id(stmt))
                     if isinstance(stmt, For):
                         needs[id(stmt)] = [Effect(stmt.start), Effect(stmt.stop), Effect(stmt.step)]
                     if count is not None:
-                        self.after_loop[id(stmt)] = [Effect(count)]
+                        self.after_loop.setdefault(id(stmt), []).append(Effect(count))
                 case _:
                     pass
 
@@ -595,7 +600,8 @@ class _Adjoint(Statements):
         restore = [s for slot in slots for s in slot.restore]
         match stmt:
             case If():
-                test = stmt.test
+                way_out = self.prepared.exits.get(id(stmt))
+                test = way_out.test if way_out else stmt.test
                 for old, new in self.newer.get(id(stmt), ()):
                     test = exchanged(test, old, new)
                 body = self._reverse(stmt.body, (id(stmt), 0))
@@ -613,7 +619,8 @@ class _Adjoint(Statements):
                     again = self._second_run(stmt)
                     made = self._tapes_inside(stmt)
                     return [*made, self._reverse_loop(stmt, (*again, *body)), *restore]
-                return [*([self._reverse_loop(stmt, tuple(body))] if body else []), *restore]
+                once = self._reverse_of_the_last_turn(stmt, body)
+                return [*(once or ([self._reverse_loop(stmt, tuple(body))] if body else [])), *restore]
             case Swap(first, second):
                 return [Swap(first, second, stmt.span), *self.adjoint_code.get(id(stmt), [])]
             case CallStmt():
@@ -675,6 +682,33 @@ class _Adjoint(Statements):
             again.append(put)
         return [*fixed, *code, *again]
 
+    def _reverse_of_the_last_turn(self, loop: For | While, body: list[Stmt]) -> list[Stmt]:
+        """Return the reverse of a loop in which only the way out of it has one: it is run once, or not at all.
+
+        What is in front of it in a turn may do nothing but give names to what the turn alone reads.
+        """
+        way_out = self.prepared.exits.get(id(loop.body[-1])) if loop.body else None
+        *names, branch = [s for s in body if not isinstance(s, Comment)] or [None]
+        if way_out is None or not isinstance(branch, If) or branch.test != way_out.test or branch.orelse:
+            return []
+        if not all(isinstance(s, Assign) and is_pure(s.value) and view_base(s.value) is None for s in names):
+            return []
+        around = self.layout.loops(self.layout.block_of[id(loop)])
+        back = None if around else self.plan.undone.get(id(way_out.sets))
+        inside = [s for s in branch.body if s is not back]
+        turn = [] if isinstance(loop, While) else [Assign(loop.var, self._last_turn(loop), loop.span)]
+        return [replace(branch, body=(*turn, *(s for s in names if s is not None), *inside))]
+
+    def _last_turn(self, loop: For) -> Expr:
+        """Return what a loop that counts its turns has counted to."""
+        one = literal(1)
+        last = build(operator.sub, self.prepared.counts[id(loop)], one)
+        if not (isinstance(loop.step, Const) and loop.step.value == 1):
+            last = build(operator.mul, last, loop.step)
+        if not (isinstance(loop.start, Const) and loop.start.value == 0):
+            last = build(operator.add, loop.start, last)
+        return last
+
     def _reverse_loop(self, stmt: For | While, body: tuple[Stmt, ...]) -> Stmt:
         count = self.prepared.counts.get(id(stmt))
         one = literal(1)
@@ -683,13 +717,8 @@ class _Adjoint(Statements):
             step = Var("_", Scalar("int64", True))
             return For(step, literal(0), count, one, body, stmt.span)
         if count is not None:
-            last = build(operator.sub, count, one)
-            if not (isinstance(stmt.step, Const) and stmt.step.value == 1):
-                last = build(operator.mul, last, stmt.step)
-            if not (isinstance(stmt.start, Const) and stmt.start.value == 0):
-                last = build(operator.add, stmt.start, last)
             stop = build(operator.sub, stmt.start, stmt.step)
-            return For(stmt.var, last, _folded(stop), _folded(build(operator.neg, stmt.step)), body, stmt.span)
+            return For(stmt.var, self._last_turn(stmt), _folded(stop), _folded(build(operator.neg, stmt.step)), body, stmt.span)
         return reversed_range(replace(stmt, body=body))
 
 

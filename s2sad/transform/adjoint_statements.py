@@ -104,7 +104,7 @@ class Statements:
         self.results_active = active_results or tuple(is_inexact(k) for k in fn.results)
         self.inputs = {fn.params[i].name for i in wrt}
         self.active = self._activity(fn)
-        self.prepared: Prepared = prepare(fn, self.active, self.namer, facts, saved, reversed_)
+        self.prepared: Prepared = prepare(fn, self.active, self.namer, facts, saved, reversed_, turns)
         self.fn = self.prepared.fn
         self.aliases = exact_aliases(self.fn)
         self.layout = Layout(self.fn)

@@ -1,13 +1,24 @@
-"""Before the adjoint: conditions and bounds that would change are given names, loops are counted."""
+"""Before the adjoint: conditions and bounds that would change are given names, loops are counted.
+
+A branch that leaves its loop was taken in the last turn or in none: one flag tells, and no turn keeps its condition.
+
+    stopped = False                           for i in range(steps - 1, -1, -1):
+    for i in range(n):                            if stopped:
+        if x[i] > limit:                              stopped = False
+            ...                                       ...    # the reverse of what comes before the `break`
+            stopped = True                        else:
+            break                                     ...    # the reverse of the rest of a turn
+        ...
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from s2sad.analysis.facts import Facts, written_by
 from s2sad.analysis.sharing import Groups
 from s2sad.errors import Span
-from s2sad.frontend.operators import build
+from s2sad.frontend.operators import BOOL, build, negate
 from s2sad.frontend.values import literal
 from s2sad.ir import ops
 from s2sad.ir.device import is_barrier
@@ -47,12 +58,38 @@ from s2sad.transform.dead import escaping
 from s2sad.transform.naming import Namer, noun
 
 
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """The one way out of a loop before its end: the flag that tells that it was taken, and what sets it."""
+
+    flag: Var
+    sets: Assign
+    loop: For | While
+    way: int
+    """Which branch leaves the loop: 0 where the condition holds, 1 where it does not."""
+
+    @property
+    def test(self) -> Expr:
+        """What the reverse of the branch asks in place of its condition."""
+        return negate(self.flag) if self.way else self.flag
+
+
 class Prepared:
     """A function ready to be reversed: `counts` gives the trip counter of each counted loop."""
 
-    def __init__(self, fn: Function, counts: dict[int, Var], flags: frozenset[str] = frozenset()) -> None:
-        """Keep the function, its counters by loop, and the conditions that are saved, never evaluated again."""
-        self.fn, self.counts, self.flags = fn, counts, flags
+    def __init__(
+        self, fn: Function, counts: dict[int, Var], flags: frozenset[str] = frozenset(),
+        exits: dict[int, Exit] | None = None,
+    ) -> None:  # fmt: skip
+        """Keep the function, its counters by loop, the conditions that are saved, never evaluated again, and exits.
+
+        `exits`: by their branch, the ways out of loops that are taken in their last turn or never.
+        """
+        self.fn, self.counts, self.flags, self.exits = fn, counts, flags, exits or {}
+
+    def taken_back(self) -> dict[int, Stmt]:
+        """Return, by the statement that sets the flag of an exit, what takes it back."""
+        return {id(one.sets): Assign(one.flag, literal(False), one.sets.span) for one in self.exits.values()}
 
 
 def without_scalar_stores(fn: Function) -> Function:
@@ -119,28 +156,34 @@ def with_items_named(fn: Function, namer: Namer) -> Function:
 
 def prepare(
     fn: Function, active: set[str], namer: Namer, facts: Facts, saved: frozenset[Span] = frozenset(),
-    reversed_: frozenset[Span] = frozenset(),
+    reversed_: frozenset[Span] = frozenset(), turns: frozenset[Span] = frozenset(),
 ) -> Prepared:  # fmt: skip
     """Name what a reverse sweep could not evaluate again, and count the loops that need it.
 
     `saved`: the branches whose condition must not be evaluated again. `reversed_`: branches and loops to be
-    followed in reverse although no derivative flows in them.
+    followed in reverse although no derivative flows in them. `turns`: the loops whose turns are run again.
     """
-    return _Prepare(active, namer, facts, saved, reversed_).run(fn)
+    return _Prepare(active, namer, facts, saved, reversed_, turns).run(fn)
 
 
 class _Prepare:
     def __init__(
-        self, active: set[str], namer: Namer, facts: Facts, saved: frozenset[Span], reversed_: frozenset[Span]
-    ) -> None:
+        self, active: set[str], namer: Namer, facts: Facts, saved: frozenset[Span], reversed_: frozenset[Span],
+        turns: frozenset[Span],
+    ) -> None:  # fmt: skip
         self.active, self.namer, self.facts, self.saved, self.reversed_ = active, namer, facts, saved, reversed_
+        self.turns = turns
         self.flags: set[str] = set()
         self.counts: dict[int, Var] = {}
+        self.leaving: dict[int, tuple[Var, Assign, int]] = {}
+        """By the branch that leaves a loop: the flag that tells so, what sets it, and which way leaves."""
+        self.exits: dict[int, Exit] = {}
 
     def run(self, fn: Function) -> Prepared:
         self.groups = Groups(fn, self.facts)
         self.names = names_in(fn.body)
-        return Prepared(replace(fn, body=self._block(fn.body)), self.counts, frozenset(self.flags))
+        self.fn = fn
+        return Prepared(replace(fn, body=self._block(fn.body)), self.counts, frozenset(self.flags), self.exits)
 
     def _block(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         result: list[Stmt] = []
@@ -198,6 +241,9 @@ class _Prepare:
         changed = self._changed((*stmt.body, *stmt.orelse))
         matters = stmt.span in self.reversed_ or self._matters((*stmt.body, *stmt.orelse))
         new = replace(stmt, body=self._block(stmt.body), orelse=self._block(stmt.orelse))
+        if (left := self.leaving.pop(id(stmt), None)) is not None:
+            self.leaving[id(new)] = left
+            return [new]
         other = _roots(stmt.test) & changed or _has_other_lengths(stmt.test, (*stmt.body, *stmt.orelse))
         again = not (other or _costly(stmt.test) or stmt.span in self.saved)
         named = isinstance(stmt.test, Var) and stmt.test.name not in changed
@@ -213,6 +259,10 @@ class _Prepare:
         matters = stmt.span in self.reversed_ or self._matters(stmt.body)
         if isinstance(stmt, For) and matters:
             stmt, before = self._fixed_bounds(stmt)
+        if matters and stmt.span not in self.turns:
+            body, flags = self._told_apart(stmt.body)
+            stmt = replace(stmt, body=body)
+            before += [Assign(flag, literal(False), stmt.span) for flag in flags]
         inner = replace(stmt, body=self._block(stmt.body))
         if not matters or not (isinstance(stmt, While) or _breaks(stmt.body)):
             return [*before, inner]
@@ -220,7 +270,58 @@ class _Prepare:
         step = Assign(count, build_add(count), stmt.span)
         counted = replace(inner, body=(step, *inner.body))
         self.counts[id(counted)] = count
+        for inside in statements(counted.body):
+            if (left := self.leaving.pop(id(inside), None)) is not None:
+                self.exits[id(inside)] = Exit(left[0], left[1], counted, left[2])
         return [*before, Assign(count, literal(0), stmt.span), counted]
+
+    def _told_apart(self, body: tuple[Stmt, ...]) -> tuple[tuple[Stmt, ...], list[Var]]:
+        """Return the block of a loop in which each way out sets a flag of its own, and the flags that are new.
+
+        That of a `return` is one already, where nothing else sets it.
+        """
+        made: list[Var] = []
+        last = body[-1] if body else None
+        if not isinstance(last, If) or not _breaks((last,)):
+            return body, made
+        sides = [last.body, last.orelse]
+        for way in (0, 1):
+            sides[way], new = self._told_apart(sides[way])
+            made += new
+        branch = replace(last, body=sides[0], orelse=sides[1])
+        way = next((way for way in (0, 1) if sides[way] and isinstance(sides[way][-1], Break)), None)
+        if way is None or not self._is_to_be_told(last):
+            return (*body[:-1], branch), made
+        kept = sides[way][-2] if len(sides[way]) > 1 else None
+        if isinstance(kept, Assign) and self._is_set_once(kept):
+            self.leaving[id(branch)] = (kept.target, kept, way)
+            return (*body[:-1], branch), made
+        flag = Var(self.namer.fresh("stopped"), BOOL)
+        sets = Assign(flag, literal(True), last.span)
+        sides[way] = (*sides[way][:-1], sets, sides[way][-1])
+        branch = replace(last, body=sides[0], orelse=sides[1])
+        self.leaving[id(branch)] = (flag, sets, way)
+        return (*body[:-1], branch), [*made, flag]
+
+    def _is_to_be_told(self, branch: If) -> bool:
+        """Say whether the reverse asks which way a branch went, and no flag tells it."""
+        if branch.span not in self.reversed_ and not self._matters((*branch.body, *branch.orelse)):
+            return False
+        if isinstance(branch.test, Var):  # a flag that is set inside, in the last turn alone, tells by itself
+            made = [s for s in statements(self.fn.body) if branch.test.name in bound(s)]
+            return bool(made) and not (isinstance(made[-1], Assign) and self._is_set_once(made[-1]))
+        return True
+
+    def _is_set_once(self, stmt: Assign) -> bool:
+        """Say whether a statement is the only one that makes a flag true, which is false to begin with."""
+        if stmt.target.type != BOOL or stmt.value != literal(True):
+            return False
+        made = [s for s in statements(self.fn.body) if stmt.target.name in bound(s)]
+        first = made[0]
+        return (
+            len(made) == 2 and made[1] is stmt and isinstance(first, Assign) and first.value == literal(False)
+            and any(first is s for s in self.fn.body)
+        )  # fmt: skip
 
     def _fixed_bounds(self, stmt: For) -> tuple[For, list[Stmt]]:
         changed = self._changed(stmt.body)

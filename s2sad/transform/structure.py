@@ -43,6 +43,11 @@ class _Structure:
         self.fn, self.namer = fn, namer
         self.results: tuple[Var, ...] = ()
         self.returned: Var | None = None
+        """The flag of the outermost loop that is looked at."""
+        self.flags: list[Var] = []
+        """By the outermost loops that are left by a `return`: that it was."""
+        self.passed_on: set[int] = set()
+        """The returns behind inner loops, which have set the flag."""
 
     def run(self) -> Function:
         body = self.fn.body
@@ -60,8 +65,7 @@ class _Structure:
             body = (*self._leaves(body), Return(self.results, self.fn.span))
         elif not simple:
             body = self._leaves(body)
-        if self.returned is not None:
-            body = (Assign(self.returned, literal(False), self.fn.span), *body)
+        body = (*(Assign(flag, literal(False), self.fn.span) for flag in self.flags), *body)
         return replace(self.fn, body=told_apart(body))
 
     def _same_in_all(self, returns: list[Return]) -> dict[int, Var]:
@@ -101,29 +105,35 @@ class _Structure:
 
     def _loop(self, stmt: For | While) -> list[Stmt]:
         has_return = any(isinstance(s, Return) for s in statements(stmt.body))
-        body = self._loops_inside(stmt.body)
-        if has_return:
-            body = self._returns_to_breaks(body)
-        body = _without_continue(self._tail(body))
-        loop = replace(stmt, body=body)
-        if not has_return:
-            return [loop]
-        assert self.returned is not None
-        return [loop, If(self.returned, (Return(self.results, stmt.span),), (), stmt.span)]
-
-    def _returns_to_breaks(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-        if self.returned is None:
+        around = self.returned
+        if has_return and around is None:
             self.returned = Var(self.namer.fresh("returned"), BOOL)
+            self.flags.append(self.returned)
+        flag = self.returned
+        body = self._loops_inside(stmt.body)
+        if has_return and flag is not None:
+            body = self._returns_to_breaks(body, flag)
+        body = _without_continue(self._tail(body))
+        self.returned = around
+        loop = replace(stmt, body=body)
+        if not has_return or flag is None:
+            return [loop]
+        behind = Return(self.results, stmt.span)
+        self.passed_on.add(id(behind))
+        return [loop, If(flag, (behind,), (), stmt.span)]
+
+    def _returns_to_breaks(self, body: tuple[Stmt, ...], flag: Var) -> tuple[Stmt, ...]:
         result: list[Stmt] = []
         for stmt in body:
             if isinstance(stmt, Return):
-                result.extend(self._assign_results(stmt))
-                result.append(Assign(self.returned, literal(True), stmt.span))
+                if id(stmt) not in self.passed_on:
+                    result.extend(self._assign_results(stmt))
+                    result.append(Assign(flag, literal(True), stmt.span))
                 result.append(Break(stmt.span))
             elif isinstance(stmt, For | While):
                 result.append(stmt)
             else:
-                result.append(map_blocks(stmt, self._returns_to_breaks))
+                result.append(map_blocks(stmt, lambda inner: self._returns_to_breaks(inner, flag)))
         return tuple(result)
 
     def _assign_results(self, stmt: Return) -> list[Stmt]:

@@ -79,7 +79,7 @@ class Tapes:
         """
         if not isinstance(place, Var) or not isinstance(place.type, Scalar):
             return self._new(place, block, rebinds, reachable, self._is_made_in_a_turn(place, stmt, block))
-        loops = tuple(id(loop) for loop in self.layout.loops(block))
+        loops = tuple(id(loop) for loop in self.layout.repeating(block))
         same = self.made.setdefault((place.name, place.type.dtype, loops), [])
         chain = self.layout.chain(block)
         for blocks, slot in same:
@@ -132,7 +132,7 @@ class Tapes:
         return all(self._fixed(name, loop) for expr in exprs_of(create) for name in reads(expr))
 
     def _new(self, place: Expr, block: Any, rebinds: bool, reachable: bool, there: bool | None = None) -> Slot:
-        return self._in_loops(place, self.layout.loops(block), rebinds, reachable, there)
+        return self._in_loops(place, self.layout.repeating(block), rebinds, reachable, there)
 
     def _in_loops(
         self, place: Expr, loops: list[For | While], rebinds: bool, reachable: bool, there: bool | None = None
@@ -142,13 +142,26 @@ class Tapes:
         if not loops:
             return self._variable(place, hint, rebinds, reachable)
         shared = self.stacks and _calls(loops[0], self.layout.fn.name)
-        if not shared and all(isinstance(loop, For) and id(loop) not in self.prepared.counts for loop in loops):
+        counted = [loop for loop in loops if isinstance(loop, While) or id(loop) in self.prepared.counts]
+        if not shared and (not counted or (len(loops) == 1 and self._has_room_for_all(loops[0], place))):
             indexed = self._indexed(place, [s for s in loops if isinstance(s, For)], hint, rebinds, there)
             if indexed is not None:
                 return indexed
         if not self.device and isinstance(place, Var) and self._is_of_few_numbers(place):
             return self._of_numbers(place, loops[0], rebinds)
         return self._list(place, loops[0], hint, rebinds, reachable)
+
+    def _has_room_for_all(self, loop: For | While, place: Expr) -> bool:
+        """Say whether what a loop keeps takes no more than an array does that is there, though it may leave early."""
+        if not (isinstance(loop, For) and isinstance(place.type, Scalar)):
+            return False
+        match loop.stop:
+            case Const(int() as turns):
+                return turns <= _MOST_TURNS
+            case Apply(fn, args) if fn is min:
+                return all(_is_length(arg) for arg in args)
+            case stop:
+                return _is_length(stop)
 
     def _is_of_few_numbers(self, place: Var) -> bool:
         """Say whether an array always has the same few numbers: a list takes them sooner than an array is made."""
@@ -466,6 +479,15 @@ def _one_more(last: Expr) -> Expr | None:
     return None
 
 
+def _is_length(expr: Expr) -> bool:
+    """Say whether an expression is the length of an array, or by a constant less."""
+    if isinstance(expr, Apply) and expr.fn is operator.sub and isinstance(expr.args[1], Const):
+        expr = expr.args[0]
+    return isinstance(expr, Apply) and expr.fn in (ops.dim, ops.size) and isinstance(expr.args[0].type, Array)
+
+
+_MOST_TURNS = 1024
+"""Turns of a loop for each of which a tape has a place, though the loop may leave early."""
 _FEW = 8
 """Numbers of an array that a list takes one by one."""
 _OTHER_LENGTH = "an array of a list gave way to one of another length"
