@@ -717,8 +717,9 @@ class _Adjoint(Statements):
             step = Var("_", Scalar("int64", True))
             return For(step, literal(0), count, one, body, stmt.span)
         if count is not None:
-            stop = build(operator.sub, stmt.start, stmt.step)
-            return For(stmt.var, self._last_turn(stmt), _folded(stop), _folded(build(operator.neg, stmt.step)), body, stmt.span)
+            stop = _folded(build(operator.sub, stmt.start, stmt.step))
+            back = _folded(build(operator.neg, stmt.step))
+            return For(stmt.var, self._last_turn(stmt), stop, back, body, stmt.span)
         return reversed_range(replace(stmt, body=body))
 
 

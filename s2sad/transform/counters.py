@@ -10,11 +10,11 @@ from s2sad.ir.walk import bound, exprs_of, map_blocks, map_exprs, names_in, read
 from s2sad.transform.naming import Namer
 
 _UNUSED = "_"
-_NAME = "step"
+_NAME, _OTHER = "step", "turn"
 
 
 def with_named_counters(functions: dict[str, Function], sources: Iterable[Function]) -> dict[str, Function]:
-    """Return functions with `step` for the `_` of each loop that reads it.
+    """Return functions with `step`, or `turn`, for the `_` of each loop that reads it.
 
     `sources`: the functions that they are derivatives of. What reads `_` there keeps its name.
     """
@@ -34,7 +34,8 @@ def _only_counts(fn: Function) -> bool:
 
 
 def _named(fn: Function) -> Function:
-    name = Namer({p.name for p in fn.params} | names_in(fn.body)).fresh(_NAME)
+    taken = {p.name for p in fn.params} | names_in(fn.body)
+    name = Namer(taken).fresh(_OTHER if _NAME in taken else _NAME)
 
     def block(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         return tuple(loop(stmt) for stmt in body)

@@ -68,7 +68,7 @@ def test_derivatives(fun: Callable[..., Any], target: str) -> None:
     [
         (stepped, ["for step in range(3)", "for step in range(2, -1, -1)", "y_j_tape[step, j]"], ["for _ in"]),
         (nested, ["for step in range(2)", "for step in range(1, -1, -1)", ", step]"], ["for _ in", "[_"]),
-        (one_after_another, ["for step_2 in range(3)", "for step_2 in range(2)", "step = 0.5"], ["for _ in", "step_3"]),
+        (one_after_another, ["for turn in range(3)", "for turn in range(2)", "step = 0.5"], ["for _ in", "turn_2"]),
         (counted_with, ["for _ in range(3)", "y[_]"], ["step"]),
         (linear, [], ["step"]),
     ],
