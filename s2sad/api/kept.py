@@ -24,7 +24,7 @@ from s2sad.api.custom import rules_key
 from s2sad.api.derivative import Derivative, unknown
 from s2sad.api.options import Options, nans_are_checked
 from s2sad.api.reads import Unsure, by_name, described
-from s2sad.backends import store
+from s2sad.backends import collection, store
 from s2sad.backends.base import effective
 from s2sad.errors import CacheError, Span
 from s2sad.ir.types import Type
@@ -56,7 +56,8 @@ def derive(*asked: Any) -> Derivative:
 def _derived(asked: Any) -> Derivative:
     from s2sad.api import derive as pipeline
 
-    return pipeline.derive(*asked)
+    with collection.put_off():
+        return pipeline.derive(*asked)
 
 
 def _key(asked: _Asked) -> str | None:

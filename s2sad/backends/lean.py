@@ -7,6 +7,8 @@
   array, and LLVM writes the loop anew for each way through these branches: 7 seconds for a product of
   two arrays of five axes. Ours is a mask, as fast to run.
 - Products of matrices and vectors: `products.py`.
+- The memory of variables, which LLVM has in registers sooner: `slots.py`.
+- Which variables are alive where, by bits instead of sets: `lifetimes.py`.
 - The allocation of arrays, the class of those handed back and the larger of two floats, not to compile faster
   but to run faster: `memory.py`, `boxing.py`, `extremes.py`.
 """
@@ -18,7 +20,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
-from s2sad.backends import blas, boxing, extremes, memory, products
+from s2sad.backends import blas, boxing, extremes, lifetimes, memory, products, slots
 
 _extending: Any = importlib.import_module("numba.core.extending")
 _types: Any = importlib.import_module("numba.core.types")
@@ -102,5 +104,7 @@ _LEAN = [
     (_sums, "check_axis_bounds", _unbounded),
     (_elementwise._ArrayIndexingHelper, "update_indices", _masked_indices),
     *boxing.REPLACED,
+    *lifetimes.REPLACED,
+    *slots.REPLACED,
     *products.REPLACED,
 ]

@@ -13,7 +13,7 @@ import re
 from contextlib import nullcontext
 from typing import Any
 
-from s2sad.backends import extremes, lean, natives, remainders, vector_math, vectors
+from s2sad.backends import collection, extremes, lean, natives, remainders, slots, vector_math, vectors
 from s2sad.backends.aliasing import Scopes
 from s2sad.backends.base import Hints
 from s2sad.backends.turns import Turns
@@ -39,7 +39,7 @@ _INSIDE = re.compile(r"(\w+?)_v\d+_(\w+)")
 _ADDITIONS = (operator.add, operator.sub, operator.iadd, operator.isub)
 
 
-class _Lower(_lowering.Lower):
+class _Lower(slots.Slots, _lowering.Lower):
     def lower_normal_function(self, fndesc: Any) -> None:
         self.hints = getattr(self.func_ir.func_id.func, "hints", None) or Hints()
         self.unordered = _additions(self.blocks.values(), self.hints.sums)
@@ -224,7 +224,8 @@ class Pipeline(_compiler.CompilerBase):
 
     def _compile_core(self) -> Any:
         at_once = self.state.flags.auto_parallel.enabled
-        with lean.compilation(), vectors.vectorised(), nullcontext() if at_once else natives.known():
+        kernels = nullcontext() if at_once else natives.known()
+        with collection.put_off(), lean.compilation(), vectors.vectorised(), kernels:
             return super()._compile_core()
 
     def define_pipelines(self) -> list[Any]:

@@ -211,7 +211,7 @@ def _parted(loop: For, fn: Function, namer: Namer) -> list[Stmt] | None:
     """Return the loops that one loop becomes, or None."""
     if not (isinstance(loop.start, Const) and isinstance(loop.start.value, int) and loop.start.value >= 0):
         return None
-    if not (isinstance(loop.step, Const) and loop.step.value == 1) or not _is_steady(loop) or outlives(loop, fn):
+    if not (isinstance(loop.step, Const) and loop.step.value == 1) or not _is_steady(loop):
         return None
     one = _Loop(loop)
     if one.root is None and one.more - one.start < _LONG:
@@ -221,7 +221,7 @@ def _parted(loop: For, fn: Function, namer: Namer) -> list[Stmt] | None:
     for wanted in _wishes(loop, one):
         if one.sits_near(wanted):
             middle = middle.within(wanted)
-    if middle == whole:
+    if middle == whole or outlives(loop, fn):
         return None
     first, last = literal(middle.first), plus(loop.stop, -middle.less)
     made: list[Stmt] = []

@@ -16,6 +16,7 @@ another name for them.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +34,7 @@ from s2sad.ir.walk import (
     map_blocks,
     map_children,
     map_exprs,
+    names_in,
     reads,
     statements,
     subexpressions,
@@ -45,10 +47,28 @@ _LIKE = {np.empty_like: np.empty, np.zeros_like: np.zeros}
 def by_rows(body: tuple[Stmt, ...], made: set[str]) -> tuple[Stmt, ...]:
     """Return `body` with those of the `made` arrays as a row or a number that can be."""
     binds = _binds(body)
+    named = _Named()
     for name in sorted(made):
-        if binds[name] == 1 and (plan := _planned(body, name, binds)) is not None:
+        if binds[name] == 1 and (plan := _planned(body, name, binds, named)) is not None:
             body = plan.applied(body)
     return _without_unread(body, made)
+
+
+class _Named:
+    """Which names the statements of a function have, each looked through once: most have nothing of an array."""
+
+    def __init__(self) -> None:
+        self.known: dict[int, tuple[Stmt, set[str]]] = {}
+
+    def uses(self, body: Iterable[Stmt], name: str) -> _Uses:
+        """Return how an array is met in statements."""
+        return _uses(tuple(stmt for stmt in body if name in self.of(stmt)), name)
+
+    def of(self, stmt: Stmt) -> set[str]:
+        found = self.known.get(id(stmt))
+        if found is None or found[0] is not stmt:
+            found = self.known[id(stmt)] = (stmt, names_in((stmt,)))
+        return found[1]
 
 
 def _without_unread(body: tuple[Stmt, ...], made: set[str]) -> tuple[Stmt, ...]:
@@ -131,9 +151,9 @@ def _sizes(value: Expr) -> tuple[Expr, ...] | None:
 # ---- rows ----
 
 
-def _planned(body: tuple[Stmt, ...], name: str, binds: Counter[str]) -> _Row | None:
+def _planned(body: tuple[Stmt, ...], name: str, binds: Counter[str], named: _Named) -> _Row | None:
     """Return how an array becomes a row of itself, if every use of it is of the same row in every turn."""
-    uses = _uses(body, name)
+    uses = named.uses(body, name)
     found = _made_in(body, name)
     if found is None or not uses.places or uses.elsewhere:
         return None
@@ -142,7 +162,7 @@ def _planned(body: tuple[Stmt, ...], name: str, binds: Counter[str]) -> _Row | N
     sizes = _sizes(value)
     if sizes is None or any(_reads_content(size) for size in sizes):
         return None
-    met = [(stmt, len(_uses((stmt,), name).places)) for stmt in stmts[at + 1 :]]
+    met = [(stmt, len(named.uses((stmt,), name).places)) for stmt in stmts[at + 1 :]]
     if sum(count for _, count in met) < len(uses.places):
         return None  # it outlives the block that makes it
     users = [stmt for stmt, count in met if count]
@@ -155,7 +175,7 @@ def _planned(body: tuple[Stmt, ...], name: str, binds: Counter[str]) -> _Row | N
             break
         loops.append(loop)
         axes.append(axis)
-        users = [stmt for stmt in loop.body if _uses((stmt,), name).places]
+        users = [stmt for stmt in loop.body if named.uses((stmt,), name).places]
     if not loops:
         return None
     axes += [k for k, size in enumerate(sizes) if size == literal(1) and all(_is_zero(p.index[k]) for p in uses.places)]
