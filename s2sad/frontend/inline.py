@@ -13,6 +13,7 @@ from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.noneresults import called, returned
 from s2sad.frontend.nonlocals import rebind, rebound_outside
 from s2sad.frontend.optional import may_be_none, optional_names
+from s2sad.frontend.scopes import free_names
 from s2sad.frontend.source import Source, has_source, source_of, unwrap
 from s2sad.frontend.texts import changing_texts
 from s2sad.frontend.values import FuncV, StaticV, StructV, V, Value
@@ -135,7 +136,7 @@ def call_local(lw: Lowerer, fn: FuncV, args: list[Value], kwargs: dict[str, Valu
         from s2sad.frontend.functions import bind_parameters
 
         bound = bind_parameters(lw, fn.node, fn.source, args, kwargs, node, fn.defaults)
-        return _out_of_line(lw, fn.node, fn.source, fn.scope, bound, _body(fn.node), node)
+        return _out_of_line(lw, fn.node, fn.source, fn.scope, bound, node)
     return _inline(lw, fn.node, fn.source, fn.scope, args, kwargs, node, fn)
 
 
@@ -177,7 +178,7 @@ def _inline(
     if not _straight(body) and returns_a_function(fn_node):
         body = _path(inner, body) or body
     if not _straight(body):
-        return _out_of_line(lw, fn_node, source, outer_env, bound, body, node)
+        return _out_of_line(lw, fn_node, source, outer_env, bound, node)
     for name in counters:
         inner.bind(name, lw.env[name], lw.span(node))
     lower_block(inner, body[:-1])
@@ -242,13 +243,13 @@ def _own(node: Any) -> list[Any]:
 
 def _out_of_line(
     lw: Lowerer, fn_node: Any, source: Source, outer_env: dict[str, Value],
-    bound: dict[str, Value], body: list[Any], node: Any,
+    bound: dict[str, Value], node: Any,
 ) -> Value:  # fmt: skip
     """An inner function with early returns becomes a function; what it sees becomes arguments."""
     from s2sad.frontend.functions import call_lifted
 
-    used = {n.id for s in body for n in gast.walk(s) if isinstance(n, gast.Name)}
-    seen = {name: value for name, value in outer_env.items() if name in used and name not in bound}
+    free = free_names(fn_node)
+    seen = {name: value for name, value in outer_env.items() if name in free and name not in bound}
     return call_lifted(lw, fn_node, source, {**seen, **bound}, node)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import gast
 
+from s2sad.frontend.scopes import free_names
 from s2sad.frontend.source import Source
 from s2sad.ir.nodes import Const, Expr, Pack
 from s2sad.ir.types import Array, ListOf, Scalar, Static, Struct, Type
@@ -224,10 +225,10 @@ def _held_by(fn: FuncV) -> dict[str, Value]:
 
 
 def _seen(fn: FuncV, outer: tuple[Any, ...]) -> dict[str, Value]:
-    own = set(_bound_names(fn.node))
+    free = free_names(fn.node)
     found: dict[str, Value] = {}
     for part in gast.walk(fn.node):
-        if not isinstance(part, gast.Name) or part.id in own or part.id in found or part.id not in fn.scope:
+        if not isinstance(part, gast.Name) or part.id not in free or part.id in found or part.id not in fn.scope:
             continue
         value = fn.scope[part.id]
         if isinstance(value, FuncV):
@@ -236,18 +237,6 @@ def _seen(fn: FuncV, outer: tuple[Any, ...]) -> dict[str, Value]:
             value = FuncV(value.node, value.source, _seen(value, (*outer, value.node)), value.name, value.defaults)
         found[part.id] = value
     return found
-
-
-def _bound_names(node: Any) -> list[str]:
-    """Return the parameters and the locals of a function, which hide outer names."""
-    spec = node.args
-    names = [a.id for a in [*spec.posonlyargs, *spec.args, *spec.kwonlyargs]]
-    if spec.vararg is not None:
-        names.append(spec.vararg.id)
-    body = [] if isinstance(node, gast.Lambda) else node.body
-    return names + [
-        n.id for s in body for n in gast.walk(s) if isinstance(n, gast.Name) and isinstance(n.ctx, gast.Store)
-    ]
 
 
 def of_slices(value: Value) -> bool:
