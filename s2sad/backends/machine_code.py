@@ -42,9 +42,12 @@ _TO_COME = ".numba.unresolved$"
 class MachineCode:
     """The cache of one dispatcher; has the interface of `numba.core.caching._Cache`."""
 
-    def __init__(self, name: str, fingerprint: str) -> None:
-        """Keep the machine code of `name`, which computes what `fingerprint` describes."""
-        self._name, self._fingerprint = name, fingerprint
+    def __init__(self, name: str, fingerprint: str, compiling: Any = None) -> None:
+        """Keep the machine code of `name`, which computes what `fingerprint` describes.
+
+        `compiling`: Numba's counter of how many signatures of the function are just being compiled.
+        """
+        self._name, self._fingerprint, self._compiling = name, fingerprint, compiling
 
     @property
     def cache_path(self) -> str:
@@ -52,7 +55,13 @@ class MachineCode:
         return str(store.directory())
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the compile result of `sig`, or None where there is none that is whole."""
+        """Return the compile result of `sig`, or None where there is none that is whole.
+
+        What a function calls of itself with arguments of another type is compiled with it: it is called by an
+        address that the one on disk does not have.
+        """
+        if self._compiling is not None and self._compiling.counter > 1:
+            return None
         key = self._key(sig, target_context.codegen())
         path = self._path(key)
         try:
@@ -156,5 +165,5 @@ def _name_memory() -> None:
 
 def keep(dispatcher: Any, name: str, fingerprint: str) -> Callable[..., Any]:
     """Give `dispatcher` a cache on disk, and return it."""
-    dispatcher._cache = MachineCode(name, fingerprint)
+    dispatcher._cache = MachineCode(name, fingerprint, dispatcher._compiling_counter)
     return dispatcher

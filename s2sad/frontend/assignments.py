@@ -572,10 +572,14 @@ def _aug_attribute(lw: Lowerer, target: Any, value: Value, node: Any, symbol: st
     if isinstance(now, V) and isinstance(now.expr.type, Array):
         lw.emit(Store(now.expr, symbol, as_expr(lw, array_of(lw, value, node), node), lw.span(node)))
         return
+    fn = BINARY[type(node.op).__name__]
+    own = records.augmented(lw, fn, now, value, node)
+    if own is not None:
+        _store_attribute(lw, target, own, node)
+        return
     if symbol == "+" and _extended(lw, now, value, node):
         return
     now, value = operands(lw, now, value, node)
-    fn = BINARY[type(node.op).__name__]
     result = apply(lw, fn, (as_expr(lw, now, node), as_expr(lw, value, node)), {}, node)
     _store_attribute(lw, target, result, node)
 
@@ -621,6 +625,10 @@ def _aug_item(lw: Lowerer, target: Any, value: Value, node: Any, symbol: str) ->
         now = lower_expr(lw, target)
         if isinstance(now, V) and isinstance(now.expr.type, Array):
             lw.emit(Store(now.expr, symbol, as_expr(lw, array_of(lw, value, node), node), lw.span(node)))
+            return
+        own = records.augmented(lw, BINARY[type(node.op).__name__], now, value, node)
+        if own is not None:
+            _store_struct(lw, target, base, own, node, "")
             return
         if symbol == "+" and _extended(lw, now, value, node):
             return

@@ -188,6 +188,8 @@ def call_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
         args = [protocols.iterated(lw, arg, node) for arg in args]
     if _hashable(fn) and (said := protocols.called_with(lw, fn, args, node)) is not None:
         return said
+    if len(args) == 2 and (own := records.operated(lw, fn, args[0], args[1], node) if _hashable(fn) else None):
+        return own
     if fn in (int, float) and len(args) == 1 and isinstance(args[0], StaticV) and isinstance(args[0].value, str):
         try:
             return const(fn(args[0].value))

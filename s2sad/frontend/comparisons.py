@@ -19,7 +19,7 @@ from s2sad.frontend.order import in_order
 from s2sad.frontend.values import FuncV, RangeV, RowsV, StaticV, StructV, V, Value, leaves_of, literal
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Const, Expr, Index, Var
-from s2sad.ir.types import Array, ListOf, Scalar
+from s2sad.ir.types import Array, ListOf, Scalar, is_inexact
 from s2sad.ir.walk import subexpressions
 
 
@@ -217,10 +217,8 @@ def _membership(lw: Lowerer, op: str, left: Value, right: Value, node: Any) -> E
         return texts.refuse(lw, node)
     if isinstance(right, StaticV) and isinstance(left, StaticV):
         return (left.value in right.value) == (op == "In")
-    if isinstance(right, RangeV) and getattr(right.step.type, "value", None) == 1:
-        number = lw.atom(as_expr(lw, left, node), "number", lw.span(node))
-        within = (build(operator.le, right.start, number), build(operator.lt, number, right.stop))
-        return _or_not(Apply(ops.both, within, BOOL), op)
+    if isinstance(right, RangeV):
+        return _or_not(_in_range(lw, right, as_expr(lw, left, node), node), op)
     if isinstance(right, V) and isinstance(right.expr.type, Array | ListOf):
         from s2sad.frontend.calls import call_function
 
@@ -244,6 +242,23 @@ def _membership(lw: Lowerer, op: str, left: Value, right: Value, node: Any) -> E
         found = exprs[0] if len(exprs) == 1 else Apply(ops.either, tuple(exprs), BOOL)
         return _or_not(found, op)
     return lw.fail(node, "`in` is only supported for containers of known structure")
+
+
+def _in_range(lw: Lowerer, right: RangeV, left: Expr, node: Any) -> Expr:
+    """`n in range(a, b, s)`: between the ends, and on one of the steps."""
+    step = right.step.value if isinstance(right.step, Const) else getattr(right.step.type, "value", None)
+    if not isinstance(step, int):
+        lw.fail(node, "the step of this range is not known here", "Write a number for it, or compare with its ends.")
+    number = lw.atom(left, "number", lw.span(node))
+    forth = step > 0
+    ends = (right.start, right.stop) if forth else (right.stop, right.start)
+    least = build(operator.le if forth else operator.lt, ends[0], number)
+    most = build(operator.lt if forth else operator.le, number, ends[1])
+    within = Apply(ops.both, (least, most), BOOL)
+    if abs(step) == 1 and not is_inexact(number.type):
+        return within
+    rest = build(operator.mod, build(operator.sub, number, right.start), literal(abs(step)))
+    return Apply(ops.both, (within, build(operator.eq, rest, literal(0))), BOOL)
 
 
 def _among_rows(lw: Lowerer, op: str, left: StructV, right: RowsV, node: Any) -> Expr | bool:

@@ -398,6 +398,13 @@ def lower_index_items(lw: Lowerer, node: Any, at: Any) -> list[Any]:
     parts = node.elts if isinstance(node, gast.Tuple) else [node]
     items: list[Any] = []
     for part in parts:
+        if isinstance(part, gast.Starred):  # `A[*place, 0]`
+            several = lower_expr(lw, part.value)
+            if not isinstance(several, StructV) or several.kind not in ("tuple", "list"):
+                lw.fail(part, "how many indices these are is not known here",
+                        "Write them one by one: `A[place[0], place[1]]`.")  # fmt: skip
+            items.extend(index_item(lw, v, part) for v in several.items)
+            continue
         value = lower_expr(lw, part)
         if isinstance(value, V) and isinstance(value.expr.type, Array | ListOf) and _is_made_tuple(lw, part):
             lw.fail(part, "how many indices this tuple has is not known here",

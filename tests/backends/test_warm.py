@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 
+import numpy as np
 import pytest
 
 from tests.backends.cases import PROGRAM, finish, start
@@ -40,6 +41,26 @@ def of_sines(x):
     for i in range(x.size):
         total += x[i] * x[i] * 2.5
     return total
+
+
+def of_halves(x):
+    """Return a sum by halves, which are called with parts that do not lie in a row."""
+    if x.size == 1:
+        return x[0] ** 2
+    return np.sin(of_halves(x[::2])) + of_halves(x[1::2])
+
+
+def of_all(x):
+    """Return it of an array that does."""
+    return of_halves(x) * 2.0
+
+
+def test_what_calls_itself_with_other_layouts_is_found_again(cache):
+    program = ONE.format(name="of_all", argument="np.ones(4)")
+    program += "print(s2sad.differentiate(of_all)(np.ones(4)))"
+    first = finish(start(cache, program))
+    assert len(first) == 2
+    assert finish(start(cache, program)) == first
 
 
 def test_machine_code_on_disk_needs_no_compiler(cache):
