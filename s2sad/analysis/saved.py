@@ -434,7 +434,7 @@ class SavedValues:
             for other in others:  # the reverse may have it apart: what is put back through one name is not through two
                 self._save(stmt, self._variable(other))
                 self._ensure_defined(stmt, self._variable(other))
-        if own and isinstance(stmt, Store) and is_whole(stmt) and not others:
+        if own and isinstance(stmt, Store) and is_whole(replace(stmt, op="")) and not others:  # all of it is kept
             needs = {k: v for k, v in needs.items() if k != name}
         elif element:
             needs = {**needs, name: needs.get(name, frozenset()) - {Need(place)}}  # it is put back here

@@ -242,11 +242,16 @@ def _as_container(node: Tree) -> str:
     )
 
 
+def _as_none(node: Tree, zeros: bool) -> str:
+    """Say how a part that is no number, beside others that are, stays what it is."""
+    return ", or pass allow_int=True: the gradient has None there" if zeros and not node.path.isidentifier() else ""
+
+
 def _not_inexact(node: Tree, zeros: bool) -> NotDifferentiableError:
     if isinstance(node.type, Static):
         return NotDifferentiableError(
             f"`{node.path}` is {kind_text(node)}, which has no gradient",
-            why=f"Choose other arguments with `argnums`{_as_container(node)}.",
+            why=f"Choose other arguments with `argnums`{_as_container(node)}{_as_none(node, zeros)}.",
         )
     if wide := _extended(node):
         return NotDifferentiableError(

@@ -248,7 +248,9 @@ def _in_range(lw: Lowerer, right: RangeV, left: Expr, node: Any) -> Expr:
     """`n in range(a, b, s)`: between the ends, and on one of the steps."""
     step = right.step.value if isinstance(right.step, Const) else getattr(right.step.type, "value", None)
     if not isinstance(step, int):
-        lw.fail(node, "the step of this range is not known here", "Write a number for it, or compare with its ends.")
+        return lw.fail(
+            node, "the step of this range is not known here", "Write a number for it, or compare with its ends."
+        )
     number = lw.atom(left, "number", lw.span(node))
     forth = step > 0
     ends = (right.start, right.stop) if forth else (right.stop, right.start)

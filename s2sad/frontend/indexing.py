@@ -250,12 +250,12 @@ def _dynamic_item(lw: Lowerer, base: StructV, index: Expr, node: Any, table: Str
         assert numbers is not None
         return lower_index(lw, numbers, [index], node)
     inside_loop = any(scope.loop is not None for scope in lw.loops)
-    if not inside_loop or id(node) in lw.ctx.tables:
+    if not inside_loop or lw.place(node) in lw.ctx.tables:
         found = choices.item_of(lw, base, index, node)
         found = _table_item(lw, base, index, node) if found is None else found
         if found is not None:
             return found
-    if inside_loop and id(node) not in lw.ctx.tables:
+    if inside_loop and lw.place(node) not in lw.ctx.tables:
         raise UnrollNeeded(node)
     needs_cases(lw, table or base, node)
     return lw.fail(node, "the index into this container is not known",
@@ -401,8 +401,8 @@ def lower_index_items(lw: Lowerer, node: Any, at: Any) -> list[Any]:
         if isinstance(part, gast.Starred):  # `A[*place, 0]`
             several = lower_expr(lw, part.value)
             if not isinstance(several, StructV) or several.kind not in ("tuple", "list"):
-                lw.fail(part, "how many indices these are is not known here",
-                        "Write them one by one: `A[place[0], place[1]]`.")  # fmt: skip
+                return lw.fail(part, "how many indices these are is not known here",
+                               "Write them one by one: `A[place[0], place[1]]`.")  # fmt: skip
             items.extend(index_item(lw, v, part) for v in several.items)
             continue
         value = lower_expr(lw, part)

@@ -255,11 +255,34 @@ def _out_of_line(
 
 def dynamic_lists(node: Any, source: Source | None = None) -> frozenset[str]:
     """Return the names of lists that the function, or one that it calls, grows or writes by a computed index."""
-    return _dynamic_lists(node, source, ())
+    return _dynamic_lists(node, source, (), _Seen())
+
+
+class _Seen:
+    """The functions that a search has been through: each is asked for once, but where it was cut short by a cycle."""
+
+    def __init__(self) -> None:
+        self.known: dict[tuple[int, bool], tuple[Any, frozenset[str]]] = {}
+        self.cut: set[int] = set()
+        """The functions around at which the search has stopped."""
+
+    def grown(
+        self, node: Any, source: Source | None, callers: tuple[Any, ...], repeated: bool
+    ) -> frozenset[str]:
+        """Return the lists that a function which is called grows."""
+        key = (id(node), repeated)
+        if key in self.known:
+            return self.known[key][1]
+        before, self.cut = self.cut, set()
+        found = _dynamic_lists(node, source, callers, self, repeated)
+        if self.cut <= {id(callers[0])}:  # where the search began, it ends for every function
+            self.known[key] = (node, found)
+        self.cut |= before
+        return found
 
 
 def _dynamic_lists(
-    node: Any, source: Source | None, callers: tuple[Any, ...], repeated: bool = False
+    node: Any, source: Source | None, callers: tuple[Any, ...], seen: _Seen, repeated: bool = False
 ) -> frozenset[str]:
     """Return the same; `repeated`: the function may be called several times with one list."""
     straight = set[int]() if repeated else _run_once(node)
@@ -272,7 +295,7 @@ def _dynamic_lists(
         elif isinstance(n, gast.Call) and source is not None and is_changing(meant(source, n.func)):
             found |= {arg.id for arg in n.args[:1] if isinstance(arg, gast.Name)}
         elif isinstance(n, gast.Call) and isinstance(n.func, gast.Name):
-            found |= _grown_by(n, inner, source, (*callers, node), id(n) not in straight)
+            found |= _grown_by(n, inner, source, (*callers, node), seen, id(n) not in straight)
     for _ in same:
         for a, b in same:
             found |= {a, b} if found & {a, b} else set()
@@ -280,7 +303,7 @@ def _dynamic_lists(
 
 
 def _grown_by(
-    call: Any, inner: dict[str, Any], source: Source | None, callers: tuple[Any, ...], repeated: bool
+    call: Any, inner: dict[str, Any], source: Source | None, callers: tuple[Any, ...], seen: _Seen, repeated: bool
 ) -> set[str]:
     """Return the names passed to a function that grows the list it is given."""
     named = [(k, a.id) for k, a in enumerate(call.args) if isinstance(a, gast.Name)]
@@ -297,9 +320,12 @@ def _grown_by(
         except SourceNotFoundError:
             return set()
         callee = its_source.node
-    if callee is None or any(callee is c for c in callers) or isinstance(callee, gast.Lambda):
+    if any(callee is c for c in callers):
+        seen.cut.add(id(callee))
         return set()
-    grown = _dynamic_lists(callee, its_source, callers, repeated)
+    if callee is None or isinstance(callee, gast.Lambda):
+        return set()
+    grown = seen.grown(callee, its_source, callers, repeated)
     parameters = [a.id for a in [*callee.args.posonlyargs, *callee.args.args]]
     return {name for k, name in named if k < len(parameters) and parameters[k] in grown}
 

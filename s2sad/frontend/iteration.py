@@ -93,8 +93,8 @@ def unrollable(lw: Lowerer, refusal: UnrollNeeded) -> Any:
     """Begin again with a container of constants as a table; raise what is wrong if it is none."""
     if refusal.otherwise is not None:
         return lw.fail(refusal.node, *refusal.otherwise)
-    if id(refusal.node) not in lw.ctx.tables:
-        lw.ctx.tables.add(id(refusal.node))
+    if (place := lw.place(refusal.node)) not in lw.ctx.tables:
+        lw.ctx.tables.add(place)
         raise KindFound
     return lw.fail(refusal.node, "the index into this container is not known",
                    "Loop over its items, choose one by a condition (`a if c else b`), or stack them "

@@ -19,6 +19,9 @@ from s2sad.ir.types import Array, Dim, ListOf, Scalar, Sym, Type
 from s2sad.ir.views import is_advanced, view_base
 from s2sad.ir.walk import reads
 
+Place = tuple[Span, str]
+"""Where a node stands in the text, and what it is."""
+
 _LOST = "this writes into a copy, which nothing else sees"
 
 
@@ -138,7 +141,7 @@ class Context:
         default_factory=dict[tuple[int, int, str, str], tuple[str, tuple[Any, ...]]]
     )
     """Items of containers whose statements are a branch for each: the kind of container, and its keys."""
-    tables: set[int] = field(default_factory=set[int])
+    tables: set[Place] = field(default_factory=set[Place])
     """Places where an item is taken of a container of constants by an index that is not known."""
     table_rows: set[Dim] = field(default_factory=set[Dim])
     """The lengths of such items that are lists."""
@@ -297,6 +300,10 @@ class Lowerer:
     def span(self, node: Any) -> Span:
         """Return where `node` stands."""
         return self.source.span(node)
+
+    def place(self, node: Any) -> Place:
+        """Return what tells a node from others of the text, also one that each lowering makes anew."""
+        return self.source.span(node), gast.dump(node)
 
     def emit(self, stmt: Stmt) -> None:
         """Append a statement to the current block."""

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
+import linecache
+
 import gast
 import numpy as np
 import pytest
 
 import s2sad
+from s2sad.frontend.inline import dynamic_lists
 from s2sad.frontend.scopes import free_names
+from s2sad.frontend.source import source_of
 from tests.differences import assert_derivatives
 
 X = np.array([0.32, -1.23, 0.77, 2.13, -0.46])
@@ -101,3 +106,37 @@ def test_derivatives(fun, target):
 def test_free_names(text, free):
     node = gast.parse(text).body[0]
     assert free_names(node) == set(free.split())
+
+
+def of_functions_in_turn(x):
+    funs = [np.sin, np.cos, lambda v: v**2]
+    total = 0.0
+    for fun, v in zip(itertools.cycle(funs), x):
+        total += fun(v)
+    return total
+
+
+def test_what_is_written_anew_by_each_lowering_is_known_by_its_place():
+    """No garbage is collected meanwhile, so that no two nodes have one address: it ends all the same."""
+    assert_derivatives(of_functions_in_turn, X, "python")
+
+
+def length(v):
+    return len(v)
+
+
+@pytest.fixture
+def deep():
+    """Functions that each call the one before twice: 2**24 ways through them."""
+    text = "def f0(v): return length(v)\n"
+    text += "".join(f"def f{k + 1}(v): return f{k}(v) + f{k}(v)\n" for k in range(24))
+    name = "<deep>"
+    linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+    scope = {"length": length}
+    exec(compile(text, name, "exec"), scope)
+    return scope["f24"]
+
+
+def test_each_function_is_asked_once_which_lists_it_grows(deep):
+    source = source_of(deep)
+    assert dynamic_lists(source.node, source) == frozenset()
