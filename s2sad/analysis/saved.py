@@ -9,6 +9,7 @@ recomputed from what is still there, else read from a tape.
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -564,8 +565,16 @@ class SavedValues:
             head = {k: v for k, v in head.items() if k not in covered or k in fresh}
         head = _union(head, left)
         if isinstance(stmt, For):
-            head = _without_index(head, stmt.var.name)
+            head = self._without_index(head, stmt)
         return _union(head, self.leaving.get(id(stmt), {}))
+
+    def _without_index(self, needs: Needs, loop: For) -> Needs:
+        """Forget which elements were read by a loop's index: past the loop, its name may count another loop."""
+        around = {
+            s.var.name for s in self._loops_around(loop)
+            if isinstance(s, For) and all(isinstance(made, For) for made in self.layout.defs.get(s.var.name, ()))
+        }  # fmt: skip
+        return {name: frozenset(_past(n, loop, around) for n in places) for name, places in needs.items()}
 
     def _turn(self, loop: For | While, needs: Needs) -> tuple[Needs, Needs]:
         """Walk through a turn of a loop; return what is needed at its end, and where a `break` has left the loop.
@@ -796,6 +805,8 @@ class SavedValues:
         return False
 
     def _apart_on_axis(self, read: Any, write: Any, crossed: frozenset[int], stmt: Stmt) -> bool:
+        if isinstance(read, Slice) and not isinstance(write, Slice):
+            return self._ends_before(read, write, crossed, stmt)
         if isinstance(read, Slice) or isinstance(write, Slice):
             return False
         a, b = affine(read), affine(write)
@@ -805,7 +816,7 @@ class SavedValues:
             return a[1] != b[1] and (a[1] >= 0) == (b[1] >= 0)
         if a[0] is None or b[0] is None:
             return self._below(a, b, stmt)
-        return any(self._ordered(a, b, name, crossed, stmt) for name in (a[0], b[0]))
+        return any(self._ordered(a, b, name, crossed, stmt) for name in self._counters_around(stmt))
 
     def _ordered(
         self, read: tuple[str | None, int], write: tuple[str | None, int], name: str, crossed: frozenset[int],
@@ -827,6 +838,30 @@ class SavedValues:
             least is not None and highest is not None and least > highest
         )
 
+    def _ends_before(self, read: Slice, write: Any, crossed: frozenset[int], stmt: Stmt) -> bool:
+        """Say whether a slice `:j` that was read surely ends at or before an index written."""
+        end, place = affine(read.upper) if read.upper is not None else None, affine(write)
+        if end is None or end[0] is None or place is None or place[0] is None:
+            return False
+        if read.lower is not None or read.step is not None:
+            return False
+        own = self._loop_of(end[0], stmt)
+        if own is None or not from_the_start(end, self._bounds_in(own)):
+            return False  # another loop, or it may count from the end: `y[:j - 1]` is nearly all of it where `j` is 0
+        loops = [s for s in self._loops_around(stmt) if isinstance(s, For)]
+        for name in self._counters_around(stmt):
+            loop, writing = self._loop_of(name, stmt), self._range_of(place, name, stmt)
+            most = _sum(distance(end[0], name, loops)[1], end[1])
+            if loop is None or writing is None or not self._only_inside(crossed, loop):
+                continue
+            if id(loop) in crossed:  # an earlier turn has read it
+                if end[0] != name or not isinstance(loop.step, Const) or loop.step.value <= 0:
+                    continue
+                most = _sum(most, -1)
+            if most is not None and writing[0] is not None and most <= writing[0]:
+                return True
+        return False
+
     def _range_of(
         self, index: tuple[str | None, int], name: str, stmt: Stmt
     ) -> tuple[int | None, int | None] | None:
@@ -846,6 +881,10 @@ class SavedValues:
         if loop is None or not isinstance(loop.start, Const) or not isinstance(loop.step, Const):
             return False
         return loop.step.value > 0 and loop.start.value + write[1] > read[1]
+
+    def _counters_around(self, stmt: Stmt) -> list[str]:
+        """Return the counters that indices are compared by: two may have nothing in common but a third."""
+        return [loop.var.name for loop in reversed(self._loops_around(stmt)) if isinstance(loop, For)]
 
     def _loops_around(self, stmt: Stmt) -> list[Stmt]:
         return list(self.layout.loops(self.layout.block_of[id(stmt)]))
@@ -924,22 +963,46 @@ def is_pure(expr: Expr) -> bool:
     return not isinstance(expr, Pack)
 
 
-def _without_index(needs: Needs, index: str) -> Needs:
-    """Forget which elements were read by a loop's index: past the loop, its name may count another loop."""
-    return {name: frozenset(_whole_along(n, index) for n in places) for name, places in needs.items()}
+def _past(need: Need, loop: For, around: set[str]) -> Need:
+    """Return what a loop has read of a place: along the axes that it has counted along, all before its end or all.
 
-
-def _whole_along(need: Need, index: str) -> Need:
-    """Return the place that a loop has read as a whole: all of the axes that it has counted along."""
-    place = need.place
+    `around`: the counters of the loops around it, which tell how far that is: `A[i, :j]` past `for k in range(j)`.
+    """
+    place, index = need.place, loop.var.name
     if place is None or index not in reads(place):
         return need
     if not (isinstance(place, Index) and isinstance(place.base, Var)):
         return Need(None, need.crossed)
-    items = tuple(_EVERY if index in reads(item) else item for item in place.index)
-    if all(isinstance(item, Slice) for item in items):
+    end = _end_of(loop, around)
+    items = tuple(_passed(item, index, end, loop) if index in reads(item) else item for item in place.index)
+    if all(item == _EVERY for item in items):
         return Need(None, need.crossed)
     return Need(Index(place.base, items, place.type), need.crossed)
+
+
+def _end_of(loop: For, around: set[str]) -> tuple[str, int] | None:
+    """Return what a loop's counter stays below, by a counter of the loops around it; None if no one knows."""
+    step = loop.step.value if isinstance(loop.step, Const) else None
+    found = affine(loop.stop) if step == 1 else affine(loop.start) if step == -1 else None
+    if found is None or found[0] not in around:
+        return None
+    return (found[0], found[1]) if step == 1 else (found[0], found[1] + 1)
+
+
+def _passed(item: Any, index: str, end: tuple[str, int] | None, loop: For) -> Slice:
+    """Return what a loop has read along an axis: `:end` of an index that is its counter, or of a slice up to that."""
+    upto = isinstance(item, Slice) and item.lower is None and item.step is None
+    found = affine(item.upper) if upto and item.upper is not None else None if isinstance(item, Slice) else affine(item)
+    if end is None or found is None or found[0] != index:
+        return _EVERY
+    forth = isinstance(loop.step, Const) and loop.step.value == 1
+    least = affine(loop.start if forth else loop.stop)
+    if least is None or least[0] is not None or least[1] + (not forth) + found[1] < 0:
+        return _EVERY  # it may have counted from the end of the array
+    counter, more = Var(end[0], loop.var.type), end[1] + found[1]
+    if not more:
+        return Slice(None, counter, None)
+    return Slice(None, Apply(operator.add, (counter, Const(more, counter.type)), counter.type), None)
 
 
 _EVERY = Slice(None, None, None)
