@@ -691,6 +691,8 @@ class _Adjoint(Statements):
         *names, branch = [s for s in body if not isinstance(s, Comment)] or [None]
         if way_out is None or not isinstance(branch, If) or branch.test != way_out.test or branch.orelse:
             return []
+        if self.plan.early.get((id(loop), 0)):  # what each turn has changed is put back in front of all else
+            return []
         if not all(isinstance(s, Assign) and is_pure(s.value) and view_base(s.value) is None for s in names):
             return []
         around = self.layout.loops(self.layout.block_of[id(loop)])

@@ -313,14 +313,17 @@ class _Prepare:
         return True
 
     def _is_set_once(self, stmt: Assign) -> bool:
-        """Say whether a statement is the only one that makes a flag true, which is false to begin with."""
+        """Say whether a statement is the only one to set the flag of a `return`, which leaves all loops around.
+
+        One of the user's would stay set for the next turn of a loop around: theirs does not stand at the function.
+        """
         if stmt.target.type != BOOL or stmt.value != literal(True):
             return False
         made = [s for s in statements(self.fn.body) if stmt.target.name in bound(s)]
         first = made[0]
         return (
             len(made) == 2 and made[1] is stmt and isinstance(first, Assign) and first.value == literal(False)
-            and any(first is s for s in self.fn.body)
+            and any(first is s for s in self.fn.body) and first.span == self.fn.span
         )  # fmt: skip
 
     def _fixed_bounds(self, stmt: For) -> tuple[For, list[Stmt]]:

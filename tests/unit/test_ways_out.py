@@ -136,9 +136,37 @@ def written(x):
     return np.sum(y * y)
 
 
+def put_back_by_every_turn(x):
+    """What the turns overwrite was read before them."""
+    power, scale = 3, x[2]
+    total = x[0] ** power * scale * scale
+    for k in range(4):
+        power = k * 2
+        scale = scale * 0.5 + k
+        if x[k] > 1.0:
+            total = total * x[k] * scale * scale
+            break
+    return total * power
+
+
+def a_flag_that_stays_set(x):
+    """The user's own flag is true in turns that did not set it."""
+    total, found = 0.2, False
+    for i in range(3):
+        for j in range(x.size):
+            if x[j] > 0.6 + 0.5 * i:
+                total = total * x[j]
+                found = True
+                break
+            total = total + math.sin(x[j] * total)
+    if found:
+        total = total * 2.0
+    return total
+
+
 ALL = [
     curve, table, left_under_a_condition, two_ways, one_after_the_other, from_inside, rest_behind_the_inner,
-    on_the_other_side, state_behind, written,
+    on_the_other_side, state_behind, written, a_flag_that_stays_set, put_back_by_every_turn,
 ]  # fmt: skip
 
 
