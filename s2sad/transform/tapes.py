@@ -153,8 +153,8 @@ class Tapes:
 
     def _has_room_for_all(self, loop: For | While, place: Expr) -> bool:
         """Say whether what a loop keeps takes no more than an array does that is there, though it may leave early."""
-        if not (isinstance(loop, For) and isinstance(place.type, Scalar)):
-            return False
+        if self.device or not (isinstance(loop, For) and isinstance(place.type, Scalar)):
+            return False  # a thread has little memory: it runs such turns again, or has a tape that the user measures
         match loop.stop:
             case Const(int() as turns):
                 return turns <= _MOST_TURNS
