@@ -60,7 +60,7 @@ from s2sad.transform.naming import Namer, noun
 
 @dataclass(frozen=True, slots=True)
 class Exit:
-    """The one way out of a loop before its end: the flag that tells that it was taken, and what sets it."""
+    """A way out of a loop before its end: the flag that tells that it was taken, and what sets it."""
 
     flag: Var
     sets: Assign
