@@ -425,8 +425,8 @@ class SavedValues:
             )  # fmt: skip
         clash = clash or bool(others)
         own = name == root.name and not self._may_be_anothers(name)
-        element = own and isinstance(stmt, Store) and self._is_one_element(place, stmt)
-        alone = element and not others
+        same = own and isinstance(stmt, Store) and self._is_one_place(place, stmt)
+        alone = same and not others
         if not clash or (alone and place in self.put_back):
             return needs
         self.put_back |= {place} if alone else frozenset()
@@ -437,7 +437,7 @@ class SavedValues:
                 self._ensure_defined(stmt, self._variable(other))
         if own and isinstance(stmt, Store) and is_whole(replace(stmt, op="")) and not others:  # all of it is kept
             needs = {k: v for k, v in needs.items() if k != name}
-        elif element:
+        elif same:
             needs = {**needs, name: needs.get(name, frozenset()) - {Need(place)}}  # it is put back here
         found: dict[str, set[Need]] = {}
         for part in _index_parts(place):
@@ -463,15 +463,19 @@ class SavedValues:
         blocks = {self.layout.block_of[id(made)] for made in self.layout.defs.get(name, ())}
         return not around or any(around[-1] is loop for block in blocks for loop in self.layout.loops(block))
 
-    def _is_one_element(self, place: Expr, stmt: Stmt) -> bool:
-        """Say whether a place is the same element all through a turn of the loops around a statement."""
-        if not (isinstance(place, Index) and isinstance(place.base, Var) and isinstance(place.type, Scalar)):
+    def _is_one_place(self, place: Expr, stmt: Stmt) -> bool:
+        """Say whether a place is the same element, or part, all through a turn of the loops around a statement."""
+        if not (isinstance(place, Index) and isinstance(place.base, Var)):
             return False
         counters = {
-            loop.var for loop in self._loops_around(stmt)
+            loop.var.name for loop in self._loops_around(stmt)
             if isinstance(loop, For) and all(isinstance(s, For) for s in self.layout.defs.get(loop.var.name, ()))
         }  # fmt: skip
-        return all(isinstance(item, Const) or item in counters for item in place.index)
+        ends = [(item.lower, item.upper, item.step) if isinstance(item, Slice) else (item,) for item in place.index]
+        return all(
+            end is None or isinstance(end, Const) or ((found := affine(end)) is not None and found[0] in counters)
+            for part in ends for end in part
+        )  # fmt: skip
 
     def _save(self, stmt: Stmt, place: Expr) -> None:
         saved = self.plan.overwrites.setdefault(id(stmt), [])

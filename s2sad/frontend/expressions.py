@@ -12,7 +12,7 @@ import gast
 import numpy as np
 
 from s2sad.errors import UnsupportedSyntaxError
-from s2sad.frontend import choices, formatted, growing, optional, protocols, records, rows, sparse, texts
+from s2sad.frontend import choices, formatted, growing, optional, protocols, records, rows, sparse, texts, widening
 from s2sad.frontend.containers import OUTSIDE, identified, is_mutable
 from s2sad.frontend.displays import operands
 from s2sad.frontend.guarded import lower_guarded, lower_held, lower_raises
@@ -171,7 +171,9 @@ def _name(lw: Lowerer, node: Any) -> Value:
     if node.id in lw.env:
         value = lw.env[node.id]
         if isinstance(value, Poison):
-            lw.fail(node, f"`{node.id}` has no single meaning here", value.reason + ".")
+            widening.ask_for(lw, node.id, value)
+            way_out = "" if value.wide is None else f"\n{widening.way_out(node.id, value.wide)}"
+            lw.fail(node, f"`{node.id}` has no single meaning here", f"{value.reason}.{way_out}")
         if isinstance(value, StructV) and value.kind == optional.KIND:
             return optional.value_of(lw, node.id, value, node)
         if isinstance(value, StructV) and texts.is_choice(value):

@@ -6,7 +6,7 @@ from typing import Any
 
 import gast
 
-from s2sad.frontend import choices
+from s2sad.frontend import choices, widening
 from s2sad.frontend.expressions import lower_expr, lower_test
 from s2sad.frontend.joins import joined_env, same_env, widen_new
 from s2sad.frontend.lowerer import BottomReached, Lowerer
@@ -37,6 +37,8 @@ def lower_if(lw: Lowerer, node: Any) -> bool:
     lw.proven = frozenset.intersection(*ends) if ends else proven
     if not then_jumps and not other_jumps:
         choices.meet(lw, ((then, then_env), (other, other_env)), span)
+        widening.at_the_end(lw, node, then, then_env)
+        widening.at_the_end(lw, node, other, other_env)
     lw.env = joined_env(lw, [e for e, j in ((then_env, then_jumps), (other_env, other_jumps)) if not j], before)
     lw.emit(If(test, tuple(then), tuple(other), span))
     return then_jumps and other_jumps
@@ -60,6 +62,7 @@ def _branch(lw: Lowerer, body: list[Any], env: dict[str, Value]) -> tuple[list[A
 
 def _run_loop(lw: Lowerer, node: Any, key: str, body: Any) -> tuple[list[Any], Scope, dict[str, Value]]:
     """Lower a loop body until the types at its head no longer change; keep the last lowering."""
+    widening.before_loop(lw, node)
     head = dict(lw.env)
     names = set(lw.names)
     lw.proven -= {n.id for n in gast.walk(node) if isinstance(n, gast.Name) and isinstance(n.ctx, gast.Store)}

@@ -33,6 +33,7 @@ from s2sad.frontend.statements import lower_block
 from s2sad.frontend.surely import NoneOperand, SurelyRaises
 from s2sad.frontend.texts import changing_texts
 from s2sad.frontend.values import StaticV, StructV, V, Value, const, join_types, leaves_of, literal, rebuild, type_of
+from s2sad.frontend.widening import check_not_written
 from s2sad.ir.nodes import Assign, CallStmt, Const, Expr, Function, Param, Raise, Return, Stmt, Var
 from s2sad.ir.types import ListOf, Scalar, Static, Struct, Type, given_length, leaf_types
 from s2sad.ir.walk import map_blocks, statements
@@ -238,6 +239,7 @@ def _lower_into(
     params.extend(Param(c.var.name, c.var.type) for c in instance.captured)
     body = settled(_returning(_typed_returns(tuple(lw.block)), tuple(leaf_types(instance.result))))
     body = with_tables(lw, body)
+    check_not_written(lw, body)
     instance.function = Function(
         instance.name, tuple(params), body, tuple(leaf_types(instance.result)),
         "", source.span(source.node), _invented(lw, source, body),

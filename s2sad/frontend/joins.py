@@ -21,6 +21,7 @@ from s2sad.frontend.values import (
     leaves_of,
     type_of,
 )
+from s2sad.frontend.widening import wider
 from s2sad.ir.nodes import Const, Var
 from s2sad.ir.types import CARRIED, ListOf
 
@@ -90,7 +91,8 @@ def _join(meeting: Meeting, name: str, a: Value, b: Value, phi: str) -> Value:
                 return a
             kind = join_types(x.type, y.type, phi)
             if kind is None:
-                return Poison(f"`{name}` is {describe(x.type)} on one path and {describe(y.type)} on another")
+                why = f"`{name}` is {describe(x.type)} on one path and {describe(y.type)} on another"
+                return Poison(why, wider(x.type, y.type))
             if not (isinstance(x, Var) and isinstance(y, Var) and x.name == y.name):
                 if isinstance(x, Const) and isinstance(y, Const) and x.value == y.value:
                     return V(Const(x.value, kind))

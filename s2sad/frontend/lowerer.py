@@ -132,6 +132,8 @@ class Context:
     """Those of the lists of which it is a first guess."""
     growing_names: set[tuple[int, str]] = field(default_factory=set[tuple[int, str]])
     """Names of lists that are not of one known length, by function."""
+    widened: dict[tuple[int, str], str | None] = field(default_factory=dict[tuple[int, str], str | None])
+    """The dtype of arrays that go on in a wider one than they begin in, by function and name; None if they may not."""
     known_lists: set[tuple[int, str]] = field(default_factory=set[tuple[int, str]])
     """Names of lists that grow by items of several kinds, by function: the structure of such a list is known, or it is
     refused."""

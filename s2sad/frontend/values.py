@@ -165,6 +165,8 @@ class Poison:
     """A name whose meaning differs between paths; using it is an error with this reason."""
 
     reason: str
+    wide: str | None = None
+    """The dtype that would hold what it is on either path."""
 
 
 @dataclass(slots=True)
