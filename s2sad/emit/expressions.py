@@ -15,6 +15,7 @@ import gast as _gast  # pyright: ignore[reportMissingTypeStubs]
 import numpy as np
 
 from s2sad.emit.names import Names
+from s2sad.emit.whole_sums import shorter
 from s2sad.ir import nodes as ir
 from s2sad.ir import ops
 from s2sad.ir.device import Intrinsic
@@ -100,7 +101,8 @@ def expression(expr: ir.Expr, names: Names) -> Node:
         case ir.Pack(_, items):
             return gast.List(elts=[expression(item, names) for item in items], ctx=gast.Load())
         case ir.Apply():
-            return _apply(expr, names)
+            short = shorter(expr)
+            return _apply(short, names) if isinstance(short, ir.Apply) else expression(short, names)
         case _:
             assert_never(expr)
 

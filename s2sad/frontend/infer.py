@@ -158,8 +158,6 @@ _COUNTING: frozenset[Any] = frozenset({
 
 def _counts_data(fn: Any, args: tuple[Expr, ...]) -> bool:
     """Say whether the lengths that sample data gave are those of the sample only."""
-    if fn is np.repeat:
-        return not isinstance(args[1], Const)
     if fn is np.lib.stride_tricks.sliding_window_view:
         return True
     return fn in _COUNTING
@@ -244,6 +242,8 @@ def _special(fn: Any, args: tuple[Expr, ...], static: dict[str, Any]) -> Type | 
         return _reshape(args)
     if fn is np.arange and any(_unknown_number(arg) for arg in args):  # a negative one makes an empty array
         return Array(_call(fn, [_sample(kind, {}, 0) for kind in kinds], static).dtype.name, (fresh_dim(),), "C")
+    if fn is np.repeat and isinstance(kinds[0], Array) and not isinstance(args[1], Const):
+        return _repeated(kinds[0], kinds[1], static.get("axis"))
     if fn is np.bincount:
         return Array("float64" if len(args) > 1 else "int64", (fresh_dim(),), "C")
     if fn is ops.ifexp and len({str(getattr(k, "dtype", k)) for k in kinds[1:]}) > 1:
@@ -259,6 +259,22 @@ def _special(fn: Any, args: tuple[Expr, ...], static: dict[str, Any]) -> Type | 
     if isinstance(fn, np.ufunc) and fn.nout != 1:
         raise InferenceError("functions with several results are unpacked, not nested")
     return None
+
+
+def _repeated(kind: Array, repeats: Type, axis: int | None) -> Array:
+    """Return the type of an array that is repeated along one axis, or flat."""
+    if axis is None and len(kind.dims) != 1:
+        return Array(kind.dtype, (fresh_dim(),), "C")
+    axis = axis or 0
+    if not -len(kind.dims) <= axis < len(kind.dims):
+        raise InferenceError(f"an array of rank {len(kind.dims)} has no axis {axis}")
+    size, times = kind.dims[axis], repeats.value if isinstance(repeats, Scalar) else None
+    made: Dim = fresh_dim()
+    if size == 1 and times is not None:
+        made = times
+    elif isinstance(size, int) and isinstance(times, int):
+        made = size * times
+    return Array(kind.dtype, tuple(made if i == axis % len(kind.dims) else d for i, d in enumerate(kind.dims)), "C")
 
 
 def _whole(kind: Type) -> int | None:

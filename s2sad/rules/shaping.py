@@ -222,7 +222,11 @@ class repeat:
         return np.repeat(a_dot, repeats, axis=axis)
 
     def adjoint(a: Any, repeats: Any, y: Any, y_bar: Any, a_bar: Any, *, axis: Any = None) -> None:
-        if axis is None:
+        if np.ndim(repeats) == 0 and axis is None:
+            a_bar += np.reshape(np.sum(np.reshape(y_bar, (a.size, repeats)), axis=1), a.shape)
+        elif np.ndim(repeats) == 0 and (axis == 0 or axis == -a.ndim):
+            a_bar += np.sum(np.reshape(y_bar, (a.shape[0], repeats) + a.shape[1:]), axis=1)
+        elif axis is None:
             index = np.repeat(np.arange(a.size), repeats)
             a_bar += np.reshape(runtime.scatter(y_bar, index, np.ravel(a), 0), a.shape)
         else:

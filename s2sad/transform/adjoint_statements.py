@@ -286,22 +286,22 @@ class Statements:
         if (isinstance(target.type, Scalar) and not isinstance(stmt.value, Var | Const)) or self._is_made_anew(stmt):
             return self._rebound(stmt, ct, bar)
         if self._is_local(target.name):
-            ct.push(stmt.value, bar)
+            ct.push_all(stmt.value, bar)
             return ct.code
         if target.name in sources(stmt.value):
             old = Var(self.namer.fresh(f"{target.name}_new_bar"), bar.type)
             ct.code.append(Assign(old, bar, stmt.span))
             ct.code.append(self._zero(target, old, stmt.span))
-            ct.push(stmt.value, old)
+            ct.push_all(stmt.value, old)
             return ct.code
-        ct.push(stmt.value, bar)
+        ct.push_all(stmt.value, bar)
         ct.code.append(self._zero(target, bar, stmt.span))
         return ct.code
 
     def _push_made(self, stmt: Assign, ct: Cotangents, bar: Var) -> None:
         """A name that is bound once: its adjoint may read what it was set to."""
         target = stmt.target
-        ct.push(stmt.value, bar)
+        ct.push_all(stmt.value, bar)
         if any(target.name in reads(expr) for s in statements(tuple(ct.code)) for expr in exprs_of(s)):
             self.results_read[id(stmt)] = None
         if not self._is_local(target.name):
@@ -330,7 +330,7 @@ class Statements:
         g = Var(self.namer.fresh(f"{target.name}_new_bar"), bar.type) if self_reading else bar
         if self_reading:
             ct.code += [Assign(g, bar, stmt.span), self._zero(target, g, stmt.span)]
-        ct.push(stmt.value, g)
+        ct.push_all(stmt.value, g)
         if not self_reading and not self._is_local(target.name):
             ct.code.append(self._zero(target, bar, stmt.span))
         if any(made.name in reads(expr) for s in statements(tuple(ct.code)) for expr in exprs_of(s)):
@@ -539,7 +539,7 @@ class Statements:
         g = Var(self.namer.fresh(f"{noun(stmt.value)}_bar"), stmt.value.type)
         ct.code.append(Assign(g, Apply(ops.pop, (bar,), stmt.value.type), stmt.span))
         ct.code.append(Effect(Apply(ops.pop, (stmt.list,), stmt.value.type), stmt.span))
-        ct.push(stmt.value, g)
+        ct.push_all(stmt.value, g)
         return ct.code
 
     def _return(self, stmt: Return) -> list[Stmt]:
@@ -552,7 +552,7 @@ class Statements:
             if isinstance(value, Var) and isinstance(value.type, ListOf):
                 ct.code.append(self._added_in_place(self.bar(value), g, stmt.span))
             else:
-                ct.push(value, g)
+                ct.push_all(value, g)
         return ct.code
 
     def _is_last_mention(self, name: str, stmt: Assign) -> bool:

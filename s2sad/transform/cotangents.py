@@ -124,6 +124,10 @@ class Cotangents:
             case _:
                 return
 
+    def push_all(self, expr: Expr, g: Expr) -> None:
+        """Push the cotangent of a value that a name or a result has: it is as long as the value along every axis."""
+        self.push(expr, _as_long_as(expr, g))
+
     def push_fitted(self, expr: Expr, g: Expr, kind: Type) -> None:
         """Push the cotangent of a place of type `kind` into the value that was broadcast into it."""
         wide = kind.dims if isinstance(kind, Array) else ()
@@ -496,7 +500,8 @@ class Cotangents:
         if arg is None or not self.is_active(arg):
             return
         if index is None:
-            self.push(arg, self._dtype(value, arg.type))
+            part = _as_long_as(arg, value) if _is_cut_out(value) else value
+            self.push(arg, self._dtype(part, arg.type))
             return
         place = self.shadow(arg)
         if place is not None and not (isinstance(place, Index) and is_advanced(place.index)):  # of a copy none is
@@ -622,6 +627,22 @@ def _turned(g: Expr, result: Expr) -> Expr:
     for _ in range(missing):
         turned = build(np.expand_dims, turned, axis=-1)
     return turned
+
+
+def _as_long_as(expr: Expr, g: Expr) -> Expr:
+    """Return a cotangent that has the lengths of its value, whatever their names are."""
+    kind, own = expr.type, g.type
+    if isinstance(g, Var | Index) and isinstance(kind, Array) and isinstance(own, Array):
+        if len(own.dims) == len(kind.dims) and own.dims != kind.dims:
+            return replace(g, type=replace(own, dims=kind.dims))
+    return g
+
+
+def _is_cut_out(g: Expr) -> bool:
+    """Say whether a rule gives an operand its slice of the cotangent of all of them."""
+    return isinstance(g, Index) and any(isinstance(item, Slice) for item in g.index) and all(
+        isinstance(item, Slice) or isinstance(item.type, Scalar) for item in g.index
+    )  # fmt: skip
 
 
 def _is_place(expr: Expr) -> bool:
