@@ -225,7 +225,7 @@ class repeat:
         if np.ndim(repeats) == 0 and axis is None:
             a_bar += np.reshape(np.sum(np.reshape(y_bar, (a.size, repeats)), axis=1), a.shape)
         elif np.ndim(repeats) == 0 and (axis == 0 or axis == -a.ndim):
-            a_bar += np.sum(np.reshape(y_bar, (a.shape[0], repeats) + a.shape[1:]), axis=1)
+            a_bar += np.sum(np.reshape(y_bar, (a.shape[0], repeats, *a.shape[1:])), axis=1)
         elif axis is None:
             index = np.repeat(np.arange(a.size), repeats)
             a_bar += np.reshape(runtime.scatter(y_bar, index, np.ravel(a), 0), a.shape)
