@@ -9,33 +9,30 @@ recomputed from what is still there, else read from a tape.
 
 from __future__ import annotations
 
-import operator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
-
 from s2sad.analysis.alias import Alias, is_in_text, sharing
-from s2sad.analysis.bounds import Bounds, distance, from_the_start, inside, lower_bounds
 from s2sad.analysis.early import Early, updates
 from s2sad.analysis.facts import Facts, written_by
 from s2sad.analysis.layout import TOP, Block, Layout
-from s2sad.analysis.loops import affine, changes_length, filled_by, is_whole, popped_from, taken_back
+from s2sad.analysis.loops import changes_length, filled_by, is_whole, popped_from, taken_back
+from s2sad.analysis.needs import SHELL, Need, Needs, union
+from s2sad.analysis.places import Places
+from s2sad.analysis.pure import SHAPES, is_pure, reads_content, reads_elements
 from s2sad.analysis.refilled import filling, has_another_name, is_creation
 from s2sad.analysis.renewed import renewed
 from s2sad.analysis.rerun import Rerun
 from s2sad.analysis.sharing import Groups
 from s2sad.errors import AliasError
 from s2sad.ir import ops
-from s2sad.ir.device import is_barrier, is_index
-from s2sad.ir.draws import is_draw
+from s2sad.ir.device import is_barrier
 from s2sad.ir.nodes import (
     Append,
     Apply,
     Assign,
     Break,
     CallStmt,
-    Const,
     Effect,
     Expr,
     For,
@@ -43,7 +40,6 @@ from s2sad.ir.nodes import (
     If,
     Index,
     Pack,
-    Slice,
     Stmt,
     Store,
     Swap,
@@ -51,31 +47,9 @@ from s2sad.ir.nodes import (
     While,
 )
 from s2sad.ir.shapes import LIKE
-from s2sad.ir.types import Array, ListOf, Scalar, Static
+from s2sad.ir.types import Array, ListOf, Scalar
 from s2sad.ir.views import view_base
 from s2sad.ir.walk import blocks_of, bound, children, exprs_of, reads, root_of, statements, subexpressions, targets
-from s2sad.runtime.lists import zero_arrays, zero_complexes, zero_scalars
-
-_SHAPES = frozenset({
-    ops.dim, ops.size, np.zeros_like, np.empty_like, np.ones_like, np.full_like, ops.shape,
-    zero_arrays, zero_complexes, zero_scalars,
-})  # fmt: skip
-_PLAIN = (ops.both, ops.either, ops.ifexp, ops.transpose, ops.length)
-
-
-@dataclass(frozen=True, slots=True)
-class Need:
-    """A place that the adjoint will read; `crossed`: loops whose later iterations have begun since.
-
-    None stands for all of the array, `_SHELL` for an array of its type and lengths, whatever is in it.
-    """
-
-    place: Expr | None
-    crossed: frozenset[int] = frozenset()
-
-
-_SHELL = Const(None, Static(None))
-Needs = dict[str, frozenset[Need]]
 
 
 @dataclass(slots=True)
@@ -137,9 +111,7 @@ class SavedValues:
         self.opening = {block: self._read_places(code) for block, code in openings.items()}
         shared = sharing(fn, facts)
         self.sharing = shared.at_writes
-        self.least = lower_bounds(fn)
-        self.bounds: dict[int, Bounds] = {}
-        """By loop, what is known inside of it."""
+        self.places = Places(fn, layout, aliases)
         self.plan = Plan(reachable=shared.rebound, again=again or {}, written_later=shared.written_later)
         self.recording = False
         self.put_back = frozenset[Expr]()
@@ -149,8 +121,6 @@ class SavedValues:
         )  # fmt: skip
         self.saving: set[int] = set()
         """Statements that bind a name anew whose older value is needed, and saved or had by taking them back."""
-        self.counting: dict[str, set[int]] = {}
-        """By the variable of loops, those loops and the ones around them."""
 
     def run(self) -> Plan:
         """Return the plan of the whole function."""
@@ -167,7 +137,7 @@ class SavedValues:
             for position, expr in enumerate(exprs_of(stmt)):
                 if isinstance(stmt, CallStmt) and isinstance(expr, Var) and self._only_written(stmt, position, expr):
                     if not self._keeps_shape(expr.name):
-                        found.setdefault(expr.name, set()).add(Need(_SHELL))
+                        found.setdefault(expr.name, set()).add(Need(SHELL))
                     continue
                 self._collect(expr, found)
         return {name: frozenset(places) for name, places in found.items()}
@@ -190,13 +160,13 @@ class SavedValues:
         return isinstance(made[0], Assign) and is_creation(made[0].value) and not has_another_name(name, self)
 
     def _collect(self, expr: Any, found: dict[str, set[Need]]) -> None:
-        if isinstance(expr, Apply) and expr.fn in _SHAPES and isinstance(expr.args[0], Var):
+        if isinstance(expr, Apply) and expr.fn in SHAPES and isinstance(expr.args[0], Var):
             if self._keeps_shape(expr.args[0].name):
                 for arg in expr.args[1:]:
                     self._collect(arg, found)
                 return
             if self._is_made_here(expr.args[0].name):
-                found.setdefault(expr.args[0].name, set()).add(Need(_SHELL))
+                found.setdefault(expr.args[0].name, set()).add(Need(SHELL))
                 for arg in expr.args[1:]:
                     self._collect(arg, found)
                 return
@@ -248,7 +218,7 @@ class SavedValues:
     def _block(self, body: tuple[Stmt, ...], block: Block, needs: Needs) -> Needs:
         needs = self._leave(body, block, self._through(body, needs))
         if body and isinstance(body[-1], Break):
-            self.leaving_by[-1] = _union(self.leaving_by[-1], needs)
+            self.leaving_by[-1] = union(self.leaving_by[-1], needs)
             return {}
         return needs
 
@@ -282,8 +252,8 @@ class SavedValues:
         if isinstance(stmt, Store) and id(stmt) in self.results:
             return self._stored(stmt, needs, reading)
         if id(stmt) in self.left_out:
-            return _union(self._clobbered(stmt, needs), reading)
-        needs = _union(needs, reading)
+            return union(self._clobbered(stmt, needs), reading)
+        needs = union(needs, reading)
         match stmt:
             case If(_, body, orelse):
                 before = self.put_back
@@ -291,7 +261,7 @@ class SavedValues:
                 behind, self.put_back = self.put_back, before
                 other = self._block(orelse, (id(stmt), 1), needs)
                 self.put_back &= behind
-                return _union(then, other)
+                return union(then, other)
             case For() | While():
                 return self._loop(stmt, needs)
             case Assign(target):
@@ -333,20 +303,20 @@ class SavedValues:
     def _library(self, stmt: CallStmt, needs: Needs, reading: Needs) -> Needs:
         """The adjoint of a library function with several results reads them as they are after it."""
         made = set(bound(stmt))
-        needs = _union(needs, {name: places for name, places in reading.items() if name not in made})
+        needs = union(needs, {name: places for name, places in reading.items() if name not in made})
         if id(stmt) not in self.left_out:
             for target in stmt.targets:
                 needs = self._rebind(stmt, target, needs)
-        return _union(needs, {name: places for name, places in reading.items() if name in made})
+        return union(needs, {name: places for name, places in reading.items() if name in made})
 
     def _made(self, stmt: Assign, needs: Needs, reading: Needs) -> Needs:
         """The adjoint reads what the statement gives, as it is after it: of a name bound once wherever it reads it."""
         name = stmt.target.name
         once = len(self.layout.defs.get(name, ())) == 1
-        needs = _union(needs, {n: places for n, places in reading.items() if n != name or not once})
+        needs = union(needs, {n: places for n, places in reading.items() if n != name or not once})
         if id(stmt) not in self.left_out:
             needs = self._rebind(stmt, stmt.target, needs)
-        return _union(needs, {name: reading.get(name, frozenset()) if once else frozenset({Need(None)})})
+        return union(needs, {name: reading.get(name, frozenset()) if once else frozenset({Need(None)})})
 
     def _stored(self, stmt: Store, needs: Needs, reading: Needs) -> Needs:
         """The adjoint reads the element that the statement writes, as it is after it.
@@ -356,16 +326,16 @@ class SavedValues:
         root = root_of(stmt.place)
         assert root is not None
         if root.name in reads(stmt.value):
-            needs = _union(needs, reading)
+            needs = union(needs, reading)
             if id(stmt) not in self.left_out:
                 needs = self._overwrite(stmt, stmt.place, needs)
             found: dict[str, set[Need]] = {}
             self._collect(stmt.place, found)
-            return _union(needs, {name: frozenset(places) for name, places in found.items()})
-        needs = _union(needs, {n: places for n, places in reading.items() if n != root.name})
+            return union(needs, {name: frozenset(places) for name, places in found.items()})
+        needs = union(needs, {n: places for n, places in reading.items() if n != root.name})
         if id(stmt) not in self.left_out:
             needs = self._overwrite(stmt, stmt.place, needs)
-        return _union(needs, {root.name: reading.get(root.name, frozenset())})
+        return union(needs, {root.name: reading.get(root.name, frozenset())})
 
     def _list_name(self, items: Var) -> str:
         return self.aliases[items.name].root if items.name in self.aliases else items.name
@@ -378,15 +348,15 @@ class SavedValues:
     def _pop(self, stmt: Assign, items: Var, needs: Needs, reading: Needs) -> Needs:
         """What was popped is read as it is after the statement, and put back."""
         if id(stmt) in self.left_out:
-            return _union(needs, reading)
+            return union(needs, reading)
         name = stmt.target.name
         own = reading.get(name, frozenset[Need]())
-        needs = _union(needs, {n: places for n, places in reading.items() if n != name})
+        needs = union(needs, {n: places for n, places in reading.items() if n != name})
         needs = self._rebind(stmt, stmt.target, needs)
         if self._list_name(items) in needs:
             self._take_back(stmt, Append(items, stmt.target, stmt.span))
             own = own | {Need(None)}
-        return _union(needs, {name: own}) if own else needs
+        return union(needs, {name: own}) if own else needs
 
     def _rebind(self, stmt: Stmt, target: Var, needs: Needs) -> Needs:
         name = target.name
@@ -407,13 +377,13 @@ class SavedValues:
         if root is None:
             return needs
         name = self.aliases[root.name].root if root.name in self.aliases else root.name
-        clash = any(not self._apart(need, place, stmt) for need in needs.get(name, frozenset()))
+        clash = any(not self.places.apart(need, place, stmt) for need in needs.get(name, frozenset()))
         sharing = self.sharing.get(id(stmt), set())
         if id(stmt) in self.renewed and root.name not in self.aliases and not sharing:
             return needs
         others = [
             o for o, of in needs.items()
-            if o != name and o not in self.aliases and o in sharing and of != frozenset({Need(_SHELL)})
+            if o != name and o not in self.aliases and o in sharing and of != frozenset({Need(SHELL)})
         ]  # fmt: skip
         if not all(self._has_turn(o, stmt) for o in others):
             named = [word for word in (others[0], root.name) if is_in_text(word, stmt.span)]
@@ -425,7 +395,7 @@ class SavedValues:
             )  # fmt: skip
         clash = clash or bool(others)
         own = name == root.name and not self._may_be_anothers(name)
-        same = own and isinstance(stmt, Store) and self._is_one_place(place, stmt)
+        same = own and isinstance(stmt, Store) and self.places.stays(place, stmt)
         alone = same and not others
         if not clash or (alone and place in self.put_back):
             return needs
@@ -445,7 +415,7 @@ class SavedValues:
         if root.name in self.aliases:
             for other in reads(self.aliases[root.name].binding.value) - {name}:
                 self._collect(Var(other, Scalar("int64")), found)
-        return _union(needs, {k: frozenset(v) for k, v in found.items()})
+        return union(needs, {k: frozenset(v) for k, v in found.items()})
 
     def _may_be_anothers(self, name: str) -> bool:
         """Say whether a name is ever bound to an array that is there already.
@@ -459,23 +429,9 @@ class SavedValues:
 
     def _has_turn(self, name: str, stmt: Stmt) -> bool:
         """Say whether a name means another array in each turn of the innermost loop around a statement, if any."""
-        around = self._loops_around(stmt)
+        around = self.places.loops_around(stmt)
         blocks = {self.layout.block_of[id(made)] for made in self.layout.defs.get(name, ())}
         return not around or any(around[-1] is loop for block in blocks for loop in self.layout.loops(block))
-
-    def _is_one_place(self, place: Expr, stmt: Stmt) -> bool:
-        """Say whether a place is the same element, or part, all through a turn of the loops around a statement."""
-        if not (isinstance(place, Index) and isinstance(place.base, Var)):
-            return False
-        counters = {
-            loop.var.name for loop in self._loops_around(stmt)
-            if isinstance(loop, For) and all(isinstance(s, For) for s in self.layout.defs.get(loop.var.name, ()))
-        }  # fmt: skip
-        ends = [(item.lower, item.upper, item.step) if isinstance(item, Slice) else (item,) for item in place.index]
-        return all(
-            end is None or isinstance(end, Const) or ((found := affine(end)) is not None and found[0] in counters)
-            for part in ends for end in part
-        )  # fmt: skip
 
     def _save(self, stmt: Stmt, place: Expr) -> None:
         saved = self.plan.overwrites.setdefault(id(stmt), [])
@@ -522,7 +478,7 @@ class SavedValues:
             for name in sorted(lost - set(self.aliases)):
                 self._save(stmt, self._variable(name))
         read = {v.name: frozenset({Need(None)}) for v in made.reads}
-        inside = _union(_union(*self._turn(stmt, {})), read)
+        inside = union(union(*self._turn(stmt, {})), read)
         own = {stmt.var.name} if isinstance(stmt, For) else set[str]()
         outside = {
             n: frozenset({Need(None)}) for n in inside.keys() - own
@@ -530,8 +486,8 @@ class SavedValues:
             and (n not in self.layout.home or not self.layout.within(self.layout.home[n], (id(stmt), 0)))
         }  # fmt: skip
         outside |= {n: frozenset({Need(None)}) for n in made.held}
-        needs = _union({n: places for n, places in needs.items() if n not in lost}, outside)
-        return _union(needs, self.leaving.get(id(stmt), {}))
+        needs = union({n: places for n, places in needs.items() if n not in lost}, outside)
+        return union(needs, self.leaving.get(id(stmt), {}))
 
     def _variable(self, name: str) -> Var:
         for param in self.fn.params:
@@ -547,10 +503,10 @@ class SavedValues:
         head = needs
         while True:
             end, left = self._turn(stmt, head)
-            around = {name: frozenset(self._crossing(n, stmt) for n in places) for name, places in end.items()}
+            around = {name: frozenset(self.places.crossing(n, stmt) for n in places) for name, places in end.items()}
             if isinstance(stmt, For):
                 around.pop(stmt.var.name, None)
-            merged = _union(head, around)
+            merged = union(head, around)
             if merged == head:
                 break
             head = merged
@@ -561,24 +517,16 @@ class SavedValues:
         ]  # fmt: skip
         fresh: Needs = {}
         if covered:
-            fresh = _union(*self._turn(stmt, {k: v for k, v in head.items() if k not in covered}))
+            fresh = union(*self._turn(stmt, {k: v for k, v in head.items() if k not in covered}))
         self.recording = was
         if was:
             self._turn(stmt, head)
         if covered:  # every element that was needed before the loop has been saved in it
             head = {k: v for k, v in head.items() if k not in covered or k in fresh}
-        head = _union(head, left)
+        head = union(head, left)
         if isinstance(stmt, For):
-            head = self._without_index(head, stmt)
-        return _union(head, self.leaving.get(id(stmt), {}))
-
-    def _without_index(self, needs: Needs, loop: For) -> Needs:
-        """Forget which elements were read by a loop's index: past the loop, its name may count another loop."""
-        around = {
-            s.var.name for s in self._loops_around(loop)
-            if isinstance(s, For) and all(isinstance(made, For) for made in self.layout.defs.get(s.var.name, ()))
-        }  # fmt: skip
-        return {name: frozenset(_past(n, loop, around) for n in places) for name, places in needs.items()}
+            head = self.places.past(head, stmt)
+        return union(head, self.leaving.get(id(stmt), {}))
 
     def _turn(self, loop: For | While, needs: Needs) -> tuple[Needs, Needs]:
         """Walk through a turn of a loop; return what is needed at its end, and where a `break` has left the loop.
@@ -593,7 +541,7 @@ class SavedValues:
         was, self.recording = self.recording, False
         around = self._leave(loop.body, block, end)
         self.recording = was
-        left = self._leave(loop.body, block, _union(end, left)) if left or self.recording else around
+        left = self._leave(loop.body, block, union(end, left)) if left or self.recording else around
         self.put_back = frozenset()
         return around, left
 
@@ -608,29 +556,13 @@ class SavedValues:
             if self.recording:
                 self._save(loop, array)
                 self._ensure_defined(loop, array)
-            needs = {**needs, name: frozenset({Need(_SHELL)})}  # to put it back takes the array
+            needs = {**needs, name: frozenset({Need(SHELL)})}  # to put it back takes the array
         return needs
 
     def _written_roots(self, stmt: Stmt) -> set[str]:
         """Return what a statement writes into, each array by its own name and not by that of a view."""
         names = written_by(stmt, self.facts)
         return {self.aliases[name].root if name in self.aliases else name for name in names}
-
-    def _crossing(self, need: Need, loop: For | While) -> Need:
-        """Return a need that was carried into the next iteration; what tells nothing of its place is left out."""
-        return replace(need, crossed=need.crossed | {id(loop)}) if id(loop) in self._telling(need.place) else need
-
-    def _telling(self, place: Expr | None) -> frozenset[int]:
-        """Return the loops that count the indices of a place, and those around them."""
-        if not isinstance(place, Index):
-            return frozenset()
-        if not self.counting:
-            for stmt in statements(self.fn.body):
-                if isinstance(stmt, For):
-                    around = {id(s) for s in self.layout.loops(self.layout.block_of[id(stmt)])}
-                    self.counting.setdefault(stmt.var.name, set()).update({id(stmt)} | around)
-        names = {name for item in place.index for name in reads(item)}
-        return frozenset[int]().union(*(self.counting.get(name, ()) for name in names))
 
     def sharing_in(self, loop: For | While, name: str) -> bool:
         """Say whether a write in a loop may reach an array through another name."""
@@ -645,7 +577,7 @@ class SavedValues:
     # ---- leaving a block: names that live in it only ----
 
     def _leave(self, body: tuple[Stmt, ...], block: Block, needs: Needs) -> Needs:
-        needs = _union(needs, self.opening.get(block, {}))
+        needs = union(needs, self.opening.get(block, {}))
         if block == TOP or not self.layout.loops(block):
             return needs
         owner = self.layout.owner[block]
@@ -661,20 +593,20 @@ class SavedValues:
                     continue
                 if isinstance(owner, For) and owner.var.name == name:
                     continue
-                shell = all(need.place is _SHELL for need in result.pop(name))
+                shell = all(need.place is SHELL for need in result.pop(name))
                 if isinstance(stmt, Assign) and (
                     self._can_be_made_again(stmt, body) if shell else self._can_recompute(stmt, name, body)
                 ):
                     recomputed.append(stmt)
-                    result = _union(result, self._binding_needs(stmt, name))
+                    result = union(result, self._binding_needs(stmt, name))
                 elif isinstance(stmt, Assign) and not shell and (ahead := self._ahead(stmt, name, body, early)):
                     recomputed.append(stmt)
                     used |= ahead
                     needed = self._binding_needs(stmt, name)
-                    result = _union(result, {k: v for k, v in needed.items() if k not in ahead})
+                    result = union(result, {k: v for k, v in needed.items() if k not in ahead})
                 elif isinstance(stmt, Assign) and not self.kept and (again := filling(stmt, body, self)):
                     recomputed += [*again.fills[::-1], stmt]
-                    result = _union(result, {other: frozenset({Need(None)}) for other in again.reads})
+                    result = union(result, {other: frozenset({Need(None)}) for other in again.reads})
                 else:
                     taped.append(target)
         if isinstance(owner, For):
@@ -726,13 +658,13 @@ class SavedValues:
         if not is_pure(stmt.value):
             return False
         rest = body[body.index(stmt) + 1 :]
-        if _reads_elements(stmt.value) and _waits_inside(rest):
+        if reads_elements(stmt.value) and _waits_inside(rest):
             return False  # read again on the other side of a barrier, other threads may be writing
         used = reads(stmt.value)
         for other in used:
             if other not in self.names:
                 return False
-        shaped = {name for name in used if self._shape_stays(name)} - _reads_content(stmt.value)
+        shaped = {name for name in used if self._shape_stays(name)} - reads_content(stmt.value)
         return not any(
             shaped & set(bound(later))
             or (self._changes(later, used - shaped) and not self._writes_beside(later, stmt.value))
@@ -747,7 +679,7 @@ class SavedValues:
         if stmt.value.fn in LIKE:
             measured = {size.name for size in sizes if isinstance(size, Var)}
         elif all(is_pure(size) for size in sizes):
-            measured = reads(stmt.value) - _reads_content(stmt.value)
+            measured = reads(stmt.value) - reads_content(stmt.value)
         else:
             return False
         return not any(
@@ -766,20 +698,9 @@ class SavedValues:
             return False
         items = [part for part in subexpressions(read) if isinstance(part, Index) and part.base == place.base]
         return met.count(name) == len(items) and all(
-            any(self._differs(a, b, stmt) for a, b in zip(item.index, place.index, strict=False)) for item in items
+            any(self.places.differs(a, b, stmt) for a, b in zip(item.index, place.index, strict=False))
+            for item in items
         )
-
-    def _differs(self, read: Any, write: Any, stmt: Stmt) -> bool:
-        """Say whether two indices are surely different numbers in one turn of the loops around `stmt`."""
-        if isinstance(read, Slice) or isinstance(write, Slice):
-            return False
-        a, b = affine(read), affine(write)
-        if a is None or b is None or a[0] != b[0] or a[1] == b[1]:
-            return False
-        if a[0] is None:
-            return (a[1] >= 0) == (b[1] >= 0)
-        loop = self._loop_of(a[0], stmt)
-        return loop is not None and from_the_start((a[0], min(a[1], b[1])), self._bounds_in(loop))
 
     def _written_in(self, name: str, body: tuple[Stmt, ...]) -> bool:
         return any(self._changes(s, {name}, rebinding=False) for s in statements(body))
@@ -789,130 +710,6 @@ class SavedValues:
         if rebinding and names & set(bound(stmt)):
             return True
         return bool(self.groups.of(names) & self.groups.of(set(written_by(stmt, self.facts))))
-
-    # ---- places that surely differ ----
-
-    def _apart(self, need: Need, place: Expr, stmt: Stmt) -> bool:
-        """Say whether what was read lies in another element than the one written now."""
-        read = need.place
-        if read is _SHELL:
-            return True
-        if not (isinstance(read, Index) and isinstance(place, Index) and isinstance(place.base, Var)):
-            return False
-        if place.base.name in self.aliases or not isinstance(read.base, Var):
-            return False
-        for a, b in zip(read.index, place.index, strict=False):
-            if any(not isinstance(item, Slice) and not isinstance(item.type, Scalar) for item in (a, b)):
-                return False  # an array of indices, a new axis
-            if self._apart_on_axis(a, b, need.crossed, stmt):
-                return True
-        return False
-
-    def _apart_on_axis(self, read: Any, write: Any, crossed: frozenset[int], stmt: Stmt) -> bool:
-        if isinstance(read, Slice) and not isinstance(write, Slice):
-            return self._ends_before(read, write, crossed, stmt)
-        if isinstance(read, Slice) or isinstance(write, Slice):
-            return False
-        a, b = affine(read), affine(write)
-        if a is None or b is None:
-            return False
-        if a[0] is None and b[0] is None:
-            return a[1] != b[1] and (a[1] >= 0) == (b[1] >= 0)
-        if a[0] is None or b[0] is None:
-            return self._below(a, b, stmt)
-        return any(self._ordered(a, b, name, crossed, stmt) for name in self._counters_around(stmt))
-
-    def _ordered(
-        self, read: tuple[str | None, int], write: tuple[str | None, int], name: str, crossed: frozenset[int],
-        stmt: Stmt,
-    ) -> bool:  # fmt: skip
-        """Say whether an index read is surely less, or surely more, than one written, by what both are to a counter."""
-        loop = self._loop_of(name, stmt)
-        if loop is None or not self._only_inside(crossed, loop) or not isinstance(loop.step, Const):
-            return False
-        reading, writing = self._range_of(read, name, stmt), self._range_of(write, name, stmt)
-        if reading is None or writing is None:
-            return False  # it is unknown, or may count from the end: `y[i - 1]` is the last element where `i` is 0
-        (least, most), (lowest, highest) = reading, writing
-        if id(loop) in crossed:  # an earlier turn has read it
-            if read[0] != name:
-                return False
-            least, most = (None, _sum(most, -1)) if loop.step.value > 0 else (_sum(least, 1), None)
-        return (most is not None and lowest is not None and most < lowest) or (
-            least is not None and highest is not None and least > highest
-        )
-
-    def _ends_before(self, read: Slice, write: Any, crossed: frozenset[int], stmt: Stmt) -> bool:
-        """Say whether a slice `:j` that was read surely ends at or before an index written."""
-        end, place = affine(read.upper) if read.upper is not None else None, affine(write)
-        if end is None or end[0] is None or place is None or place[0] is None:
-            return False
-        if read.lower is not None or read.step is not None:
-            return False
-        own = self._loop_of(end[0], stmt)
-        if own is None or not from_the_start(end, self._bounds_in(own)):
-            return False  # another loop, or it may count from the end: `y[:j - 1]` is nearly all of it where `j` is 0
-        loops = [s for s in self._loops_around(stmt) if isinstance(s, For)]
-        for name in self._counters_around(stmt):
-            loop, writing = self._loop_of(name, stmt), self._range_of(place, name, stmt)
-            most = _sum(distance(end[0], name, loops)[1], end[1])
-            if loop is None or writing is None or not self._only_inside(crossed, loop):
-                continue
-            if id(loop) in crossed:  # an earlier turn has read it
-                if end[0] != name or not isinstance(loop.step, Const) or loop.step.value <= 0:
-                    continue
-                most = _sum(most, -1)
-            if most is not None and writing[0] is not None and most <= writing[0]:
-                return True
-        return False
-
-    def _range_of(
-        self, index: tuple[str | None, int], name: str, stmt: Stmt
-    ) -> tuple[int | None, int | None] | None:
-        """Return how much an index is less and more than a counter `name` at most, if it never counts from the end."""
-        assert index[0] is not None
-        loop = self._loop_of(index[0], stmt)
-        if loop is None or not from_the_start(index, self._bounds_in(loop)):
-            return None
-        ranges = distance(index[0], name, [s for s in self._loops_around(stmt) if isinstance(s, For)])
-        return _sum(ranges[0], index[1]), _sum(ranges[1], index[1])
-
-    def _below(self, read: tuple[str | None, int], write: tuple[str | None, int], stmt: Stmt) -> bool:
-        """A constant index read and a loop index written that always exceeds it."""
-        if read[0] is not None or write[0] is None or read[1] < 0:
-            return False
-        loop = self._loop_of(write[0], stmt)
-        if loop is None or not isinstance(loop.start, Const) or not isinstance(loop.step, Const):
-            return False
-        return loop.step.value > 0 and loop.start.value + write[1] > read[1]
-
-    def _counters_around(self, stmt: Stmt) -> list[str]:
-        """Return the counters that indices are compared by: two may have nothing in common but a third."""
-        return [loop.var.name for loop in reversed(self._loops_around(stmt)) if isinstance(loop, For)]
-
-    def _loops_around(self, stmt: Stmt) -> list[Stmt]:
-        return list(self.layout.loops(self.layout.block_of[id(stmt)]))
-
-    def _loop_of(self, name: str, stmt: Stmt) -> For | None:
-        for loop in reversed(self._loops_around(stmt)):
-            if isinstance(loop, For) and loop.var.name == name:
-                return loop
-        return None
-
-    def _bounds_in(self, loop: For) -> Bounds:
-        found = self.bounds.get(id(loop))
-        if found is None:
-            found = self.bounds[id(loop)] = inside(loop, self.least)
-        return found
-
-    def _only_inside(self, crossed: frozenset[int], loop: For) -> bool:
-        """Say whether no loop around `loop` has begun another iteration since the reading."""
-        outer = {id(s) for s in self.layout.loops(self.layout.block_of[id(loop)])}
-        return not (crossed & outer)
-
-
-def _sum(first: int | None, second: int) -> int | None:
-    return None if first is None else first + second
 
 
 def _index_parts(place: Expr) -> list[Any]:
@@ -927,103 +724,11 @@ def _index_parts(place: Expr) -> list[Any]:
     return parts
 
 
-def _reads_content(expr: Any) -> set[str]:
-    """Return the names of which more than the shape is read."""
-    if isinstance(expr, Apply) and expr.fn in _SHAPES and isinstance(expr.args[0], Var):
-        return {name for arg in expr.args[1:] for name in _reads_content(arg)}
-    if isinstance(expr, Var):
-        return {expr.name}
-    return {name for child in children(expr) for name in _reads_content(child)}
-
-
-def _reads_elements(expr: Expr) -> bool:
-    return any(isinstance(part, Index) for part in subexpressions(expr))
-
-
 def _waits_inside(body: tuple[Stmt, ...]) -> bool:
     """Say whether a barrier stands before the last statement that is none."""
     while body and isinstance(body[-1], Effect) and is_barrier(body[-1].value):
         body = body[:-1]
     return any(isinstance(s, Effect) and is_barrier(s.value) for s in statements(body))
-
-
-def is_pure(expr: Expr) -> bool:
-    """Say whether an expression may be evaluated again: cheap, and without effects."""
-    from s2sad.rules.registry import Elementwise, find
-
-    for part in subexpressions(expr):
-        if isinstance(part, Apply):
-            if part.fn in (ops.pop, ops.new_list) or is_draw(part.fn):
-                return False
-            if part.fn in _SHAPES or is_index(part.fn) or part.fn in _PLAIN:
-                continue
-            rule = find(part.fn)
-            module = getattr(part.fn, "__module__", "") or ""
-            if isinstance(rule, Elementwise) or module in ("_operator", "builtins", "math"):
-                continue
-            if isinstance(part.fn, np.ufunc) or part.fn in (np.array, np.sum):
-                continue
-            return False
-    return not isinstance(expr, Pack)
-
-
-def _past(need: Need, loop: For, around: set[str]) -> Need:
-    """Return what a loop has read of a place: along the axes that it has counted along, all before its end or all.
-
-    `around`: the counters of the loops around it, which tell how far that is: `A[i, :j]` past `for k in range(j)`.
-    """
-    place, index = need.place, loop.var.name
-    if place is None or index not in reads(place):
-        return need
-    if not (isinstance(place, Index) and isinstance(place.base, Var)):
-        return Need(None, need.crossed)
-    end = _end_of(loop, around)
-    items = tuple(_passed(item, index, end, loop) if index in reads(item) else item for item in place.index)
-    if all(item == _EVERY for item in items):
-        return Need(None, need.crossed)
-    return Need(Index(place.base, items, place.type), need.crossed)
-
-
-def _end_of(loop: For, around: set[str]) -> tuple[str, int] | None:
-    """Return what a loop's counter stays below, by a counter of the loops around it; None if no one knows."""
-    step = loop.step.value if isinstance(loop.step, Const) else None
-    found = affine(loop.stop) if step == 1 else affine(loop.start) if step == -1 else None
-    if found is None or found[0] not in around:
-        return None
-    return (found[0], found[1]) if step == 1 else (found[0], found[1] + 1)
-
-
-def _passed(item: Any, index: str, end: tuple[str, int] | None, loop: For) -> Slice:
-    """Return what a loop has read along an axis: `:end` of an index that is its counter, or of a slice up to that."""
-    upto = isinstance(item, Slice) and item.lower is None and item.step is None
-    found = affine(item.upper) if upto and item.upper is not None else None if isinstance(item, Slice) else affine(item)
-    if end is None or found is None or found[0] != index:
-        return _EVERY
-    forth = isinstance(loop.step, Const) and loop.step.value == 1
-    least = affine(loop.start if forth else loop.stop)
-    if least is None or least[0] is not None or least[1] + (not forth) + found[1] < 0:
-        return _EVERY  # it may have counted from the end of the array
-    counter, more = Var(end[0], loop.var.type), end[1] + found[1]
-    if not more:
-        return Slice(None, counter, None)
-    return Slice(None, Apply(operator.add, (counter, Const(more, counter.type)), counter.type), None)
-
-
-_EVERY = Slice(None, None, None)
-
-
-def _union(a: Needs, b: Needs) -> Needs:
-    if not b:
-        return a
-    result = dict(a)
-    for name, places in b.items():
-        merged = result.get(name, frozenset()) | places
-        whole = Need(None)
-        if any(n.place is None for n in merged):
-            crossed = frozenset[int]().union(*(n.crossed for n in merged if n.place is None))
-            merged = frozenset({Need(None, crossed)}) if crossed else frozenset({whole})
-        result[name] = merged
-    return result
 
 
 __all__ = ["TOP", "Block", "Layout", "ListOf", "Plan", "SavedValues"]

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from s2sad.analysis.saved import is_pure
+from s2sad.analysis.pure import is_pure
 from s2sad.frontend.values import literal
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Assign, Const, Expr, For, Index, Pack, Stmt, Store, Var

@@ -18,8 +18,9 @@ from s2sad.analysis.facts import Facts, written_by
 from s2sad.analysis.layout import TOP, Block
 from s2sad.analysis.loops import popped_from
 from s2sad.analysis.needed import unneeded
+from s2sad.analysis.pure import is_pure
 from s2sad.analysis.rerun import Rerun, can_run_again, decisions, rerun, rounds
-from s2sad.analysis.saved import Plan, SavedValues, is_pure
+from s2sad.analysis.saved import Plan, SavedValues
 from s2sad.analysis.weighed import pays
 from s2sad.errors import Span, UnsupportedSyntaxError
 from s2sad.frontend.operators import build, negate

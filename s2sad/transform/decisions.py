@@ -7,7 +7,8 @@ from typing import Any
 
 from s2sad.analysis.facts import Facts
 from s2sad.analysis.layout import Layout
-from s2sad.analysis.saved import Needs, Plan
+from s2sad.analysis.needs import Needs
+from s2sad.analysis.saved import Plan
 from s2sad.ir.nodes import Function, Var
 from s2sad.transform.tapes import Slot
 

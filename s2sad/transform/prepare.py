@@ -368,7 +368,7 @@ def _has_other_lengths(expr: Expr, body: tuple[Stmt, ...]) -> bool:
 
 
 def _costly(expr: Expr) -> bool:
-    from s2sad.analysis.saved import is_pure
+    from s2sad.analysis.pure import is_pure
 
     return not is_pure(expr)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from s2sad.analysis.saved import is_pure
+from s2sad.analysis.pure import is_pure
 from s2sad.frontend.infer import is_elementwise
 from s2sad.frontend.operators import build
 from s2sad.frontend.values import literal, pack

@@ -17,7 +17,7 @@ from dataclasses import replace
 import numpy as np
 
 from s2sad.analysis.liveness import Liveness
-from s2sad.analysis.saved import is_pure
+from s2sad.analysis.pure import is_pure
 from s2sad.ir.nodes import Apply, Assign, Comment, Const, Expr, For, Function, If, Slice, Stmt, Store, Var
 from s2sad.ir.types import Scalar, is_inexact
 from s2sad.ir.walk import is_const, map_blocks, reads
