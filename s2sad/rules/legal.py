@@ -608,6 +608,14 @@ def _isclose(call: Apply) -> Expr | None:
     return applied(runtime.is_close, (*call.args, *extra), call.type)
 
 
+def _round(call: Apply) -> Expr | None:
+    """`round(x, 2)` of a number of Python's: Numba rounds as NumPy does, which has another answer for 2.675."""
+    kind = call.args[0].type
+    if len(call.args) != 2 or not isinstance(kind, Scalar) or not kind.weak or kind.dtype != "float64":
+        return None
+    return applied(runtime.round_decimal, call.args, call.type)
+
+
 _REWRITES: dict[Any, Rewrite] = {
     **legal_linalg.REWRITES,
     **legal_fft.REWRITES,
@@ -651,6 +659,7 @@ _REWRITES: dict[Any, Rewrite] = {
     operator.pow: _power,
     operator.add: _sum_of_truths,
     builtins.float: _float,
+    builtins.round: _round,
     builtins.pow: _builtin_power,
     **dict.fromkeys(_OF_COMPLEX_ONLY, _of_complex),
     math.isclose: _isclose,

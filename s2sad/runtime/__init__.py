@@ -57,6 +57,7 @@ from s2sad.runtime.reductions import (
     var_all,
     var_axis,
 )
+from s2sad.runtime.rounding import round_decimal
 from s2sad.runtime.shaping import (
     argsort_axis,
     embed,
@@ -139,6 +140,7 @@ __all__ = [
     "real_eigvals",
     "rfft_back",
     "roll_axis",
+    "round_decimal",
     "same_length",
     "scan",
     "scan_back",
