@@ -11,7 +11,7 @@ from s2sad.api.direct import Direct, begun, missed, named, write_call
 from s2sad.api.flatten import Finish, Match, Outcome, Result, finisher, matcher, only, write_match
 from s2sad.api.guards import Guard, both, guard
 from s2sad.api.known import lowered
-from s2sad.api.lengths import short_ones, sure
+from s2sad.api.lengths import clearest, short_ones, sure
 from s2sad.api.notes import called
 from s2sad.api.plan import Entry, Request, entry, split_aux
 from s2sad.api.specialise import Store
@@ -85,11 +85,20 @@ class Forward:
         if not wrt:  # every tangent is zero: push one of them through
             wrt = tuple(leaf for leaf in self.leaves if leaf in dots)[:1]
             dots = {leaf: zero_like(leaf, values[self.leaves.index(leaf)]) for leaf in wrt}
-        if wrt not in self.pushed:
-            self.pushed[wrt] = self._specialise(wrt)
-        pushed = self.pushed[wrt]
+        pushed = self.specialised(wrt)
         given = (*values, *pushed.entry.captured.read(), *(dots[leaf] for leaf in wrt))
         return pushed.finish(called(pushed.entry, given), given)
+
+    def specialised(self, wrt: tuple[Tree, ...]) -> Pushed:
+        """Return what pushes the tangents of these leaves, made once."""
+        if wrt not in self.pushed:
+            self.pushed[wrt] = self._specialise(wrt)
+        return self.pushed[wrt]
+
+    @property
+    def entry(self) -> Entry:
+        """The first that was made."""
+        return next(iter(self.pushed.values())).entry
 
     def _specialise(self, wrt: tuple[Tree, ...]) -> Pushed:
         options = self.request.options
@@ -125,15 +134,45 @@ class Forward:
         return dots
 
 
-def forward_store(request: Request, only: bool = False) -> Store[Forward]:
-    """Return the specialisations of a function in forward mode; `only`: the tangent without the output."""
+class ForwardStore(Store[Forward]):
+    """The specialisations of a function in forward mode; `only`: of its tangent without the output.
 
-    def made_for(trees: tuple[Tree, ...], short: bool = True) -> Forward:
-        lowered(request.fun, trees, short)
-        leaves = tuple(leaf for tree in trees for leaf in tree.leaves())
-        return Forward(request, trees, matcher(trees), guard(request.fun, trees), leaves, only)
+    Attributes:
+        moving: which parameters have tangents in the call at hand; None where that is not known.
+    """
 
-    def build(trees: tuple[Tree, ...], values: tuple[Any, ...]) -> Forward:
-        return sure(made_for, trees, values) if short_ones(trees, values) is not None else made_for(trees, False)
+    __slots__ = ("moving",)
 
-    return Store(request.fun, build)
+    def __init__(self, request: Request, only: bool = False) -> None:
+        """Keep what is made for `request`.
+
+        As in reverse mode, it is made for lengths that are related as in this call where its text would have to ask.
+        """
+        self.moving: tuple[bool, ...] | None = None
+
+        def made_for(trees: tuple[Tree, ...]) -> Forward:
+            leaves = tuple(leaf for tree in trees for leaf in tree.leaves())
+            return Forward(request, trees, matcher(trees), guard(request.fun, trees), leaves, only)
+
+        def without_text(trees: tuple[Tree, ...], short: bool = True) -> Forward:
+            lowered(request.fun, trees, short)
+            return made_for(trees)
+
+        def with_text(trees: tuple[Tree, ...]) -> Forward:
+            made = made_for(trees)
+            made.specialised(self._moved(trees))
+            return made
+
+        def build(trees: tuple[Tree, ...], values: tuple[Any, ...]) -> Forward:
+            if self._moved(trees):
+                return clearest(with_text, lambda made: made.entry.derivative.text, trees, values, len(self.known()))
+            if short_ones(trees, values) is not None:
+                return sure(without_text, trees, values)
+            return without_text(trees, False)
+
+        super().__init__(request.fun, build)
+
+    def _moved(self, trees: tuple[Tree, ...]) -> tuple[Tree, ...]:
+        """Return the leaves that have tangents, as far as that is known."""
+        moving = self.moving or ()
+        return tuple(leaf for tree, moves in zip(trees, moving, strict=False) if moves for leaf in inexact_leaves(tree))

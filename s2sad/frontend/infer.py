@@ -61,6 +61,8 @@ _NO_RECKONING: frozenset[Any] = frozenset({
 """Functions whose results are as long as their operands, or as they are told: no lengths are added or multiplied."""
 _MADE_BY_SIZE: frozenset[Any] = frozenset({np.empty, np.zeros, np.ones, np.full})
 _FEW = 3  # symbols of lengths
+_WHOLES = ((2, 7), (2, 3))
+"""What a whole number that is not known is in the two runs: far apart, as a length may be a half of it, else small."""
 _WHOLE = Sym("whole number")  # stands in the sizes of a run for the value of a whole number
 
 OPERATORS: frozenset[Any] = frozenset({
@@ -468,9 +470,10 @@ def _sampled(
     names = _symbols(types)
     merge = merge or _merge
     known = _known_lengths(types)
-    for merged, told in _guesses(names, known):
+    guesses = ((guess, wholes) for guess in _guesses(names, known) for wholes in _WHOLES[: 1 + _has_whole(types)])
+    for (merged, told), wholes in guesses:
         results: list[tuple[Any, dict[int, Dim]]] = []
-        for whole, lengths in enumerate(_lengths_for(fn, names, types), 2):
+        for whole, lengths in zip(wholes, _lengths_for(fn, names, types), strict=True):
             sizes = _assign(names, lengths, merged) | told | {_WHOLE: whole}
             samples = [_sample_tree(arg, kind, sizes, lengths[-1]) for arg, kind in zip(args, types, strict=True)]
             try:
@@ -500,6 +503,12 @@ def _sampled(
         except InferenceError as failed:
             error = error or failed
     raise error or InferenceError("NumPy refuses it")
+
+
+def _has_whole(types: tuple[Any, ...]) -> bool:
+    """Say whether there is a whole number of which nothing is known."""
+    parts = [part for kind in types for part in (kind[1] if isinstance(kind, tuple) else (kind,))]
+    return any(isinstance(part, Scalar) and "int" in part.dtype and part.value is None for part in parts)
 
 
 def _spread(

@@ -67,8 +67,9 @@ EXPONENTIALS = (
     row("cbrt(x)", "1 / (3 * y * y)", domain=POSITIVE),
     row("square(x)", "2 * x", complex=True),
     row("reciprocal(x)", "-y * y", domain=POSITIVE, complex=True),
-    row("logaddexp(a, b)", "exp(a - y)", "exp(b - y)"),
-    row("logaddexp2(a, b)", "exp2(a - y)", "exp2(b - y)"),
+    # -inf, the logarithm of no chance at all, has no part in what is as likely
+    row("logaddexp(a, b)", "exp(a - where(y == -inf, 0.0, y))", "exp(b - where(y == -inf, 0.0, y))"),
+    row("logaddexp2(a, b)", "exp2(a - where(y == -inf, 0.0, y))", "exp2(b - where(y == -inf, 0.0, y))"),
     row("hypot(a, b)", "a / y", "b / y"),
 )
 

@@ -58,6 +58,8 @@ _JOINS = (np.concatenate, np.stack, np.hstack, np.vstack, np.column_stack)
 def legal(call: Apply) -> Expr:
     """Return an expression of the same value and type that Numba compiles, where one is known."""
     rewrite = _REWRITES.get(call.fn)
+    if isinstance(call.fn, np.ufunc) and any(name == "dtype" for name, _ in call.static):
+        rewrite = _ufunc
     if (getattr(call.fn, "__module__", None) or "").startswith("scipy.linalg"):
         rewrite = legal_linalg.legal_scipy
     if rewrite is None:
@@ -449,9 +451,43 @@ def _swapped(x: Expr, first: int, second: int) -> Expr:
     return applied(np.swapaxes, (x, number(first), number(second)), Array(x.type.dtype, tuple(dims)))
 
 
+def _like(call: Apply) -> Expr | None:
+    """`np.zeros_like(p)` of a number: Numba gives an array without axes, which is no number to it."""
+    if not isinstance(call.type, Scalar):
+        return None
+    return _number_of(Const(_FILLS[call.fn], Scalar("int64", weak=True)), call.type.dtype)
+
+
+def _number_of(value: Expr, dtype: str) -> Expr:
+    """Return a number as one of a dtype."""
+    if isinstance(value, Const) and dtype in ("float64", "int64", "complex128", "bool"):
+        return Const(np.dtype(dtype).type(value.value).item(), Scalar(dtype, weak=True))
+    kind = value.type
+    return value if getattr(kind, "dtype", "") == dtype else Apply(np.dtype(dtype).type, (value,), Scalar(dtype))
+
+
+def _ufunc(call: Apply) -> Expr | None:
+    """`np.sqrt(x, dtype=…)`: Numba's take no dtype, so that what they are given has it."""
+    static = dict(call.static)
+    dtype = static.pop("dtype", None)
+    if dtype is None or not isinstance(call.type, Array | Scalar):
+        return None
+    name = np.dtype(dtype).name
+
+    def converted(arg: Expr) -> Expr:
+        if isinstance(arg.type, Array) and arg.type.dtype != name:
+            kind = Array(name, arg.type.dims, arg.type.layout if arg.type.layout != "A" else "C")
+            return _astype(Apply(ops.astype, (arg,), kind, (("dtype", np.dtype(dtype).type),)))
+        return _number_of(arg, name) if isinstance(arg.type, Scalar) else arg
+
+    return legal(Apply(call.fn, tuple(converted(arg) for arg in call.args), call.type, tuple(static.items())))
+
+
 def _filled(call: Apply) -> Expr | None:
     """`np.full(shape, array)` and `np.full_like(x, array)`: Numba fills with numbers only."""
     where, value = call.args
+    if call.fn is np.full_like and isinstance(call.type, Scalar):
+        return _number_of(value, call.type.dtype)
     if rank(value.type) == 0:
         return legal_shapes.listed_shape(call) if call.fn is np.full else None
     shape = where if call.fn is np.full else applied(ops.shape, (where,), where.type)
@@ -616,6 +652,8 @@ def _round(call: Apply) -> Expr | None:
     return applied(runtime.round_decimal, call.args, call.type)
 
 
+_FILLS: dict[Any, int] = {np.zeros_like: 0, np.empty_like: 0, np.ones_like: 1}
+
 _REWRITES: dict[Any, Rewrite] = {
     **legal_linalg.REWRITES,
     **legal_fft.REWRITES,
@@ -649,6 +687,7 @@ _REWRITES: dict[Any, Rewrite] = {
     np.pad: _pad,
     np.rot90: _rot90,
     np.linspace: _linspace,
+    **dict.fromkeys(_FILLS, _like),
     np.full: _filled,
     np.full_like: _filled,
     np.atleast_1d: _atleast,
