@@ -184,8 +184,8 @@ def call_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
     if _hashable(fn) and fn in (np.vstack, np.column_stack) and args and isinstance(args[0], StructV):
         args = [_of_vectors(lw, args[0], node), *args[1:]]
     special = SPECIAL.get(fn) if _hashable(fn) else None
-    if _hashable(fn) and fn in protocols.TAKES_ITEMS and not (fn in (min, max) and len(args) > 1):
-        args = [protocols.iterated(lw, arg, node) for arg in args]
+    if _hashable(fn) and fn in protocols.TAKES_ITEMS:
+        args = protocols.with_items(lw, fn, args, node)
     if _hashable(fn) and (said := protocols.called_with(lw, fn, args, node)) is not None:
         return said
     if len(args) == 2 and (own := records.operated(lw, fn, args[0], args[1], node) if _hashable(fn) else None):

@@ -138,6 +138,15 @@ TAKES_ITEMS = (
 """Functions of Python that go over the items of what they are given."""
 
 
+def with_items(lw: Lowerer, fn: Any, args: list[Value], node: Any) -> list[Value]:
+    """Return the arguments of such a function, with the items in the place of what it goes over."""
+    count = len(args) if fn is builtins.zip else 1  # the others are a start, or a size
+    if fn in (builtins.max, builtins.min) and len(args) > 1:
+        count = 0
+    return [iterated(lw, arg, node) if k < count else arg for k, arg in enumerate(args)]
+
+
+
 def _handed_on(method: types.FunctionType | None) -> str:
     """Return the attribute whose items are the object's: `return self.items[k]`; "" if there is none."""
     if method is None:

@@ -7,6 +7,7 @@ import builtins
 import copy
 import dis
 import functools
+import importlib
 import inspect
 import linecache
 import os
@@ -201,6 +202,7 @@ def _source_of_code(plain: Any, code: types.CodeType) -> Source:
             closure[free] = cell.cell_contents
         except ValueError:  # not yet bound: a recursive local function
             continue
+    imported = _imported_first(node, plain.__globals__.get("__package__") or None)
     return Source(
         name=name if name != "<lambda>" else "lambda_",
         node=node,
@@ -208,11 +210,35 @@ def _source_of_code(plain: Any, code: types.CodeType) -> Source:
         first_line=first_line,
         indent=indent,
         globals=plain.__globals__,
-        closure=closure,
+        closure=closure | imported,
         defaults=plain.__defaults__ or (),
         kw_defaults=dict(plain.__kwdefaults__ or {}),
-        local_names=_bound_in(node),
+        local_names=_bound_in(node) - imported.keys(),
     )
+
+
+def _imported_first(node: Any, package: str | None) -> dict[str, Any]:
+    """Return what a function imports before it does anything else, by names that it binds only so."""
+    body = node.body if isinstance(node.body, list) else []
+    found: dict[str, Any] = {}
+    for stmt in body:
+        if isinstance(stmt, gast.Expr) and isinstance(stmt.value, gast.Constant):
+            continue  # its docstring
+        if not isinstance(stmt, gast.Import | gast.ImportFrom):
+            break
+        for item in stmt.names:
+            try:
+                if isinstance(stmt, gast.ImportFrom):
+                    home = importlib.import_module("." * (stmt.level or 0) + (stmt.module or ""), package)
+                    found[item.asname or item.name] = getattr(home, item.name)
+                else:
+                    home = importlib.import_module(item.name)
+                    root = item.name.split(".")[0]
+                    found[item.asname or root] = home if item.asname else importlib.import_module(root)
+            except (ImportError, AttributeError):
+                continue  # the statement is refused where it stands
+    stores = {n.id for n in gast.walk(node) if isinstance(n, gast.Name) and not isinstance(n.ctx, gast.Load)}
+    return {name: held for name, held in found.items() if name not in stores}
 
 
 def _lines_of(plain: Any, code: types.CodeType) -> tuple[list[str], int]:

@@ -170,15 +170,19 @@ def _public(lw: Lowerer, value: Value, node: Any) -> Value:
     return value
 
 
-def _expr_stmt(lw: Lowerer, node: Any) -> None:
+def _expr_stmt(lw: Lowerer, node: Any) -> bool | None:
     if isinstance(node.value, gast.Constant):
-        return
+        return None
+    if isinstance(node.value, gast.IfExp):  # `print(x) if x > 10 else None`: what is not used may differ in kind
+        sides = [[gast.copy_location(gast.Expr(value=side), side)] for side in (node.value.body, node.value.orelse)]
+        return lower_stmt(lw, gast.copy_location(gast.If(test=node.value.test, body=sides[0], orelse=sides[1]), node))
     if isinstance(node.value, gast.Yield | gast.YieldFrom | gast.Await):
         word = {"Yield": "yield", "YieldFrom": "yield from", "Await": "await"}[type(node.value).__name__]
         lw.fail(node.value, f"`{word}` cannot be differentiated", NO_GENERATORS)
     value = lower_expr(lw, node.value)
     if isinstance(value, V) and isinstance(value.expr, Apply) and value.expr.fn in (print, breakpoint):
         lw.emit(Effect(value.expr, lw.span(node)))
+    return None
 
 
 def _assert(lw: Lowerer, node: Any) -> None:
