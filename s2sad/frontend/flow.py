@@ -160,7 +160,8 @@ def _loop_else(lw: Lowerer, node: Any, flag: str | None) -> bool:
 
 def _loop_key(lw: Lowerer, node: Any) -> str:
     turns = "".join(f".{turn}" for turn in lw.turns)
-    return f"{lw.source.name}:{node.lineno}:{node.col_offset}:{lw.depth}{turns}"
+    nest = f":{node.nest}" if getattr(node, "nest", 0) else ""  # loops that are written as one
+    return f"{lw.source.name}:{node.lineno}:{node.col_offset}:{lw.depth}{turns}{nest}"
 
 
 def lower_for(lw: Lowerer, node: Any) -> bool:

@@ -6,6 +6,7 @@ import builtins
 import collections
 import functools
 import itertools
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -312,6 +313,10 @@ def lower_extreme_or_default(lw: Lowerer, extreme: Any, items: Value, kwargs: di
     return expression(lw, f"{choose}({given}{named}) if len({given}) > 0 else {default}", node)
 
 
+_FEW = 8
+"""How many tuples of known numbers a loop is written out for."""
+
+
 def lower_product(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
     """`itertools.product(range(n), range(m))`: the indices of a grid; of known items, all their tuples; else a list."""
     from s2sad.frontend.arguments import known_value
@@ -319,9 +324,13 @@ def lower_product(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node
 
     if not kwargs and all(isinstance(a, RangeV) and _is(a.start, 0) and _is(a.step, 1) for a in args):
         return IterV("ndindex", tuple(V(a.stop) for a in args if isinstance(a, RangeV)))
-    if args and any(known_items(lw, arg) is None for arg in args) and set(kwargs) <= {"repeat"}:
-        repeat = known_value(kwargs["repeat"]) if kwargs else 1
-        if isinstance(repeat, int) and len(args) * repeat > 0:
+    repeat = known_value(kwargs["repeat"]) if kwargs and set(kwargs) <= {"repeat"} else 1 if not kwargs else None
+    if isinstance(repeat, int) and len(args) * repeat > 0:
+        known = [known_items(lw, arg) for arg in args]
+        if all(isinstance(arg, RangeV) for arg in args):
+            if None in known or math.prod(len(items or ()) for items in known) ** repeat > _FEW:
+                return IterV("grid", tuple(args) * repeat)
+        elif None in known:
             return _nested_pairs(lw, args, repeat, node)
     return _combined(itertools.product)(lw, args, kwargs, node)
 

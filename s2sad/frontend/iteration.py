@@ -15,11 +15,12 @@ from s2sad.frontend import growing, iterated, protocols, rows
 from s2sad.frontend.containers import current, is_mutable
 from s2sad.frontend.continued import without_continue
 from s2sad.frontend.expressions import as_expr, lower_expr, lower_test
-from s2sad.frontend.indexing import lower_index
+from s2sad.frontend.indexing import length_of_range, lower_index
 from s2sad.frontend.infer import InferenceError, count_of_dims, infer
 from s2sad.frontend.joins import joined_env, same_env
 from s2sad.frontend.lowerer import Lowerer, Mark
 from s2sad.frontend.matrices import lowered_row
+from s2sad.frontend.nests import as_nest, ranges_of
 from s2sad.frontend.operators import build
 from s2sad.frontend.optional import KindFound
 from s2sad.frontend.order import Order
@@ -72,6 +73,16 @@ def loop_over(lw: Lowerer, node: Any, iterable: Value) -> bool:
                 lw.back_to(mark)
         return _unrolled(lw, node, items, iterable)
     mark = lw.mark()
+    if (ranges := ranges_of(iterable)) is not None:
+        count = len(lw.made)
+        nest = as_nest(lw, node, ranges)
+        try:
+            if nest is not None:
+                return loop_over(lw, nest, lw.env[nest.iter.id])
+        except (UnrollNeeded, *_REFUSALS):
+            lw.back_to(mark)
+        finally:
+            lw.forget(count)
     try:
         return _counted(lw, node, iterable)
     except (UnrollNeeded, *_REFUSALS) as refusal:
@@ -199,7 +210,7 @@ def _first_items(lw: Lowerer, part: Value, count: int) -> list[Value]:
 
 def _unrolled(lw: Lowerer, node: Any, items: list[Value], iterable: Value | None = None) -> bool:
     """Write a loop out item by item; with a `break` in it, inside a loop that runs once and can be left."""
-    if not _breaks(node.body):
+    if not breaks(node.body):
         return _items_in_turn(lw, node, items, iterable, Scope(None, unrolled=True))
     scope = Scope(None, unrolled=True, once=True)
     outer, lw.block = lw.block, []
@@ -218,11 +229,11 @@ def _unrolled(lw: Lowerer, node: Any, items: list[Value], iterable: Value | None
     return not ends
 
 
-def _breaks(body: list[Any]) -> bool:
+def breaks(body: list[Any]) -> bool:
     """Say whether these statements leave the loop that they are the body of."""
     for stmt in body:
         inner = stmt.orelse if isinstance(stmt, gast.For | gast.While) else gast.iter_child_nodes(stmt)
-        if isinstance(stmt, gast.Break) or _breaks([part for part in inner if isinstance(part, gast.AST)]):
+        if isinstance(stmt, gast.Break) or breaks([part for part in inner if isinstance(part, gast.AST)]):
             return True
     return False
 
@@ -323,7 +334,7 @@ def _assigns(node: Any) -> bool:
 
 def _tells_where_it_was_left(lw: Lowerer, node: Any) -> bool:
     """Say whether the variable of a loop that can be left is read elsewhere: then it is a variable indeed."""
-    if not isinstance(node.target, gast.Name) or not _breaks(node.body):
+    if not isinstance(node.target, gast.Name) or not breaks(node.body):
         return False
     inside = {id(n) for s in node.body for n in gast.walk(s)}
     return any(
@@ -451,6 +462,17 @@ def indexable(lw: Lowerer, iterable: Value, node: Any) -> tuple[Expr, Callable[[
             return length, lambda i: StructV("tuple", keys, tuple(item(i) for _, item in found))
         case IterV(kind) if kind in iterated.ENDLESS:
             return iterated.refuse_endless(lw, iterable, node)
+        case IterV("grid", parts):
+            numbers = [part for part in parts if isinstance(part, RangeV)]
+            sizes = [length_of_range(part) for part in numbers]
+
+            def in_each(i: Expr) -> Value:
+                at = [as_expr(lw, item, node) for item in _places(i, sizes).items]
+                found = [build(_operator("add"), r.start, build(_operator("mul"), k, r.step))
+                         for r, k in zip(numbers, at, strict=True)]  # fmt: skip
+                return StructV("tuple", tuple(range(len(found))), tuple(V(expr) for expr in found))
+
+            return _product(sizes), in_each
         case IterV("ndindex", parts):
             sizes = [as_expr(lw, part, node) for part in parts]
             return _product(sizes), lambda i: _places(i, sizes)

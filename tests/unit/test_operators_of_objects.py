@@ -92,3 +92,25 @@ def of_unknown_length(x):
 def test_how_many_indices_is_asked():
     with pytest.raises(s2sad.S2SADError, match="how many indices these are is not known here"):
         s2sad.grad(of_unknown_length, target="python")(X)
+
+
+class Pair:
+    def __init__(self, x, y):
+        self.x, self.y = x, y
+
+    def __add__(self, other):
+        return Pair(self.x + other.x, self.y + other.y)
+
+    def __iter__(self):
+        return iter((self.x, self.y))
+
+
+def summed_from_a_start(x):
+    total = sum([Pair(x[0], x[1]), Pair(x[1], x[0] * x[1])], Pair(0.0, 0.0))
+    print(f"so far {x}") if x[0] > 10.0 else None
+    return total.x * total.y
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_objects_that_have_items_are_added_to_a_start(target):
+    assert_derivatives(summed_from_a_start, np.array([0.3, 1.2]), target)
