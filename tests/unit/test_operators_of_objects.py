@@ -94,19 +94,19 @@ def test_how_many_indices_is_asked():
         s2sad.grad(of_unknown_length, target="python")(X)
 
 
-class Pair:
+class Walk:
     def __init__(self, x, y):
         self.x, self.y = x, y
 
     def __add__(self, other):
-        return Pair(self.x + other.x, self.y + other.y)
+        return Walk(self.x + other.x, self.y + other.y)
 
     def __iter__(self):
         return iter((self.x, self.y))
 
 
 def summed_from_a_start(x):
-    total = sum([Pair(x[0], x[1]), Pair(x[1], x[0] * x[1])], Pair(0.0, 0.0))
+    total = sum([Walk(x[0], x[1]), Walk(x[1], x[0] * x[1])], Walk(0.0, 0.0))
     print(f"so far {x}") if x[0] > 10.0 else None
     return total.x * total.y
 
