@@ -81,7 +81,9 @@ def _compare_two(lw: Lowerer, op: str, left: Value, right: Value, node: Any) -> 
         if isinstance(left, StaticV | FuncV) or isinstance(right, StaticV | FuncV):
             _refuse_member(lw, left, right, node)
             return same if op == "Is" else not same
-        lw.fail(node, "`is` between numbers or arrays is not supported", "Compare values with `==`.")
+        lw.fail(node, "`is` between numbers or arrays is not supported",
+                "Compare numbers with `==`, and places rather than arrays:\n"
+                "`for k, w in enumerate(ws)`, `k == len(ws) - 1`.")  # fmt: skip
     if op in ("Eq", "NotEq", "Is", "IsNot") and (texts.is_choice(left) or texts.is_choice(right)):
         same = texts.equal(left, right)
         if same is None:

@@ -1,7 +1,8 @@
 """Matrices written as lists of lists: `A = [[0.0] * n for _ in range(n)]`, read and written as `A[i][j]`.
 
 Where the text of a function uses such a name element by element only, an array of two dimensions means the same,
-and it is one: a list of lists has no derivative of its own.
+and it is one: a list of lists has no derivative of its own. A list of rows that are lists until they are appended,
+`row = []`, `row.append(x)`, `rows.append(row)`, and that is read so, or handed to `np.array`, is a list of arrays.
 """
 
 from __future__ import annotations
@@ -30,12 +31,123 @@ def with_arrays(node: Any) -> Any:
 
 def _rewritten(node: Any) -> Any:
     names = _matrix_names(node)
-    if not names:
+    if not names and not _row_appends(node):
         return node
     made = copy.deepcopy(node)
     made.with_arrays = made
+    for call in _row_appends(made):
+        call.as_row = True
     _Rewriter(names).visit(made)
     return made
+
+
+def _row_appends(node: Any) -> list[Any]:
+    """Return the calls that append a list, done by then, to a list of rows."""
+    found: dict[str, list[Any]] = {}
+    for block in _blocks(node):
+        for at, stmt in enumerate(block):
+            appended = _appended(stmt)
+            if appended is not None and _is_made_for(node, appended[1], block[: at + 1]):
+                found.setdefault(appended[0], []).append(stmt.value)
+    return [call for rows, calls in found.items() if _only_collects(node, rows, len(calls)) for call in calls]
+
+
+def _blocks(node: Any) -> list[list[Any]]:
+    found = [b for n in gast.walk(node) for b in (getattr(n, "body", None), getattr(n, "orelse", None))]
+    return [block for block in found if isinstance(block, list)]
+
+
+def _appended(stmt: Any) -> tuple[str, str] | None:
+    """Return the names of the list and of what is appended, of `rows.append(row)`."""
+    match stmt:
+        case gast.Expr(
+            value=gast.Call(func=gast.Attribute(value=gast.Name(id=rows), attr="append"), args=[gast.Name(id=row)])
+        ):
+            return str(rows), str(row)
+        case _:
+            return None
+
+
+def _is_made_for(node: Any, row: str, block: list[Any]) -> bool:
+    """Say whether a list is begun in a block, and mentioned nowhere but from there to its end."""
+    begun = [at for at, stmt in enumerate(block) if _begins(stmt, row)]
+    return bool(begun) and sum(_count(stmt, row) for stmt in block[begun[-1] :]) == _count(node, row)
+
+
+def _begins(stmt: Any, name: str) -> bool:
+    match stmt:
+        case gast.Assign(targets=[gast.Name(id=own)], value=gast.List(elts=[])):
+            return own == name
+        case _:
+            return False
+
+
+def _only_collects(node: Any, rows: str, appends: int) -> bool:
+    """Say whether a list begins empty, gets rows, and is read element by element or as an array."""
+    begun = [(block, at) for block in _blocks(node) for at, stmt in enumerate(block) if _begins(stmt, rows)]
+    if len(begun) != 1:
+        return False
+    block, at = begun[0]
+    behind = block[at:]
+    done = next((k for k, stmt in enumerate(behind) if _becomes_an_array(stmt, rows)), None)
+    if done is None:
+        return _count(node, rows) == 1 + appends + _fine_uses(node, rows)
+    alone = _count(node, rows) == sum(_count(stmt, rows) for stmt in behind)
+    fine = sum(_fine_uses(stmt, rows) for stmt in behind[:done])
+    return alone and sum(_count(stmt, rows) for stmt in behind[:done]) == 1 + appends + fine
+
+
+def _becomes_an_array(stmt: Any, name: str) -> bool:
+    match stmt:
+        case gast.Assign(
+            targets=[gast.Name(id=own)],
+            value=gast.Call(func=gast.Attribute(attr="array" | "asarray"), args=[gast.Name(id=given), *_]),
+        ):
+            return own == given == name
+        case _:
+            return False
+
+
+_CHANGING = frozenset({"append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse"})
+
+
+def grows_behind(node: Any, call: Any) -> bool:
+    """Say whether a list that `call` appends to another is changed behind that, where both mean it."""
+    for block in _blocks(node):
+        for at, stmt in enumerate(block):
+            appended = _appended(stmt)
+            if appended is None or _place(stmt.value) != _place(call):
+                continue
+            row = appended[1]
+            own = any(isinstance(s, gast.Assign) and _binds(s, row) for s in block[:at])
+            return any(_changes(part, row) for s in (block[at + 1 :] if own else [node]) for part in gast.walk(s))
+    return False
+
+
+def _place(node: Any) -> tuple[int, int]:
+    return getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
+
+
+def _binds(stmt: Any, name: str) -> bool:
+    return any(isinstance(target, gast.Name) and target.id == name for target in stmt.targets)
+
+
+def _changes(part: Any, name: str) -> bool:
+    match part:
+        case gast.Call(func=gast.Attribute(value=gast.Name(id=own), attr=attr)):
+            return own == name and attr in _CHANGING
+        case gast.Subscript(value=gast.Name(id=own), ctx=gast.Store()) | gast.AugAssign(target=gast.Name(id=own)):
+            return own == name
+        case _:
+            return False
+
+
+def collected_row(lw: Lowerer, value: Value, node: Any) -> Value:
+    """Return a list that is appended to a list of rows as an array of its own."""
+    from s2sad.frontend.displays import array_of
+    from s2sad.frontend.expressions import as_expr
+
+    return V(lw.atom(as_expr(lw, array_of(lw, value, node), node), "row", lw.span(node)))
 
 
 def _is_nested(value: Any) -> bool:

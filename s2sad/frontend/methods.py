@@ -12,6 +12,7 @@ from typing import Any
 import gast
 import numpy as np
 
+from s2sad.errors import AliasError
 from s2sad.frontend import anew, formatted, growing, inherited, objects, rows, sparse, texts
 from s2sad.frontend.arguments import UNKNOWN, known_value
 from s2sad.frontend.containers import current, rewrite, write_item
@@ -20,6 +21,7 @@ from s2sad.frontend.infer import own_lengths
 from s2sad.frontend.knownlists import known_list_method
 from s2sad.frontend.lazily import check_extended_by_itself
 from s2sad.frontend.lowerer import Lowerer
+from s2sad.frontend.matrices import collected_row, grows_behind
 from s2sad.frontend.operators import apply, build
 from s2sad.frontend.records import compiled_method
 from s2sad.frontend.searched import SEARCHES, search
@@ -37,7 +39,7 @@ from s2sad.frontend.values import (
 )
 from s2sad.ir import ops
 from s2sad.ir.nodes import Append, Apply, Index, Slice, Store, Var
-from s2sad.ir.types import Array, ListOf, Scalar, is_complex
+from s2sad.ir.types import Array, ListOf, Scalar, is_complex, is_inexact
 from s2sad.runtime import integers
 
 _AS_FUNCTIONS: dict[str, Any] = {
@@ -279,6 +281,14 @@ def _own_method(
             return lw.fail(node, f"`{name}` of a {kind} is not supported")
 
 
+def _refuse_growing(lw: Lowerer, item: Value, node: Any) -> None:
+    """Refuse a list in a list that changes behind that: what it holds would have two names."""
+    kind = item.expr.type if isinstance(item, V) else None
+    if isinstance(kind, ListOf) and (kind.item is None or is_inexact(kind.item)) and grows_behind(lw.source.node, node):
+        lw.fail(node, "a list is appended to another here, and changes behind that",
+                "Append it when it is done, or as an array: `rows.append(np.array(row))`.", AliasError)  # fmt: skip
+
+
 FROM_THE_LEFT = {"popleft": "pop", "appendleft": "insert"}
 """What a deque, which is a list here, does at its beginning."""
 
@@ -290,7 +300,8 @@ def list_method(
     if name in FROM_THE_LEFT:
         name, args = FROM_THE_LEFT[name], [V(literal(0)), *args]
     if name == "append" and isinstance(owner.expr, Var):
-        args = [texts.coded(lw, args[0])]
+        args = [collected_row(lw, args[0], node) if hasattr(node, "as_row") else texts.coded(lw, args[0])]
+        _refuse_growing(lw, args[0], node)
         rows.look_for_records(lw, owner.expr, args[0])
         value = as_expr(lw, args[0], node)
         kind = owner.expr.type
