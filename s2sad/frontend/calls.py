@@ -703,7 +703,7 @@ def _untypable(lw: Lowerer, fn: Any, args: list[Expr], reason: str, node: Any) -
         what = "seeded" if name == "seed" else "made"
         why = (
             f"A generator {what} anew draws outside the derivative's order. Do it before the call, and pass the\n"
-            "numbers that it gave (`f(x, noise)`) as an argument, or with `target=\"python\"` the generator (`f(x, rng)`)."
+            'numbers that it gave (`f(x, noise)`), or with target="python" the generator (`f(x, rng)`), as an argument.'
         )
         return lw.fail(node, f"a random generator cannot be {what} inside the function", why)
     if not _hashable(fn) or find(fn) is None:
@@ -751,7 +751,7 @@ def _ufunc_method(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
         return call_user(lw, folding.outer, [StaticV(owner), *args], kwargs, node)
     if name == "reduceat" and owner in folding.FOLDED:
         return lw.fail(node, f"`{owner.__name__}.reduceat` of an array of several axes is not supported",
-                       f"Call it for one row after the other, or use `{owner.__name__}.reduce` of each part.")  # fmt: skip
+                       f"Call it for one row after the other, or `{owner.__name__}.reduce` for each part.")  # fmt: skip
     return lw.fail(node, f"`{owner.__name__}.{name}` is not supported")
 
 
