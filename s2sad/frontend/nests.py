@@ -36,8 +36,9 @@ def as_nest(lw: Lowerer, node: Any, ranges: list[RangeV]) -> Any:
     if node.orelse or breaks(node.body):
         return None
     elements = node.target.elts if isinstance(node.target, gast.Tuple) else []
-    apart = len(elements) == len(ranges) and all(isinstance(e, gast.Name) for e in elements)
-    names = [e.id for e in elements] if apart else [lw.local("place") for _ in ranges]
+    own = [e.id for e in elements if isinstance(e, gast.Name)]
+    apart = len(elements) == len(set(own)) == len(ranges) and not _read_behind(lw.source.node, node, set(own))
+    names = own if apart else [lw.local("place") for _ in ranges]
     body = list(node.body)
     if not apart:
         items: list[Any] = [gast.Name(name, gast.Load(), None, None) for name in names]
@@ -57,3 +58,15 @@ def as_nest(lw: Lowerer, node: Any, ranges: list[RangeV]) -> Any:
         loop.body, loop.nest = body, depth
         body = [loop]
     return body[0]
+
+
+def _read_behind(function: Any, loop: Any, names: set[str]) -> bool:
+    """Say whether the next mention of a variable reads it: outer ones move where inner ranges have no turn."""
+    inside = {id(n) for n in gast.walk(loop)}
+    end = (getattr(loop, "end_lineno", 0) or 0, getattr(loop, "end_col_offset", 0) or 0)
+    behind = sorted(
+        ((n.lineno, n.col_offset), n.id, isinstance(n.ctx, gast.Load)) for n in gast.walk(function)
+        if isinstance(n, gast.Name) and n.id in names and id(n) not in inside and (n.lineno, n.col_offset) >= end
+    )  # fmt: skip
+    first = {name: loads for _, name, loads in reversed(behind)}
+    return any(first.values())

@@ -26,13 +26,18 @@ from s2sad.ir.types import Array
 from s2sad.ir.views import view_base
 from s2sad.ir.walk import root_of, statements
 
+_LOSING_NOTHING = ("int64", "float32", "float64", "complex64")
+"""Dtypes in which sums are what they are in a wider one: small whole numbers wrap around, truths do not add."""
+
 
 def wider(a: Any, b: Any) -> str | None:
     """Return the dtype of the wider of two types of arrays, where one of them holds all that the other can."""
     if not (isinstance(a, Array) and isinstance(b, Array) and len(a.dims) == len(b.dims)):
         return None
     found = np.result_type(np.dtype(a.dtype), np.dtype(b.dtype)).name
-    return found if found in (a.dtype, b.dtype) and np.dtype(found).kind in "fc" else None
+    narrow = b.dtype if found == a.dtype else a.dtype
+    fine = found in (a.dtype, b.dtype) and np.dtype(found).kind in "fc" and narrow in _LOSING_NOTHING
+    return found if fine else None
 
 
 def ask_for(lw: Lowerer, name: str, torn: Poison) -> None:

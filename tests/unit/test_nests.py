@@ -95,7 +95,24 @@ def one_range(x):
     return total
 
 
-ALL = [lattice, shifted, indices, left, bound_moves, comprehensions, functions_by_place, numbered, growing, one_range]
+def read_behind(x):
+    i, j, empty = 4, 1, int(x[0, 0] * 0.1)
+    for i, j in product(range(3), range(empty)):  # no turn at all: both stay
+        x = x * 2.0
+    return x[i, j] ** 2
+
+
+def names_alike(x):
+    total = 0.0
+    for _, _ in product(range(2), range(1, 4)):
+        total += x[0, 0] * x[1, 1]
+    for _ in np.ndindex(2, 2):
+        total += x[2, 2] ** 2
+    return total
+
+
+ALL = [lattice, shifted, indices, left, bound_moves, comprehensions, functions_by_place, numbered, growing, one_range,
+       read_behind, names_alike]  # fmt: skip
 
 
 @pytest.mark.parametrize("target", ["python", "cpu"])

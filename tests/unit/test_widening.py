@@ -133,3 +133,15 @@ def test_what_is_written_is_not_converted(f):
         s2sad.grad(f)(V, np.array([1, 2]), np.ones((3, 2)))
     assert "counts.astype(np.float64)" in str(info.value)
     assert info.value.span is not None
+
+
+def scaled(v, counts, rows):
+    for row in rows:
+        counts = (counts + counts) * v + row
+    return np.sum(counts)
+
+
+@pytest.mark.parametrize("start", [np.array([200, 100], np.uint8), np.array([True, False])])
+def test_what_wraps_around_or_does_not_add_is_not_converted(start):
+    with pytest.raises(s2sad.UnsupportedSyntaxError, match="`counts` has no single meaning here"):
+        s2sad.grad(scaled)(V, start, np.ones((3, 2)))
