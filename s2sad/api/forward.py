@@ -17,6 +17,7 @@ from s2sad.api.plan import Entry, Request, entry, split_aux
 from s2sad.api.specialise import Store
 from s2sad.api.structure import Tree, inexact_leaves
 from s2sad.api.tangents import flatten_like, shape_of, zero_like
+from s2sad.errors import S2SADError
 from s2sad.ir.types import Array
 
 
@@ -146,7 +147,8 @@ class ForwardStore(Store[Forward]):
     def __init__(self, request: Request, only: bool = False) -> None:
         """Keep what is made for `request`.
 
-        As in reverse mode, it is made for lengths that are related as in this call where its text would have to ask.
+        The tangent of a gradient is made for lengths that are related as in this call where its text would have to ask,
+        as the gradient is.
         """
         self.moving: tuple[bool, ...] | None = None
 
@@ -164,11 +166,14 @@ class ForwardStore(Store[Forward]):
             return made
 
         def build(trees: tuple[Tree, ...], values: tuple[Any, ...]) -> Forward:
-            if self._moved(trees):
-                return clearest(with_text, lambda made: made.entry.derivative.text, trees, values, len(self.known()))
-            if short_ones(trees, values) is not None:
-                return sure(without_text, trees, values)
-            return without_text(trees, False)
+            asks = short_ones(trees, values) is not None
+            made = sure(without_text, trees, values) if asks else without_text(trees, False)
+            if not only or not self._moved(made.trees):
+                return made
+            try:
+                return clearest(with_text, lambda f: f.entry.derivative.text, made.trees, values, len(self.known()))
+            except S2SADError:  # what cannot be pushed is said once the tangents have been looked at
+                return made
 
         super().__init__(request.fun, build)
 

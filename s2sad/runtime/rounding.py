@@ -25,7 +25,7 @@ def round_decimal(x: float, digits: int) -> float:
         return round(x, digits)
     scale = 10.0 ** abs(digits)
     moved = x * scale if digits >= 0 else x / scale
-    if abs(moved) >= 9007199254740992.0:  # the places are closer together than doubles are
+    if abs(moved) >= 2.0**53:  # the places are closer together than doubles are
         return x
     low = math.floor(moved)
     factor = x if digits >= 0 else low + 0.5
