@@ -21,8 +21,8 @@ from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.optional import KindFound
 from s2sad.frontend.values import Poison, V, Value
 from s2sad.ir import ops
-from s2sad.ir.nodes import Apply, Assign, CallStmt, Expr, Stmt, Store, Swap
-from s2sad.ir.types import Array
+from s2sad.ir.nodes import Append, Apply, Assign, CallStmt, Expr, Index, Stmt, Store, Swap, Var
+from s2sad.ir.types import Array, ListOf
 from s2sad.ir.views import view_base
 from s2sad.ir.walk import root_of, statements
 
@@ -70,18 +70,43 @@ def at_the_end(lw: Lowerer, node: Any, block: list[Stmt], env: dict[str, Value])
 
 
 def check_not_written(lw: Lowerer, body: tuple[Stmt, ...]) -> None:
-    """Lower again without converting what is written into by other names: one of them may mean the narrow array."""
+    """Lower again without converting what is written into by any name: one of them may mean the narrow array."""
     fn = id(lw.source.node)
-    names = {lw.ir_name(name): name for (key, name), dtype in lw.ctx.widened.items() if key == fn and dtype}
-    for stmt in statements(body) if names else ():
-        if isinstance(stmt, Assign) and (base := view_base(stmt.value)) is not None and base.name in names:
-            names.setdefault(stmt.target.name, names[base.name])
-    for stmt in statements(body) if names else ():
-        for place in _places(lw, stmt):
-            root = root_of(place)
-            if root is not None and root.name in names:
-                lw.ctx.widened[id(lw.source.node), names[root.name]] = None
-                raise KindFound
+    converted = [name for (key, name), dtype in lw.ctx.widened.items() if key == fn and dtype]
+    if not converted:
+        return
+    links = [link for stmt in statements(body) for link in _linked(stmt)]
+    places = [place for stmt in statements(body) for place in _places(lw, stmt)]
+    written = {root.name for place in places if (root := root_of(place)) is not None}
+    for name in converted:
+        if _reached({lw.ir_name(name)}, links) & written:
+            lw.ctx.widened[fn, name] = None
+            raise KindFound
+
+
+def _linked(stmt: Stmt) -> list[tuple[str, str]]:
+    """Return pairs of names that may mean one memory by a statement: views, results of helpers, items of lists."""
+    match stmt:
+        case Assign(target, value):
+            base = view_base(value)
+            return [] if base is None else [(target.name, base.name)]
+        case CallStmt(targets, _, args):
+            roots = [root.name for arg in args if (root := root_of(arg)) is not None]
+            return [(target.name, root) for target in targets for root in roots]
+        case Append(items, value) | Store(Index(Var(type=ListOf()) as items), "", value):
+            root = root_of(value)
+            return [] if root is None else [(items.name, root.name)]
+        case _:
+            return []
+
+
+def _reached(names: set[str], links: list[tuple[str, str]]) -> set[str]:
+    """Return the names that links lead to, in either direction."""
+    while True:
+        more = {name for link in links if names & set(link) for name in link} - names
+        if not more:
+            return names
+        names |= more
 
 
 def _widen(lw: Lowerer, name: str, node: Any) -> None:

@@ -127,7 +127,47 @@ def written_through_a_view(v, counts, rows):
     return np.sum(counts)
 
 
-@pytest.mark.parametrize("f", [written, added_to, written_by_a_helper, written_through_a_view])
+def of_another_name(v, counts, rows):
+    given = counts
+    counts = given
+    for row in rows:
+        given[0] = 1
+        counts = counts * v + row
+    return np.sum(counts)
+
+
+def of_a_part(v, given, rows):
+    counts = given[:2]
+    for row in rows:
+        given[0] = 1
+        counts = counts * v + row
+    return np.sum(counts)
+
+
+def _same(counts):
+    return counts
+
+
+def from_a_helper(v, given, rows):
+    counts = _same(given)
+    for row in rows:
+        given[0] = 1
+        counts = counts * v + row
+    return np.sum(counts)
+
+
+def in_a_list(v, counts, rows):
+    kept = [counts]
+    kept.append(counts)
+    for row in rows:
+        kept[int(row[0])][0] = 1
+        counts = counts * v + row
+    return np.sum(counts)
+
+
+@pytest.mark.parametrize(
+    "f", [written, added_to, written_by_a_helper, written_through_a_view, of_another_name, of_a_part, from_a_helper]
+)
 def test_what_is_written_is_not_converted(f):
     with pytest.raises(s2sad.UnsupportedSyntaxError) as info:
         s2sad.grad(f)(V, np.array([1, 2]), np.ones((3, 2)))
@@ -145,3 +185,24 @@ def scaled(v, counts, rows):
 def test_what_wraps_around_or_does_not_add_is_not_converted(start):
     with pytest.raises(s2sad.UnsupportedSyntaxError, match="`counts` has no single meaning here"):
         s2sad.grad(scaled)(V, start, np.ones((3, 2)))
+
+
+def test_what_a_list_holds_is_not_converted_where_it_is_written():
+    with pytest.raises(s2sad.S2SADError):
+        s2sad.grad(in_a_list)(V, np.array([1, 2]), np.ones((3, 2)))
+
+
+def kept_by_turn(a, p, steps):
+    history = np.zeros((4, 2, 2))
+    for k in range(steps):
+        history[k] = p
+        p = a @ p @ a.T + np.eye(2) * 0.1
+    return np.sum(history**2) + np.sum(p)
+
+
+def test_what_is_copied_into_an_array_is_converted():
+    singles = A.astype(np.float32), P.astype(np.float32)
+    found = s2sad.value_and_grad(kept_by_turn, argnums=(0, 1))(*singles, 3)
+    wanted = s2sad.value_and_grad(kept_by_turn, argnums=(0, 1))(*(s.astype(np.float64) for s in singles), 3)
+    np.testing.assert_allclose(found[0], wanted[0], rtol=1e-6)
+    np.testing.assert_allclose(found[1][0], wanted[1][0], rtol=2e-6)
