@@ -13,7 +13,8 @@ from s2sad.api.guards import Guard, both, guard
 from s2sad.api.known import lowered
 from s2sad.api.lengths import clearest, short_ones, sure
 from s2sad.api.notes import called
-from s2sad.api.plan import Entry, Request, entry, split_aux
+from s2sad.api.plan import Entry, Request, entry, select, split_aux
+from s2sad.api.signature import Argnums
 from s2sad.api.specialise import Store
 from s2sad.api.structure import Tree, inexact_leaves
 from s2sad.api.tangents import flatten_like, shape_of, zero_like
@@ -135,49 +136,49 @@ class Forward:
         return dots
 
 
-class ForwardStore(Store[Forward]):
-    """The specialisations of a function in forward mode; `only`: of its tangent without the output.
+def forward_store(request: Request) -> Store[Forward]:
+    """Return the specialisations of a function in forward mode."""
 
-    Attributes:
-        moving: which parameters have tangents in the call at hand; None where that is not known.
+    def build(trees: tuple[Tree, ...], values: tuple[Any, ...]) -> Forward:
+        return _read(request, trees, values, only=False)
+
+    return Store(request.fun, build)
+
+
+def tangent_store(request: Request, argnums: Argnums) -> Store[Forward]:
+    """Return the specialisations of the tangent of a gradient for `argnums`, without the gradient.
+
+    It is made for lengths that are related as in the call where its text would have to ask, as the gradient is.
     """
 
-    __slots__ = ("moving",)
+    def build(trees: tuple[Tree, ...], values: tuple[Any, ...]) -> Forward:
+        made = _read(request, trees, values, only=True)
+        places = store.binder.places(argnums, values)
 
-    def __init__(self, request: Request, only: bool = False) -> None:
-        """Keep what is made for `request`.
+        def derived(known: tuple[Tree, ...]) -> Forward:
+            tangent = _forward(request, known, only=True)
+            tangent.specialised(tuple(leaf for tree in select(known, places) for leaf in inexact_leaves(tree)))
+            return tangent
 
-        The tangent of a gradient is made for lengths that are related as in this call where its text would have to ask,
-        as the gradient is.
-        """
-        self.moving: tuple[bool, ...] | None = None
-
-        def made_for(trees: tuple[Tree, ...]) -> Forward:
-            leaves = tuple(leaf for tree in trees for leaf in tree.leaves())
-            return Forward(request, trees, matcher(trees), guard(request.fun, trees), leaves, only)
-
-        def without_text(trees: tuple[Tree, ...], short: bool = True) -> Forward:
-            lowered(request.fun, trees, short)
-            return made_for(trees)
-
-        def with_text(trees: tuple[Tree, ...]) -> Forward:
-            made = made_for(trees)
-            made.specialised(self._moved(trees))
+        try:
+            return clearest(derived, lambda f: f.entry.derivative.text, made.trees, values, len(store.known()))
+        except S2SADError:  # what cannot be pushed is said once the tangents have been looked at
             return made
 
-        def build(trees: tuple[Tree, ...], values: tuple[Any, ...]) -> Forward:
-            asks = short_ones(trees, values) is not None
-            made = sure(without_text, trees, values) if asks else without_text(trees, False)
-            if not only or not self._moved(made.trees):
-                return made
-            try:
-                return clearest(with_text, lambda f: f.entry.derivative.text, made.trees, values, len(self.known()))
-            except S2SADError:  # what cannot be pushed is said once the tangents have been looked at
-                return made
+    store: Store[Forward] = Store(request.fun, build)
+    return store
 
-        super().__init__(request.fun, build)
 
-    def _moved(self, trees: tuple[Tree, ...]) -> tuple[Tree, ...]:
-        """Return the leaves that have tangents, as far as that is known."""
-        moving = self.moving or ()
-        return tuple(leaf for tree, moves in zip(trees, moving, strict=False) if moves for leaf in inexact_leaves(tree))
+def _read(request: Request, trees: tuple[Tree, ...], values: tuple[Any, ...], only: bool) -> Forward:
+    """Return a specialisation of which no text is there yet; raises what the compiler says of the function."""
+
+    def made_for(known: tuple[Tree, ...], short: bool = True) -> Forward:
+        lowered(request.fun, known, short)
+        return _forward(request, known, only)
+
+    return sure(made_for, trees, values) if short_ones(trees, values) is not None else made_for(trees, False)
+
+
+def _forward(request: Request, trees: tuple[Tree, ...], only: bool) -> Forward:
+    leaves = tuple(leaf for tree in trees for leaf in tree.leaves())
+    return Forward(request, trees, matcher(trees), guard(request.fun, trees), leaves, only)

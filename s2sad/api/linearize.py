@@ -16,7 +16,7 @@ from s2sad.api.axes import Axes
 from s2sad.api.direct import MISSED, Direct, missed
 from s2sad.api.empty import typed
 from s2sad.api.flatten import Finish, Match, Outcome, Result, finisher, matcher, only
-from s2sad.api.forward import Forward, ForwardStore
+from s2sad.api.forward import Forward, forward_store
 from s2sad.api.guards import Guard, both, guard
 from s2sad.api.lengths import sure
 from s2sad.api.linear_map import MapProgram, values_of
@@ -220,8 +220,8 @@ def linearize(
 
 
 @remembered
-def _forward_of(fun: Callable[..., Any], options: Options, target: str) -> ForwardStore:
-    return ForwardStore(Request(plain(fun, options), target, options))
+def _forward_of(fun: Callable[..., Any], options: Options, target: str) -> Store[Forward]:
+    return forward_store(Request(plain(fun, options), target, options))
 
 
 def _again(fun: Callable[..., Any], options: Options, target: str, values: tuple[Any, ...]) -> tuple[Any, ...]:

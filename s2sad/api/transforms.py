@@ -10,7 +10,7 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 
 from s2sad.api.direct import MISSED
-from s2sad.api.forward import ForwardStore
+from s2sad.api.forward import Forward, forward_store, tangent_store
 from s2sad.api.options import Options
 from s2sad.api.plan import Request
 from s2sad.api.reverse import Pullback, Reverse, reverse_store
@@ -86,9 +86,9 @@ def value_and_grad(
 
 
 @remembered
-def forward_of(fun: Callable[..., Any], options: Options, target: str) -> ForwardStore:
+def forward_of(fun: Callable[..., Any], options: Options, target: str) -> Store[Forward]:
     """Return the forward-mode specialisations of `fun`."""
-    return ForwardStore(Request(plain(fun, options), target, options))
+    return forward_store(Request(plain(fun, options), target, options))
 
 
 @remembered
@@ -151,9 +151,8 @@ def jvp(
 _PLAIN, _AUX = Options(), Options(aux=True)
 
 
-def _along(store: ForwardStore, values: tuple[Any, ...], given: tuple[Any, ...]) -> Any:
+def _along(store: Store[Forward], values: tuple[Any, ...], given: tuple[Any, ...]) -> Any:
     """Push one tangent per parameter, and remember how: the next call may be like this one."""
-    store.moving = tuple(tangent is not None for tangent in given)
     special, leaves = store.find(values)
     result = special.along(leaves, given)
     if len(values) == store.binder.arity:
@@ -325,7 +324,7 @@ class _Curvature:
     """
 
     gradient: Transformed[..., Any]
-    store: ForwardStore
+    store: Store[Forward]
     count: int = -1
     spread: list[int | None] = field(default_factory=list[int | None])
 
@@ -334,7 +333,7 @@ class _Curvature:
 def _curvature(fun: Callable[..., Any], argnums: Argnums, options: Options | None, target: str) -> _Curvature:
     """Return what belongs to a function, made once."""
     gradient: Transformed[..., Any] = Transformed(fun, "grad", argnums, options, target)
-    return _Curvature(gradient, ForwardStore(Request(gradient, target, options or Options()), only=True))
+    return _Curvature(gradient, tangent_store(Request(gradient, target, options or Options()), argnums))
 
 
 def stop_gradient(x: T) -> T:
