@@ -251,6 +251,10 @@ def _bin_op(lw: Lowerer, node: Any) -> Value:
             fn is operator.add and _are_lists(a, b)
         ):
             return _joined(lw, (a, b), node)
+        case (RowsV() as a, StructV("list") | RowsV() as b) | (StructV("list") as a, RowsV() as b) if (
+            fn is operator.add
+        ):
+            return rows.joined(lw, a, b, node)
         case StructV("list" | "tuple", _, _), V(count) if fn is operator.mul and _is_count(count):
             return _repeat(lw, left, count, node)
         case V(count), StructV("list" | "tuple", _, _) if fn is operator.mul and _is_count(count):

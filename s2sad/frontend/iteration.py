@@ -623,7 +623,7 @@ def _comprehension(lw: Lowerer, node: Any, name: str | None) -> Value:
             return written
         behind = lw.block[position:]
         del lw.block[position:]
-        made = rows.empty(lw, target.name, item_type[0], node)
+        made = rows.empty(lw, target.name, rows.of_one_kind(lw, item_type, node), node)
         lw.block.extend(behind)
         return made
     behind = lw.block[position:]

@@ -124,6 +124,8 @@ class Context:
     optional_names: set[Any] = field(default_factory=set[Any])
     """Names that get the result of a call which may be None, by function and name."""
     row_kinds: dict[Any, Type] = field(default_factory=dict[Any, Type])
+    told_apart: dict[str, None] = field(default_factory=dict[str, None])
+    """Texts in the records of lists that differ from record to record, for which numbers stand there."""
     list_names: dict[tuple[int, str], tuple[int, str]] = field(default_factory=dict[tuple[int, str], tuple[int, str]])
     """The records that a list holds which starts empty, by function and name."""
     list_items: dict[tuple[int, str], Type] = field(default_factory=dict[tuple[int, str], Type])

@@ -18,7 +18,7 @@ from s2sad.frontend.optional import KindFound
 from s2sad.frontend.values import RowsV, SliceV, StaticV, StructV, V, Value, const, leaves_of, type_of
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Expr, Index, Store, Var
-from s2sad.ir.types import Array, ListOf, Scalar, Struct, Type
+from s2sad.ir.types import Array, ListOf, Scalar, Static, Struct, Type
 from s2sad.ir.walk import reads
 
 
@@ -26,6 +26,7 @@ def look_for_records(lw: Lowerer, items: Expr, value: Value) -> None:
     """Begin again if the first item of a list that starts empty turns out to be a record."""
     if not (isinstance(value, StructV) and isinstance(items.type, ListOf)):
         return
+    value = _coded(lw, value)
     if items.type.item is not None and not growing.is_guessed(lw, items):
         return
     named = {
@@ -42,7 +43,7 @@ def look_for_records(lw: Lowerer, items: Expr, value: Value) -> None:
 
 def records_of(lw: Lowerer, name: str, value: StructV) -> Struct | None:
     """Return what the list that a name is bound to holds, if that is records."""
-    found = type_of(value.items[0]) if value.items else lw.ctx.row_kinds.get((id(lw.source.node), name))
+    found = type_of(_coded(lw, value.items[0])) if value.items else lw.ctx.row_kinds.get((id(lw.source.node), name))
     return found if isinstance(found, Struct) and found.keys else None
 
 
@@ -64,9 +65,11 @@ def empty(lw: Lowerer, name: str, kind: Struct, node: Any) -> RowsV:
                 fields.append(empty(lw, part, item, node))
             case Scalar() | Array():
                 fields.append(V(growing.make(lw, part, _unknown(item), node)))
+            case Static(None | str() as same):
+                fields.append(StaticV(same))
             case _:
                 lw.fail(node, "a list of records holds numbers and arrays only",
-                        "Texts, functions and lists in a record that is appended are not supported.")  # fmt: skip
+                        "Functions and lists in a record that is appended are not supported.")  # fmt: skip
     return RowsV(kind.kind, kind.keys, tuple(fields))
 
 
@@ -88,9 +91,60 @@ def append(lw: Lowerer, rows: RowsV, value: Value, node: Any) -> None:
     for held, item in zip(rows.items, record.items, strict=True):
         if isinstance(held, RowsV):
             append(lw, held, item, node)
-        else:
-            assert isinstance(held, V)
+        elif isinstance(held, V):
             list_method(lw, held, "append", [item], {}, node)
+        else:
+            _same(lw, held, item, node)
+
+
+def _same(lw: Lowerer, held: Value, item: Value, node: Any) -> None:
+    """Where a text differs from that of the records before it, begin again with a number for each."""
+    if held == item:
+        return
+    if isinstance(held, StaticV) and isinstance(item, StaticV) and {type(held.value), type(item.value)} == {str}:
+        _tell_apart(lw, held.value, item.value)
+    lw.fail(node, *_UNLIKE)
+
+
+def _tell_apart(lw: Lowerer, *found: str) -> None:
+    """Begin again with a number for each of these texts in records."""
+    lw.ctx.told_apart.update(dict.fromkeys(found))
+    lw.ctx.row_kinds.clear()
+    raise KindFound
+
+
+_UNLIKE = ("the items of this list differ in kind", "A list that is appended to holds items of one type.")
+
+
+def _coded(lw: Lowerer, value: Value) -> Value:
+    """Return a record in which a number stands for each of the texts that differ from record to record."""
+    match value:
+        case StaticV(str() as text) if text in lw.ctx.told_apart:
+            return texts.coded_among(tuple(lw.ctx.told_apart), text)
+        case StructV():
+            return replace(value, items=tuple(_coded(lw, item) for item in value.items))
+        case _:
+            return value
+
+
+def of_one_kind(lw: Lowerer, kinds: list[Any], node: Any) -> Struct:
+    """Return what the records of a comprehension are, which is written out in several places."""
+    for kind in kinds[1:]:
+        _alike(lw, kinds[0], kind, node)
+    return kinds[0]
+
+
+def _alike(lw: Lowerer, first: Type, other: Type, node: Any) -> None:
+    match first, other:
+        case Struct(kind, keys, items), Struct(same, others, parts) if kind == same and keys == others:
+            for item, part in zip(items, parts, strict=True):
+                _alike(lw, item, part, node)
+        case Static(text), Static(differs):
+            _same(lw, StaticV(text), StaticV(differs), node)
+        case (Struct() | Static(), _) | (_, Struct() | Static()):
+            lw.fail(node, *_UNLIKE)
+        case _:
+            pass
 
 
 def append_parts(lw: Lowerer, name: str, record: StructV, node: Any) -> Struct:
@@ -98,10 +152,13 @@ def append_parts(lw: Lowerer, name: str, record: StructV, node: Any) -> Struct:
     from s2sad.frontend.expressions import as_expr
 
     kinds: list[Type] = []
-    for key, item in zip(record.keys, record.items, strict=True):
+    for key, item in zip(record.keys, _coded(lw, record).items, strict=True):  # type: ignore[union-attr]
         part = lw.part_name(name, key)
         if isinstance(item, StructV):
             kinds.append(append_parts(lw, part, item, node))
+            continue
+        if isinstance(item, StaticV):
+            kinds.append(type_of(item))
             continue
         expr = as_expr(lw, item, node)
         kinds.append(expr.type)
@@ -111,10 +168,13 @@ def append_parts(lw: Lowerer, name: str, record: StructV, node: Any) -> Struct:
 
 def _matching(lw: Lowerer, rows: RowsV, value: Value, node: Any) -> StructV:
     """Return a record that goes into a list; a located error if it is of another form, or has another name."""
-    value = texts.coded(lw, value)
+    if rows.kind == texts.Choice(tuple(lw.ctx.told_apart)):
+        value = _coded(lw, value)
+        if isinstance(value, StaticV) and isinstance(value.value, str):
+            _tell_apart(lw, value.value)
+    value = _coded(lw, texts.coded(lw, value))
     if not (isinstance(value, StructV) and value.kind == rows.kind and value.keys == rows.keys):
-        lw.fail(node, "the items of this list differ in kind",
-                "A list that is appended to holds items of one type.")  # fmt: skip
+        lw.fail(node, *_UNLIKE)
     assert isinstance(value, StructV)
     value = _read_now(lw, rows, value, node)
     assert isinstance(value, StructV)
@@ -150,10 +210,12 @@ def item(lw: Lowerer, rows: RowsV, index: Expr, node: Any) -> StructV:
     from s2sad.frontend.containers import identified
     from s2sad.frontend.indexing import lower_index
 
-    parts = tuple(
-        item(lw, held, index, node) if isinstance(held, RowsV) else lower_index(lw, held, [index], node)
-        for held in rows.items if isinstance(held, RowsV | V)
-    )  # fmt: skip
+    def part(held: Value) -> Value:
+        if isinstance(held, RowsV):
+            return item(lw, held, index, node)
+        return lower_index(lw, held, [index], node) if isinstance(held, V) else held
+
+    parts = tuple(part(held) for held in rows.items)
     record = identified(StructV(rows.kind, rows.keys, parts), AN_ITEM)
     assert isinstance(record, StructV)
     return record
@@ -182,6 +244,9 @@ def store(lw: Lowerer, rows: RowsV, index: Value, value: Value, node: Any, op: s
         if isinstance(held, RowsV):
             store(lw, held, V(place), part, node, op)
             continue
+        if isinstance(held, StaticV):
+            _same(lw, held, part, node)
+            continue
         if not isinstance(held, V) or not isinstance(held.expr.type, ListOf):
             return lw.fail(node, "a record of this list is kept in an array, which takes no other in its place",
                            "Write the fields into lists of their own, or make a new list.")  # fmt: skip
@@ -192,7 +257,10 @@ def store(lw: Lowerer, rows: RowsV, index: Value, value: Value, node: Any, op: s
 
 
 def _each(rows: RowsV, change: Any) -> RowsV:
-    parts = tuple(_each(held, change) if isinstance(held, RowsV) else change(held) for held in rows.items)
+    parts = tuple(
+        _each(held, change) if isinstance(held, RowsV) else change(held) if isinstance(held, V) else held
+        for held in rows.items
+    )
     return RowsV(rows.kind, rows.keys, parts)
 
 
@@ -201,6 +269,33 @@ def copied(lw: Lowerer, rows: RowsV, node: Any) -> RowsV:
     from s2sad.frontend.expressions import list_of
 
     return _each(rows, lambda held: list_of(lw, held, node))
+
+
+def joined(lw: Lowerer, left: RowsV | StructV, right: RowsV | StructV, node: Any) -> Value:
+    """`rows + [record]`: a new list of the records of each."""
+    if isinstance(left, RowsV):
+        made = copied(lw, left, node)
+    else:
+        assert isinstance(right, RowsV)
+        kind = type_of(_coded(lw, left.items[0])) if left.items else _kind_of(right)
+        assert isinstance(kind, Struct)
+        made = empty(lw, lw.fresh("records"), kind, node)
+        for record in left.items:
+            append(lw, made, record, node)
+    method(lw, made, "extend", [right], node)
+    return made
+
+
+def _kind_of(rows: RowsV) -> Struct:
+    """Return what the records of a list are."""
+
+    def of_field(held: Value) -> Type:
+        if isinstance(held, RowsV):
+            return _kind_of(held)
+        kind = type_of(held)
+        return kind.item if isinstance(kind, ListOf) and kind.item is not None else kind
+
+    return Struct(rows.kind, rows.keys, tuple(of_field(held) for held in rows.items))
 
 
 def stacked(lw: Lowerer, rows: RowsV, node: Any) -> Value:
@@ -253,7 +348,7 @@ def method(
 ) -> Value:
     """A method of a list of records."""
     from s2sad.frontend.functional import lower_sorted
-    from s2sad.frontend.methods import append_each, list_method
+    from s2sad.frontend.methods import append_each
 
     if name == "popleft":
         name, args = "pop", [const(0)]
@@ -270,16 +365,13 @@ def method(
         case "pop" if len(args) < 2:
             gone: list[Value] = []
             for held in rows.items:
-                within = isinstance(held, RowsV)
-                item = method(lw, held, "pop", args, node) if within else list_method(lw, held, "pop", args, {}, node)  # type: ignore[arg-type]
-                gone.append(item)
+                gone.append(_of_field(lw, held, "pop", args, node))
             return StructV(rows.kind, rows.keys, tuple(gone))
         case "sort" if not args:
             return _sort(lw, rows, lower_sorted(lw, [rows], kwargs or {}, node), node)
         case "reverse" | "clear" if not args:
             for held in rows.items:
-                within = isinstance(held, RowsV)
-                _ = method(lw, held, name, [], node) if within else list_method(lw, held, name, [], {}, node)  # type: ignore[arg-type]
+                _of_field(lw, held, name, [], node)
             return StaticV(None)
         case "copy" if not args:
             return copied(lw, rows, node)
@@ -287,3 +379,12 @@ def method(
             return lw.fail(node, f"`{name}` of a growing list is not supported here",
                            "Only `append`, `extend`, `pop`, `reverse`, `clear`, `sort`, `copy`.\n"
                            "Use one array for each field.")  # fmt: skip
+
+
+def _of_field(lw: Lowerer, held: Value, name: str, args: list[Value], node: Any) -> Value:
+    """Call a method of the list of one field; a field that is the same in all records has none."""
+    from s2sad.frontend.methods import list_method
+
+    if isinstance(held, RowsV):
+        return method(lw, held, name, args, node)
+    return list_method(lw, held, name, args, {}, node) if isinstance(held, V) else held

@@ -146,10 +146,12 @@ def source_of(fun: Callable[..., Any]) -> Source:
     from s2sad.frontend.generators import READING, written_out
     from s2sad.frontend.in_turn import written_in_turn
     from s2sad.frontend.taken import written_by_place
+    from s2sad.frontend.unread import without_unread
 
     READING.append(code)
     try:
-        read = written_out(written_by_place(written_as_plain(written_in_turn(_source_of_code(plain, code)))))
+        read = without_unread(_source_of_code(plain, code))
+        read = written_out(written_by_place(written_as_plain(written_in_turn(read))))
         parallel = bool(getattr(fun, "targetoptions", {}).get("parallel"))
         return replace(read, compiled=True, parallel=parallel) if hasattr(fun, "py_func") else read
     finally:

@@ -71,9 +71,13 @@ def _place(options: tuple[str | enum.Enum, ...], one: Any) -> int | None:
 
 def coded(lw: Lowerer, text: Value) -> Value:
     """Return a text as the number that it is among the texts of the function."""
-    options = _options(lw)
-    place = _place(options, text.value) if isinstance(text, StaticV) else None
-    return text if place is None else StructV(Choice(options), ("text",), (V(literal(place)),))
+    return coded_among(_options(lw), text.value) if isinstance(text, StaticV) else text
+
+
+def coded_among(options: tuple[str | enum.Enum, ...], text: Any) -> Value:
+    """Return a text as the number that it is among others; as it is if it is none of them."""
+    place = _place(options, text)
+    return StaticV(text) if place is None else StructV(Choice(options), ("text",), (V(literal(place)),))
 
 
 def chosen(lw: Lowerer, test: Expr, a: Value, b: Value, node: Any) -> Value | None:
