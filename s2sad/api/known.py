@@ -21,7 +21,7 @@ from s2sad.errors import (
     UnsupportedSyntaxError,
 )
 from s2sad.frontend.source import has_source, unwrap
-from s2sad.ir.types import Scalar, Static
+from s2sad.ir.types import Scalar, Static, Struct
 
 _COUNTED = frozenset(range(2, 17))
 """Lengths that a specialisation may be made for."""
@@ -31,10 +31,29 @@ S = TypeVar("S")
 Trees = tuple[Tree, ...]
 
 
+_MOST_KNOWN = 128  # numbers in lists, each turn over which may be written out
+_MET = (list, tuple, dict)
+
+
 def constant(tree: Tree, value: Any) -> Tree:
-    """Return the structure of a number that the compiler is to know."""
+    """Return the structure of a number that the compiler is to know, or of a container of such numbers."""
+    if isinstance(tree.type, Struct) and not is_tuple_of_places(tree):
+        return _table(tree, value)
     known = value.item() if isinstance(value, np.generic) else value
     return replace(tree, type=Static(known), key=("static", static_key(value)), value=value)
+
+
+def _table(tree: Tree, value: Any) -> Tree:
+    """Return the structure of a container of which every number is to be known."""
+    if isinstance(tree.type, Static):
+        return tree
+    if not isinstance(tree.type, Struct):
+        return constant(tree, value)
+    items = value.values() if isinstance(value, dict) else value
+    children = tuple(_table(child, item) for child, item in zip(tree.children, items, strict=True))
+    kind = replace(tree.type, items=tuple(child.type for child in children))
+    key = ("static", tree.cls, kind.keys, *(child.key for child in children))
+    return replace(tree, type=kind, key=key, children=children)
 
 
 def with_constants(
@@ -103,6 +122,7 @@ def _choices(trees: Trees) -> Iterator[frozenset[int]]:
     numbers = [i for i, tree in enumerate(trees) if isinstance(tree.type, Scalar)]
     whole = [i for i in numbers if np.dtype(getattr(trees[i].type, "dtype")).kind in "biu"]
     whole += [i for i, tree in enumerate(trees) if is_tuple_of_places(tree)]
+    whole += [i for i, tree in enumerate(trees) if _is_table(tree)]
     tried: set[frozenset[int]] = set()
     for choice in (*([i] for i in whole), whole, *([i] for i in numbers), numbers):
         picked = frozenset(choice)
@@ -116,6 +136,26 @@ def is_tuple_of_places(tree: Tree) -> bool:
     kinds = [leaf.type for leaf in tree.leaves()]
     plain = all(node.cls is tuple or node.is_leaf for node in tree.nodes())
     return tree.cls is tuple and plain and all(isinstance(k, Scalar) and np.dtype(k.dtype).kind in "biu" for k in kinds)
+
+
+def may_be_known(tree: Tree) -> bool:
+    """Say whether an argument may be made a constant."""
+    return isinstance(tree.type, Scalar) or is_tuple_of_places(tree) or _is_table(tree)
+
+
+def _is_table(tree: Tree) -> bool:
+    """Say whether an argument is a list, a tuple or a dict of a few whole numbers and texts, at any depth: edges."""
+    if not isinstance(tree.type, Struct) or is_tuple_of_places(tree):
+        return False
+    leaves = list(tree.leaves())
+    numbers = all(isinstance(leaf.type, Scalar) and np.dtype(leaf.type.dtype).kind in "biu" for leaf in leaves)
+    return _is_plain(tree) and numbers and 0 < len(leaves) <= _MOST_KNOWN
+
+
+def _is_plain(tree: Tree) -> bool:
+    if isinstance(tree.type, Struct):
+        return tree.cls in _MET and all(_is_plain(child) for child in tree.children)
+    return tree.is_leaf or isinstance(tree.value, str | None)
 
 
 def lowered(fun: Callable[..., Any], trees: Trees, always: bool = False) -> None:

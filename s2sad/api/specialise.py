@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Generic, Protocol, TypeVar
 
 from s2sad.api.custom import rules_key
@@ -10,10 +10,10 @@ from s2sad.api.deriving import DERIVING
 from s2sad.api.direct import Direct, missed
 from s2sad.api.flatten import Match
 from s2sad.api.guards import Guard
-from s2sad.api.known import constant, is_tuple_of_places, with_constants
+from s2sad.api.known import constant, may_be_known, with_constants
 from s2sad.api.signature import Binder
 from s2sad.api.structure import Tree, describe
-from s2sad.ir.types import Scalar, Static
+from s2sad.ir.types import Scalar, Static, Struct
 
 _RECENT = 4  # specialisations tried by generated code before a call is described anew
 
@@ -31,7 +31,14 @@ S = TypeVar("S", bound=Specialisation)
 
 def _made_constant(tree: Tree, other: Tree) -> bool:
     """Say whether numbers among the arguments had to be known; lengths that had to be are asked for anew."""
-    return not isinstance(tree.type, Static) and isinstance(other.type, Static)
+    return any(isinstance(a.type, Scalar | Struct) and isinstance(b.type, Static)
+               for a, b in zip(_all(tree), _all(other), strict=False))  # fmt: skip
+
+
+def _all(tree: Tree) -> Iterator[Tree]:
+    yield tree
+    for child in tree.children:
+        yield from _all(child)
 
 
 class Store(Generic[S]):
@@ -111,7 +118,7 @@ class Store(Generic[S]):
         names = self.binder.names_for(values)
         trees = [describe(value, name) for value, name in zip(values, names, strict=True)]
         for i in self._constants:
-            if isinstance(trees[i].type, Scalar) or is_tuple_of_places(trees[i]):
+            if may_be_known(trees[i]):
                 trees[i] = constant(trees[i], values[i])
         return tuple(trees)
 

@@ -246,6 +246,12 @@ def _membership(lw: Lowerer, op: str, left: Value, right: Value, node: Any) -> E
     return lw.fail(node, "`in` is only supported for containers of known structure")
 
 
+def lacks_key(lw: Lowerer, items: StructV, key: Value, node: Any) -> Value:
+    """Return whether a dict has no such key."""
+    found = _membership(lw, "NotIn", key, items, node)
+    return StaticV(found) if isinstance(found, bool) else V(found)
+
+
 def _in_range(lw: Lowerer, right: RangeV, left: Expr, node: Any) -> Expr:
     """`n in range(a, b, s)`: between the ends, and on one of the steps."""
     step = right.step.value if isinstance(right.step, Const) else getattr(right.step.type, "value", None)

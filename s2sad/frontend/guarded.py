@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from typing import Any
+from typing import Any, TypeGuard
 
 import gast
 from numpy.linalg import LinAlgError
@@ -12,7 +12,7 @@ from s2sad.frontend.callees import Classes, is_of_the_user, may_raise, text_of
 from s2sad.frontend.jumps import blocks, own
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.optional import may_be_none, optional_names
-from s2sad.frontend.raisers import OF_FUNCTIONS, OF_INDEXING, Raiser
+from s2sad.frontend.raisers import OF_FUNCTIONS, OF_KEYS, OF_PLACES, Raiser
 from s2sad.frontend.source import Source, unwrap
 from s2sad.frontend.values import FuncV, StaticV, StructV, V, Value
 from s2sad.ir.types import Array, ListOf, Scalar, is_inexact
@@ -80,12 +80,16 @@ def lower_guarded(lw: Lowerer, node: Guarded) -> Value:
 def lower_raises(lw: Lowerer, node: Raises) -> Value:
     """Lower the question whether an operation raises: False where its operands are of kinds that never do."""
     from s2sad.frontend.calls import call_value
+    from s2sad.frontend.comparisons import lacks_key
     from s2sad.frontend.expressions import lower_expr
     from s2sad.frontend.inline import inline_expression
 
     raiser = node.raiser
     assert raiser is not None
     values = [lower_expr(lw, operand) for operand in node.operands]
+    if raiser in OF_KEYS:
+        items, key = values
+        return lacks_key(lw, items, key, node) if _is_dict(items) else StaticV(False)
     if not _may_raise_of(raiser, values):
         return StaticV(False)
     given = [values[at] for at in raiser.operands]
@@ -93,10 +97,14 @@ def lower_raises(lw: Lowerer, node: Raises) -> Value:
     return written if written is not None else call_value(lw, StaticV(raiser.fails), given, {}, node)
 
 
+def _is_dict(value: Value) -> TypeGuard[StructV]:
+    return isinstance(value, StructV) and value.kind == "dict"
+
+
 def _may_raise_of(raiser: Raiser, values: list[Value]) -> bool:
     kinds = [value.expr.type if isinstance(value, V) else None for value in values]
-    if raiser in OF_INDEXING:
-        items = isinstance(kinds[0], Array | ListOf) or isinstance(values[0], StructV)
+    if raiser in OF_PLACES:
+        items = isinstance(kinds[0], Array | ListOf) or (isinstance(values[0], StructV) and not _is_dict(values[0]))
         return items and isinstance(kinds[1], Scalar)
     if raiser.error is LinAlgError:
         return True

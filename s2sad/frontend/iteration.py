@@ -14,7 +14,7 @@ from s2sad.errors import MissingRuleError, UnsupportedSyntaxError
 from s2sad.frontend import growing, iterated, protocols, rows
 from s2sad.frontend.containers import current, is_mutable
 from s2sad.frontend.continued import without_continue
-from s2sad.frontend.expressions import as_expr, lower_expr, lower_test
+from s2sad.frontend.expressions import as_expr, known_key, lower_expr, lower_test
 from s2sad.frontend.indexing import length_of_range, lower_index
 from s2sad.frontend.infer import InferenceError, count_of_dims, infer
 from s2sad.frontend.joins import joined_env, same_env
@@ -734,7 +734,8 @@ def _unrolled_comprehension(
     lw.env = before
     kept = tuple(value for value in order.values if value is not _LEFT_OUT)
     if isinstance(node, gast.DictComp):
-        return StructV("dict", tuple(keys), kept)
+        last = dict(zip(keys, kept, strict=True))  # a key that comes twice has the value of its last time
+        return StructV("dict", tuple(last), tuple(last.values()))
     return StructV("list", tuple(range(len(kept))), kept)
 
 
@@ -753,8 +754,7 @@ def _one(lw: Lowerer, node: Any, generator: Any, item: Value, keys: list[Any]) -
     if not test:
         return _LEFT_OUT
     if isinstance(node, gast.DictComp):
-        key = lower_expr(lw, node.key)
-        keys.append(getattr(key, "value", getattr(getattr(key, "expr", None), "value", None)))
+        keys.append(known_key(lw, node.key))
         return lower_expr(lw, node.value)
     result = lower_expr(lw, node.elt)
     return lowered_row(lw, result, node) if hasattr(node.elt, "as_row") else result

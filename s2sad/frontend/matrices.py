@@ -150,11 +150,15 @@ def collected_row(lw: Lowerer, value: Value, node: Any) -> Value:
     return V(lw.atom(as_expr(lw, array_of(lw, value, node), node), "row", lw.span(node)))
 
 
-def _is_nested(value: Any) -> bool:
-    """Say whether an expression makes rows of one length, of a number that is not a constant."""
+def _is_nested(node: Any, matrix: str, value: Any) -> bool:
+    """Say whether an expression makes rows of one length, of a number that is not a constant.
+
+    A matrix of a constant number of rows is one where its elements are found by what goes over something else.
+    """
     match value:
         case gast.ListComp(elt=row, generators=[gast.comprehension(target=gast.Name(id=name), iter=over, ifs=[])]):
-            return _is_row(row, name) and not _is_constant_range(over)
+            by_place = not _is_constant_range(over) or (_is_of_zeros(row) and _is_walked(node, matrix))
+            return _is_row(row, name) and by_place
         case _:
             return False
 
@@ -171,6 +175,31 @@ def _is_row(row: Any, outer: str) -> bool:
             return False
 
 
+def _is_of_zeros(row: Any) -> bool:
+    """Say whether a row is `[0.0] * n`."""
+    match row:
+        case gast.BinOp(left=gast.List(elts=[gast.Constant(value=float())])):
+            return True
+        case _:
+            return False
+
+
+def _is_walked(node: Any, matrix: str) -> bool:
+    """Say whether an element of a matrix is asked for by what a loop counts that is not over a constant range."""
+    counted: set[str] = set()
+    for part in gast.walk(node):
+        if isinstance(part, gast.For) and not _is_constant_range(part.iter):
+            counted |= {n.id for n in gast.walk(part.target) if isinstance(n, gast.Name)}
+    for part in gast.walk(node):
+        match part:
+            case gast.Subscript(value=gast.Name(id=own), slice=place) if own == matrix:
+                if any(_mentions(place, name) for name in counted):
+                    return True
+            case _:
+                pass
+    return False
+
+
 def _mentions(node: Any, name: str) -> bool:
     return any(isinstance(n, gast.Name) and n.id == name for n in gast.walk(node))
 
@@ -184,7 +213,7 @@ def _matrix_names(node: Any) -> frozenset[str]:
     for part in gast.walk(node):
         if isinstance(part, gast.Assign) and len(part.targets) == 1 and isinstance(part.targets[0], gast.Name):
             name = part.targets[0].id
-            made[name] = made.get(name, 0) + (1 if _is_nested(part.value) else 1000)
+            made[name] = made.get(name, 0) + (1 if _is_nested(node, name, part.value) else 1000)
     names = {name for name, count in made.items() if count < 1000}
     counts = {name: _count(node, name) for name in names}
     fine = {name: _fine_uses(node, name) for name in names}

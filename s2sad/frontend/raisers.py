@@ -126,6 +126,10 @@ def out_of_range(items: Any, i: Any) -> Any:  # noqa: D103
     return i >= len(items) or i < -len(items)
 
 
+def lacks(items: Any, key: Any) -> Any:  # noqa: D103
+    return key not in items
+
+
 _DIVISION = (Raiser(ZeroDivisionError, is_zero, (1,), only_python=True),)
 _UNITS = (Raiser(OverflowError, is_infinite), Raiser(ValueError, is_nan))
 
@@ -140,7 +144,10 @@ OF_OPERATORS: dict[Any, tuple[Raiser, ...]] = {
 }
 """By the class of the operator in the text."""
 
-OF_INDEXING = (Raiser(IndexError, out_of_range, (0, 1)),)
+OF_PLACES = (Raiser(IndexError, out_of_range, (0, 1)),)
+OF_KEYS = (Raiser(KeyError, lacks, (0, 1)),)
+OF_INDEXING = (*OF_PLACES, *OF_KEYS)
+"""The one of lists and arrays, the other of dicts."""
 
 OF_FUNCTIONS: dict[Any, tuple[Raiser, ...]] = {
     math.log: (Raiser(ValueError, not_positive),),
@@ -179,7 +186,7 @@ if hasattr(math, "exp2"):  # from Python 3.11 on
 LOGARITHM_TO_BASE = (Raiser(ValueError, no_logarithm, (0, 1)), Raiser(ZeroDivisionError, is_one, (1,)))
 """`math.log(x, base)`."""
 
-TESTED = (ArithmeticError, ValueError, IndexError)
+TESTED = (ArithmeticError, ValueError, IndexError, KeyError)
 """The classes of what is tested for, `LinAlgError` among them as a `ValueError`."""
 ANYTHING = (BaseException, Exception)
 

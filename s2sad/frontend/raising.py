@@ -21,7 +21,7 @@ from s2sad.frontend.callees import Classes, callee_of, is_of_the_user, may_raise
 from s2sad.frontend.guarded import Guarded, Held, Raises
 from s2sad.frontend.jumps import assigned, blocks, name_of
 from s2sad.frontend.lowerer import Lowerer
-from s2sad.frontend.raisers import ANYTHING, OF_INDEXING, OF_OPERATORS, UNTOLD, Raiser, never_of, of_call
+from s2sad.frontend.raisers import ANYTHING, OF_INDEXING, OF_OPERATORS, OF_PLACES, UNTOLD, Raiser, never_of, of_call
 
 _LATER = (gast.ListComp, gast.SetComp, gast.DictComp, gast.GeneratorExp)
 _WHICH = (
@@ -86,8 +86,9 @@ class _Tests:
             read.ctx = gast.Load()
             _, node.value = self._tested(OF_OPERATORS.get(type(node.op), ()), [read, node.value], node)
         for target in getattr(node, "targets", [getattr(node, "target", None)]):
-            if isinstance(target, gast.Subscript) and self._catches(IndexError):
-                self._tested(OF_INDEXING, [target.value, target.slice], target)
+            if isinstance(target, gast.Subscript):
+                raisers = OF_INDEXING if isinstance(node, gast.AugAssign) else OF_PLACES
+                self._tested(raisers, [target.value, target.slice], target)
         return node
 
     def _check_inner(self, call: Any) -> None:
@@ -141,7 +142,7 @@ class _Tests:
         match node:
             case gast.BinOp(left=left, op=op, right=right):
                 node.left, node.right = self._tested(OF_OPERATORS.get(type(op), ()), [left, right], node)
-            case gast.Subscript(value=items, slice=place) if self._catches(IndexError):
+            case gast.Subscript(value=items, slice=place) if any(self._catches(r.error) for r in OF_INDEXING):
                 if not isinstance(place, gast.Slice | gast.Tuple) and _is_loaded(node):
                     node.value, node.slice = self._tested(OF_INDEXING, [items, place], node)
             case gast.Call():
@@ -281,7 +282,7 @@ class _Tests:
                 found = OF_OPERATORS.get(type(op), ())
                 return any(self._catches(r.error) and not never_of(r, [left, right]) for r in found)
             case gast.Subscript():
-                return self._catches(IndexError, exactly=True) and _is_loaded(node)
+                return any(self._catches(r.error, exactly=True) for r in OF_INDEXING) and _is_loaded(node)
             case gast.Call():
                 fn = callee_of(self.lw, self.lw.env, self.lw.source, node.func)
                 raisers = of_call(fn, node)

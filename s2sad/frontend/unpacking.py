@@ -13,7 +13,7 @@ import numpy as np
 from s2sad.frontend import protocols, rows
 from s2sad.frontend.containers import current as current_items
 from s2sad.frontend.containers import holds, rewrite, scopes, without
-from s2sad.frontend.expressions import list_of
+from s2sad.frontend.expressions import list_of, plain_value
 from s2sad.frontend.indexing import item_of_range, length_of_range, lower_index
 from s2sad.frontend.lazily import root_name
 from s2sad.frontend.lowerer import Lowerer
@@ -122,6 +122,8 @@ def _items_of(lw: Lowerer, value: Value, count: int, target: Any, node: Any) -> 
         case StructV(_, _, items):
             protocols.refuse_own_items(lw, value, node)
             return list(items)
+        case StaticV(tuple() as known):
+            return [plain_value(lw, item, "item", node) for item in known]
         case V(expr) if isinstance(expr.type, Array | ListOf):
             base = V(lw.atom(expr, "row", lw.span(node)))
             stars = [i for i, t in enumerate(target.elts) if isinstance(t, gast.Starred)]

@@ -19,6 +19,14 @@ def entries_written(x):
     return a[0][1] * a[2][3] + a[1][1]
 
 
+def constant_rows_found_by_what_is_counted(x):
+    grid = [[0.0] * 2 for _ in range(2)]
+    for i, row in enumerate(x.reshape(2, 2)):
+        for j, v in enumerate(row):
+            grid[i][j] = v * x[j] + (grid[i - 1][j] if i else 0.0)
+    return grid[1][1]
+
+
 def entries_added_to_whole_zeros(x):
     n = len(x)
     a = [[0] * n for _ in range(n)]
@@ -96,8 +104,8 @@ def time_warping(x):
 
 
 PROGRAMS = [
-    entries_written, entries_added_to_whole_zeros, rows_by_comprehension, a_determinant_with_pivots,
-    a_product_of_matrices, a_knapsack, time_warping,
+    entries_written, constant_rows_found_by_what_is_counted, entries_added_to_whole_zeros, rows_by_comprehension,
+    a_determinant_with_pivots, a_product_of_matrices, a_knapsack, time_warping,
 ]  # fmt: skip
 
 
