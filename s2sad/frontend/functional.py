@@ -220,12 +220,15 @@ def _sorted_by(lw: Lowerer, items: Value, key: Value, backwards: bool, node: Any
     from s2sad.frontend.displays import array_of
     from s2sad.frontend.indexing import lower_index
     from s2sad.frontend.iteration import static_items
+    from s2sad.frontend.ordered_texts import all_texts, by_key
 
     if key == StaticV(None):
         return lw.fail(node, "`sorted` of records needs a key", "Write `key=lambda record: record[0]`.")
     known = static_items(lw, items) if isinstance(items, IterV) else None
     if known is not None:
         items = StructV("list", tuple(range(len(known))), tuple(known))
+    if (names := all_texts(items)) is not None:
+        return by_key(lw, names, key, backwards, node)
     if isinstance(items, StructV):
         items = rows.of_display(lw, items, node) or array_of(lw, items, node)
     if isinstance(items, RowsV):
@@ -238,7 +241,7 @@ def _sorted_by(lw: Lowerer, items: Value, key: Value, backwards: bool, node: Any
     given, judge, array, argsort = bind_each(lw, [items, key, StaticV(np.array), StaticV(np.argsort)])
     item = lw.fresh("item")
     keys = expression(lw, f"{array}([{judge}({item}) for {item} in {given}])", node)
-    order = _order_of(lw, keys, argsort, backwards, node)
+    order = order_of(lw, keys, argsort, backwards, node)
     if isinstance(items, RowsV):
         return rows.ordered(lw, items, order, node)
     if rank(items.expr.type) > 1 and is_written_through(lw.source.node, node):
@@ -248,7 +251,7 @@ def _sorted_by(lw: Lowerer, items: Value, key: Value, backwards: bool, node: Any
     return _as_list(lw, lower_index(lw, items, [order.expr], node), node)
 
 
-def _order_of(lw: Lowerer, keys: Value, argsort: str, backwards: bool, node: Any) -> V:
+def order_of(lw: Lowerer, keys: Value, argsort: str, backwards: bool, node: Any) -> V:
     """Return the order of keys; of tuples by the last number first, so that the first decides."""
     kind = keys.expr.type if isinstance(keys, V) else None
     if not isinstance(keys, V) or not isinstance(kind, Array) or len(kind.dims) > 2:
@@ -277,10 +280,13 @@ def _named_order(lw: Lowerer, text: str, node: Any) -> V:
 def lower_extreme_by_key(lw: Lowerer, sign: str, args: list[Value], key: Value, node: Any) -> Value:
     """`max(items, key=f)`, and without a key of tuples: a loop that keeps the best so far."""
     from s2sad.frontend.iteration import static_items
+    from s2sad.frontend.ordered_texts import all_texts, extreme
     from s2sad.frontend.statements import lower_block
 
     items: Value = args[0] if len(args) == 1 else StructV("list", tuple(range(len(args))), tuple(args))
     items = keys_of(items) if isinstance(items, StructV) and items.kind == "dict" else items
+    if key != StaticV(None) and (names := all_texts(items)) is not None:
+        return extreme(lw, sign, names, key, node)
     if key != StaticV(None) and _are_texts(items):
         return lw.fail(node, "which of several texts is chosen is known only when the function runs",
                        "Compare the values themselves, `max(d.values())`, or choose among numbers.")  # fmt: skip
@@ -395,7 +401,8 @@ lower_permutations = _combined(itertools.permutations)
 
 def lower_pairwise(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
     """`itertools.pairwise(items)`: each item with the next."""
-    given, together = bind_each(lw, [args[0], StaticV(builtins.zip)])
+    items = lower_list(lw, args[0], node) if isinstance(args[0], IterV) else args[0]
+    given, together = bind_each(lw, [items, StaticV(builtins.zip)])
     return expression(lw, f"{together}({given}[:-1], {given}[1:])", node)
 
 

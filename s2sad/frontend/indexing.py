@@ -193,6 +193,8 @@ def _struct_item(lw: Lowerer, base: StructV, node: Any) -> Value:
             return _keyed_item(lw, base, expr, node) if base.kind == "dict" else _dynamic_item(lw, base, expr, node)
         case _ if formatted.is_unknown(key):
             return formatted.unrolled(lw, node)
+        case StructV(texts.Choice()) if base.kind == "dict":
+            return _keyed_item(lw, *texts.items_by_number(base, key), node)
         case _ if texts.is_choice(key):
             return lw.fail(node, f"which item of this {base.kind} is meant depends on the path taken to here",
                            "Choose the item where the key is chosen: `item = d['a'] if ... else d['b']`.")  # fmt: skip
@@ -205,6 +207,8 @@ def _struct_item(lw: Lowerer, base: StructV, node: Any) -> Value:
 
 def _keyed_item(lw: Lowerer, base: StructV, key: Expr, node: Any) -> Value:
     """`table[k]` of a dict with whole numbers as keys, k known only at run time: the item at the place of the key."""
+    if getattr(key.type, "dtype", "") == "bool" and set(base.keys) == {True, False}:
+        return _by_truth(lw, base, key, node)
     whole = all(isinstance(known, int) for known in base.keys) and getattr(key.type, "dtype", "") == "int64"
     if not base.keys or not whole:
         return lw.fail(node, "which item of this dict is meant is not known before the function runs",
@@ -228,6 +232,15 @@ def _keyed_item(lw: Lowerer, base: StructV, key: Expr, node: Any) -> Value:
     lw.emit(_unless(lw, known[0], node))
     items = tuple(base.items[base.keys.index(k)] for k in order)
     return _dynamic_item(lw, StructV("tuple", tuple(range(len(items))), items), at, node, base)
+
+
+def _by_truth(lw: Lowerer, base: StructV, test: Expr, node: Any) -> Value:
+    """`{True: a, False: b}[test]`."""
+    from s2sad.frontend.functional import bind_each, expression
+
+    sides = [base.items[base.keys.index(said)] for said in (True, False)]
+    yes, no, asked = bind_each(lw, [*sides, V(lw.atom(test, "test", lw.span(node)))])
+    return expression(lw, f"{yes} if {asked} else {no}", node)
 
 
 def _unless(lw: Lowerer, known: Expr, node: Any) -> Stmt:

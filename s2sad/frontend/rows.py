@@ -79,7 +79,7 @@ def _unknown(kind: Type) -> Type:
 
 def of_display(lw: Lowerer, value: StructV, node: Any) -> RowsV | None:
     """Return the list of records that a display of records is, if they are all of one form."""
-    kind = type_of(value.items[0]) if value.items else None
+    kind = type_of(_coded(lw, value.items[0])) if value.items else None
     return made(lw, lw.fresh("records"), kind, value, node) if isinstance(kind, Struct) else None
 
 

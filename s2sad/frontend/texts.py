@@ -77,7 +77,20 @@ def coded(lw: Lowerer, text: Value) -> Value:
 def coded_among(options: tuple[str | enum.Enum, ...], text: Any) -> Value:
     """Return a text as the number that it is among others; as it is if it is none of them."""
     place = _place(options, text)
-    return StaticV(text) if place is None else StructV(Choice(options), ("text",), (V(literal(place)),))
+    return StaticV(text) if place is None else which(options, literal(place))
+
+
+def which(options: tuple[str | enum.Enum, ...], number: Expr) -> StructV:
+    """Return the one of several texts that a number counts."""
+    return StructV(Choice(options), ("text",), (V(number),))
+
+
+def items_by_number(table: StructV, chosen: StructV) -> tuple[StructV, Expr]:
+    """Return a dict with the numbers of texts in the place of the texts, and the number of one of them."""
+    number, places = chosen.items[0], [_place(chosen.kind.options, key) for key in table.keys]
+    assert isinstance(number, V)
+    met = [(at, item) for at, item in zip(places, table.items, strict=True) if at is not None]
+    return StructV("dict", tuple(at for at, _ in met), tuple(item for _, item in met)), number.expr
 
 
 def chosen(lw: Lowerer, test: Expr, a: Value, b: Value, node: Any) -> Value | None:
