@@ -476,7 +476,12 @@ def call_user(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value],
     from s2sad.frontend.functions import bind_arguments, instantiate, is_ours, parameter_names
     from s2sad.frontend.generic import canonical, known_results, learn, restored, shares_memory
     from s2sad.frontend.inline import inline_call, inline_expression, returns_a_function
+    from s2sad.frontend.yielded import check_handed_on, gives_values, listed
 
+    if not hasattr(fn, "s2sad_kind"):
+        if gives_values(fn):
+            return listed(lw, fn, args, kwargs, node)
+        check_handed_on(lw, source_of(fn).node, node)
     inlined = inline_expression(lw, fn, args, kwargs, node)
     if inlined is not None:
         return inlined

@@ -168,9 +168,13 @@ def lower_for(lw: Lowerer, node: Any) -> bool:
     """Lower a `for` loop over anything."""
     from s2sad.frontend.iteration import loop_over
     from s2sad.frontend.lazily import check_written_meanwhile
+    from s2sad.frontend.yielded import check_loop
 
     check_written_meanwhile(lw, node)
-    return loop_over(lw, node, iterated(lw, lower_expr(lw, node.iter), node.iter))
+    before = len(lw.ctx.listed)
+    items = iterated(lw, lower_expr(lw, node.iter), node.iter)
+    check_loop(lw, node, before)
+    return loop_over(lw, node, items)
 
 
 def run_counted(lw: Lowerer, node: Any, var: Var, bounds: tuple[Expr, Expr, Expr], enter: Any) -> bool:

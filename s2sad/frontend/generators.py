@@ -30,7 +30,7 @@ from s2sad.frontend.leaving import Exits, Stays, has_own, named, placed, with_pa
 from s2sad.frontend.source import Source, source_of, unwrap
 from s2sad.frontend.sourcelines import renumbered
 
-_USING_UP = ("list", "tuple", "sum", "max", "min", "sorted", "any", "all", "set", "prod", "fsum", "fromiter")
+USING_UP = ("list", "tuple", "sum", "max", "min", "sorted", "any", "all", "set", "prod", "fsum", "fromiter")
 """What is called with a generator and asks it for all that it gives, once."""
 WRITING = ("append", "extend", "insert", "pop", "clear", "reverse", "sort", "update", "setdefault", "fill", "remove")
 _PLAIN = (int, float, complex, bool, str, types.NoneType, types.ModuleType, types.FunctionType, type)
@@ -396,7 +396,7 @@ class _Writer:
             ):
                 return self._list(stmt, call, None, before)
             case gast.Call(func=func, args=[gast.Call(func=gast.Name(id=name)) as call, *rest]) if (
-                name in self.found and getattr(func, "id", getattr(func, "attr", "")) in _USING_UP
+                name in self.found and getattr(func, "id", getattr(func, "attr", "")) in USING_UP
             ):
                 node.args = [self._list(stmt, call, None, before), *rest]
                 return node

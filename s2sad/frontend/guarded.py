@@ -126,10 +126,10 @@ def _returning_none(lw: Lowerer, fn: Any, classes: Classes) -> FuncV:
     source, node = lw.ctx.computed[key]
     if isinstance(fn, FuncV):
         return FuncV(node, source, fn.env, fn.name, fn.defaults, fn.apart, fn.owner)
-    return FuncV(node, source, {}, source.name, _defaults(lw, source))
+    return FuncV(node, source, {}, source.name, defaults_of(lw, source))
 
 
-def _defaults(lw: Lowerer, source: Source) -> dict[str, Value]:
+def defaults_of(lw: Lowerer, source: Source) -> dict[str, Value]:
     """Return what the parameters of a function are if they are not given."""
     from s2sad.frontend.functions import default_of
 
@@ -200,4 +200,4 @@ def _with_a_result(body: list[Any]) -> list[Any]:
     return [*returned(body), gast.copy_location(gast.Return(value=done), last)]
 
 
-__all__ = ["Guarded", "Held", "Raises", "lower_guarded", "lower_held", "lower_raises"]
+__all__ = ["Guarded", "Held", "Raises", "defaults_of", "lower_guarded", "lower_held", "lower_raises"]

@@ -124,6 +124,12 @@ class Context:
     optional_names: set[Any] = field(default_factory=set[Any])
     """Names that get the result of a call which may be None, by function and name."""
     row_kinds: dict[Any, Type] = field(default_factory=dict[Any, Type])
+    listed: list[Any] = field(default_factory=list[Any])
+    """The texts of generators whose values have been listed, in the order of the calls."""
+    listed_at: dict[int, Any] = field(default_factory=dict[int, Any])
+    """The same, by the node of the call."""
+    asking_iter: int = 0
+    """How many `__iter__` are being lowered, one inside the other."""
     told_apart: dict[str, None] = field(default_factory=dict[str, None])
     """Texts in the records of lists that differ from record to record, for which numbers stand there."""
     list_names: dict[tuple[int, str], tuple[int, str]] = field(default_factory=dict[tuple[int, str], tuple[int, str]])

@@ -26,7 +26,8 @@ def by_key(lw: Lowerer, names: tuple[str, ...], key: Value, backwards: bool, nod
     """Return texts in the order of what a key gives of each."""
     keys, argsort = _keys(lw, names, key, node), bind_each(lw, [StaticV(np.argsort)])[0]
     order = order_of(lw, keys, argsort, backwards, node)
-    return StructV("list", tuple(range(len(names))), tuple(_one(lw, names, order, at, node) for at in range(len(names))))
+    places = tuple(range(len(names)))
+    return StructV("list", places, tuple(_one(lw, names, order, at, node) for at in places))
 
 
 def extreme(lw: Lowerer, sign: str, names: tuple[str, ...], key: Value, node: Any) -> Value:

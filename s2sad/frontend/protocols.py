@@ -113,6 +113,7 @@ def iterated(lw: Lowerer, value: Value, node: Any) -> Value:
     attribute which its `__getitem__` hands on to.
     """
     from s2sad.frontend.inline import inline_call
+    from s2sad.frontend.yielded import gives_values, listed
 
     if isinstance(value, IterV) and value.kind == "iter":
         return iterated(lw, value.parts[0], node)
@@ -122,7 +123,11 @@ def iterated(lw: Lowerer, value: Value, node: Any) -> Value:
         return value
     formatted.refuse_parts(lw, value, node)
     if (method := own_method(value, "iter")) is not None:
+        if gives_values(method):
+            return listed(lw, method, [value], {}, node, once=True)
+        lw.ctx.asking_iter += 1
         given = inline_call(lw, method, [value], {}, node)
+        lw.ctx.asking_iter -= 1
         if given is None or given == value:
             return value
         return iterated(lw, given, node)
