@@ -15,6 +15,7 @@ from s2sad.frontend import anew, growing, optional, protocols, records, rows, te
 from s2sad.frontend.arguments import UNKNOWN, known_value
 from s2sad.frontend.containers import holds, identified, is_mutable, is_open, may_be_written, write_item
 from s2sad.frontend.displays import array_of, operands
+from s2sad.frontend.environments import seen
 from s2sad.frontend.exchange import exchanged_names, is_read_behind
 from s2sad.frontend.expressions import as_expr, lower_expr
 from s2sad.frontend.indexing import expand_index, lower_index
@@ -26,7 +27,7 @@ from s2sad.frontend.lowerer import Contribution, Lowerer
 from s2sad.frontend.methods import list_method
 from s2sad.frontend.noneresults import returned
 from s2sad.frontend.operators import BINARY, BY_SYMBOL, SYMBOLS, apply, build
-from s2sad.frontend.order import Order, does_more, settled
+from s2sad.frontend.order import Order, acts, does_more, settled
 from s2sad.frontend.unpacking import rearranged, unpack
 from s2sad.frontend.values import (
     BarV,
@@ -519,9 +520,9 @@ def _done(lw: Lowerer, node: Any) -> Any:
     """Name an expression that does more than to be computed; any other stays where it stands."""
     if not any(isinstance(part, gast.Call | gast.NamedExpr) for part in gast.walk(node)):
         return node
-    mark, start = lw.mark(), len(lw.block)
+    mark, start, before = lw.mark(), len(lw.block), seen(lw)
     value = lower_expr(lw, node)
-    if not (does_more(lw.ctx, lw.block[start:]) or any(isinstance(p, gast.NamedExpr) for p in gast.walk(node))):
+    if not (acts(lw, lw.block[start:], before) or any(isinstance(p, gast.NamedExpr) for p in gast.walk(node))):
         lw.back_to(mark)
         return node
     name = lw.local("place")

@@ -332,7 +332,7 @@ class Meeting:
     def __init__(self) -> None:
         """Begin with nothing met."""
         self.pairs: list[tuple[Cell, Cell]] = []
-        self.late: list[str] = []
+        self.late: list[Any] = []
         """Names that only the second path has."""
 
     def cell(self, a: StructV, b: StructV) -> Cell | None:
@@ -342,7 +342,7 @@ class Meeting:
         self.pairs.append((a.cell, b.cell))
         return b.cell if b.cell.refusal else a.cell
 
-    def settled(self, env: dict[str, Value]) -> dict[str, Value]:
+    def settled(self, env: dict[Any, Value]) -> dict[Any, Value]:
         """Return the joined environment; a container that is two on one of the paths cannot be written any more."""
         partners: dict[tuple[str, int], set[int]] = {}
         for a, b in self.pairs:

@@ -15,12 +15,13 @@ from s2sad.errors import UnsupportedSyntaxError
 from s2sad.frontend import choices, formatted, growing, optional, protocols, records, rows, sparse, texts, widening
 from s2sad.frontend.containers import OUTSIDE, identified, is_mutable
 from s2sad.frontend.displays import operands
+from s2sad.frontend.environments import Environment, see, seen
 from s2sad.frontend.guarded import lower_guarded, lower_held, lower_raises
 from s2sad.frontend.indexing import is_table_row, lower_index, lower_index_items, lower_slice, lower_subscript
 from s2sad.frontend.joins import joined_env, same_env
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.operators import BINARY, BOOL, UNARY, apply, build
-from s2sad.frontend.order import Order, does_more, in_order
+from s2sad.frontend.order import Order, acts, in_order
 from s2sad.frontend.surely import NoName, SurelyRaises, raise_there, refuse_none
 from s2sad.frontend.values import (
     FuncV,
@@ -433,14 +434,16 @@ def _bool_op(lw: Lowerer, node: Any) -> Value:
 
 def _tried(lw: Lowerer, node: Any) -> tuple[Value, Expr | bool, bool]:
     """Return what an operand is, whether it holds, and whether it does more than that; nothing is emitted."""
-    block, names = lw.block, set(lw.names)
+    block, names, before = lw.block, set(lw.names), seen(lw)
     lw.block = []
     try:
         value = lower_expr(lw, node)
-        more = does_more(lw.ctx, lw.block)
+        more = acts(lw, lw.block, before)
+        see(lw, before)
         return value, lower_test(lw, node), more
     finally:
         lw.block, lw.names = block, names
+        see(lw, before)
 
 
 def _named(lw: Lowerer, node: Any) -> Any:
@@ -469,7 +472,7 @@ def _combined(lw: Lowerer, node: Any) -> Value:
     is_and = isinstance(node.op, gast.And)
     parts: list[Expr] = []
     for position, part in enumerate(node.values):
-        outer, lw.block = lw.block, []
+        outer, lw.block, before = lw.block, [], seen(lw)
         try:
             test = lower_test(lw, part)
         except SurelyRaises as error:
@@ -479,8 +482,9 @@ def _combined(lw: Lowerer, node: Any) -> Value:
             return _raised_if_reached(lw, error, parts, is_and, part)
         hoisted, lw.block = lw.block, outer
         lw.proven |= optional.proven_by(part, is_and)
-        more = does_more(lw.ctx, hoisted)
+        more = acts(lw, hoisted, before)
         if more and parts:
+            see(lw, before)
             return _guarded(lw, node, is_and, position, parts)
         if isinstance(test, bool):
             if more:
@@ -489,6 +493,7 @@ def _combined(lw: Lowerer, node: Any) -> Value:
                 return StaticV(test)  # whatever the operands before it are, which do nothing else
             continue
         if hoisted and position:
+            see(lw, before)
             return _guarded(lw, node, is_and, position, parts)
         lw.block.extend(hoisted)
         parts.append(test)
@@ -520,10 +525,11 @@ def _guarded(lw: Lowerer, node: Any, is_and: bool, position: int, parts: list[Ex
     lw.emit(Assign(name, so_far, lw.span(node)))
     rest = gast.BoolOp(op=node.op, values=node.values[position:])
     gast.copy_location(rest, node)
-    outer, lw.block = lw.block, []
+    outer, lw.block, before = lw.block, [], seen(lw)
     value = lower_test(lw, rest if len(rest.values) > 1 else rest.values[0])
     lw.emit(Assign(name, literal(value) if isinstance(value, bool) else value, lw.span(node)))
     inner, lw.block = lw.block, outer
+    see(lw, joined_env(lw, [seen(lw), before], before))
     lw.emit(If(name if is_and else negate(name), tuple(inner), (), lw.span(node)))
     return V(name)
 
@@ -533,16 +539,17 @@ def _if_exp(lw: Lowerer, node: Any) -> Value:
     if isinstance(test, bool):
         return lower_expr(lw, node.body if test else node.orelse)
     sides: list[tuple[list[Any], Value]] = []
-    proven, before, ends = lw.proven, lw.env, list[dict[str, Value]]()
+    proven, before, ends = lw.proven, seen(lw), list[Environment]()
     for part, holds in ((node.body, True), (node.orelse, False)):
         outer, lw.block = lw.block, []
-        lw.env = dict(before)
+        see(lw, before)
         lw.proven = proven | optional.proven_by(node.test, holds)
         value = lower_expr(lw, part)
         sides.append((lw.block, value))
-        ends.append(lw.env)
+        ends.append(seen(lw))
         lw.block = outer
-    lw.proven, lw.env = proven, before
+    lw.proven = proven
+    see(lw, before)
     (then, a), (other, b) = sides
     if any(not same_env({name: env.get(name, value) for name, value in before.items()}, before) for env in ends):
         return _if_statement(lw, node, test, then, a, other, b, ends)  # a side changes what stands outside
@@ -570,23 +577,24 @@ def lower_bool(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: A
 
 def _if_statement(
     lw: Lowerer, node: Any, test: Expr, then: list[Any], a: Value, other: list[Any], b: Value,
-    envs: list[dict[str, Value]] | None = None,
+    envs: list[Environment] | None = None,
 ) -> Value:  # fmt: skip
     """A conditional expression over arrays or with calls inside becomes a statement; `envs`: what each side leaves."""
     span = lw.span(node)
     name = lw.fresh("chosen")
     outer = lw.block
-    ends: list[dict[str, Value]] = []
-    for block, value, env in zip((then, other), (a, b), envs or [lw.env, lw.env], strict=True):
-        lw.block, lw.env = block, env
+    ends: list[Environment] = []
+    for block, value, env in zip((then, other), (a, b), envs or [seen(lw), seen(lw)], strict=True):
+        lw.block = block
+        see(lw, env)
         if isinstance(value, StaticV) and isinstance(value.value, int | float):
             value = const(value.value)
-        ends.append({**lw.env, name: lw.store_value(name, identified(value), span)})
+        ends.append({**env, name: lw.store_value(name, identified(value), span)})
     lw.block = outer
     lw.emit(If(test, tuple(then), tuple(other), span))
     joined = joined_env(lw, ends, {})
     result = joined.pop(name)
-    lw.env = joined
+    see(lw, joined)
     if isinstance(result, Poison):
         lw.fail(node, "the two sides of this conditional differ in kind", result.reason + ".")
     return result

@@ -7,13 +7,14 @@ from typing import Any
 import gast
 
 from s2sad.frontend import choices, widening
+from s2sad.frontend.environments import Environment, see, seen
 from s2sad.frontend.expressions import lower_expr, lower_test
 from s2sad.frontend.joins import joined_env, same_env, widen_new
 from s2sad.frontend.lowerer import BottomReached, Lowerer
 from s2sad.frontend.optional import proven_by, surely_given
 from s2sad.frontend.protocols import iterated
 from s2sad.frontend.surely import SurelyRaises, raise_there
-from s2sad.frontend.values import Scope, Value, const, literal
+from s2sad.frontend.values import Scope, const, literal
 from s2sad.ir.nodes import Assign, Break, Const, Continue, Expr, For, If, Var, While
 from s2sad.ir.types import Scalar
 
@@ -26,7 +27,7 @@ def lower_if(lw: Lowerer, node: Any) -> bool:
     if isinstance(test, bool):
         return lower_block(lw, node.body if test else node.orelse)
     span = lw.span(node)
-    before = dict(lw.env)
+    before = seen(lw)
     proven = lw.proven
     lw.proven = proven | proven_by(node.test, True)
     then, then_jumps, then_env = _branch(lw, node.body, before)
@@ -39,16 +40,17 @@ def lower_if(lw: Lowerer, node: Any) -> bool:
         choices.meet(lw, ((then, then_env), (other, other_env)), span)
         widening.at_the_end(lw, node, then, then_env)
         widening.at_the_end(lw, node, other, other_env)
-    lw.env = joined_env(lw, [e for e, j in ((then_env, then_jumps), (other_env, other_jumps)) if not j], before)
+    see(lw, joined_env(lw, [e for e, j in ((then_env, then_jumps), (other_env, other_jumps)) if not j], before))
     lw.emit(If(test, tuple(then), tuple(other), span))
     return then_jumps and other_jumps
 
 
-def _branch(lw: Lowerer, body: list[Any], env: dict[str, Value]) -> tuple[list[Any], bool, dict[str, Value]]:
+def _branch(lw: Lowerer, body: list[Any], env: Environment) -> tuple[list[Any], bool, Environment]:
     from s2sad.frontend.statements import lower_block
 
     block: list[Any] = []
-    outer, lw.block, lw.env = lw.block, block, dict(env)
+    outer, lw.block = lw.block, block
+    see(lw, env)
     around = len(lw.loops)
     try:
         jumps = lower_block(lw, body)
@@ -57,19 +59,20 @@ def _branch(lw: Lowerer, body: list[Any], env: dict[str, Value]) -> tuple[list[A
     except SurelyRaises as error:  # only where this branch is taken
         jumps = raise_there(lw, error, block, around, body[0])
     block, lw.block = lw.block, outer
-    return block, jumps, lw.env
+    return block, jumps, seen(lw)
 
 
-def _run_loop(lw: Lowerer, node: Any, key: str, body: Any) -> tuple[list[Any], Scope, dict[str, Value]]:
+def _run_loop(lw: Lowerer, node: Any, key: str, body: Any) -> tuple[list[Any], Scope, Environment]:
     """Lower a loop body until the types at its head no longer change; keep the last lowering."""
     widening.before_loop(lw, node)
-    head = dict(lw.env)
+    head = seen(lw)
     names = set(lw.names)
     lw.proven -= {n.id for n in gast.walk(node) if isinstance(n, gast.Name) and isinstance(n.ctx, gast.Store)}
     before = lw.proven
     for _ in range(12):
         lw.proven = before
-        lw.env, lw.names = dict(head), set(names)
+        see(lw, head)
+        lw.names = set(names)
         scope = Scope(node, made=len(lw.made))
         lw.loops.append(scope)
         outer, lw.block = lw.block, []
@@ -81,7 +84,7 @@ def _run_loop(lw: Lowerer, node: Any, key: str, body: Any) -> tuple[list[Any], S
         finally:
             block, lw.block = lw.block, outer
             lw.loops.pop()
-        ends = list(scope.continues) if jumps else [lw.env, *scope.continues]
+        ends = list(scope.continues) if jumps else [seen(lw), *scope.continues]
         merged = joined_env(lw, [head, *ends], head, key)
         merged = widen_new(merged, head, key)
         if same_env(merged, head):
@@ -111,7 +114,7 @@ def lower_while(lw: Lowerer, node: Any) -> bool:
         if hoisted and not isinstance(test, bool):
             from s2sad.frontend.operators import negate
 
-            scope.breaks.append(dict(lw.env))
+            scope.breaks.append(seen(lw))
             lw.block.extend(hoisted)
             lw.emit(If(negate(test), (Break(lw.span(node)),), (), lw.span(node)))
             test = True
@@ -124,11 +127,11 @@ def lower_while(lw: Lowerer, node: Any) -> bool:
     except UnrollNeeded as refusal:
         return unrollable(lw, refusal)
     if not tests:
-        lw.env = head
+        see(lw, head)
         return lower_block(lw, node.orelse)
     endless = isinstance(tests[0], Const) and tests[0].value is True
     exits = scope.breaks if endless else [head, *scope.breaks]
-    lw.env = joined_env(lw, exits, head)
+    see(lw, joined_env(lw, exits, head))
     lw.emit(While(tests[0], tuple(block), lw.span(node)))
     if endless and not scope.breaks:
         return True
@@ -151,9 +154,9 @@ def _loop_else(lw: Lowerer, node: Any, flag: str | None) -> bool:
         return False
     if flag is None:
         return lower_block(lw, node.orelse)
-    before = dict(lw.env)
+    before = seen(lw)
     block, jumps, env = _branch(lw, node.orelse, before)
-    lw.env = before if jumps else joined_env(lw, [env, before], before)
+    see(lw, before if jumps else joined_env(lw, [env, before], before))
     lw.emit(If(Var(flag, Scalar("bool", True)), tuple(block), (), lw.span(node)))
     return False
 
@@ -191,7 +194,7 @@ def run_counted(lw: Lowerer, node: Any, var: Var, bounds: tuple[Expr, Expr, Expr
         return lower_block(lw, node.body)
 
     block, scope, head = _run_loop(lw, node, _loop_key(lw, node), body)
-    lw.env = joined_env(lw, [head, *scope.breaks], head)
+    see(lw, joined_env(lw, [head, *scope.breaks], head))
     start, stop, step = bounds
     lw.emit(For(var, start, stop, step, tuple(block), span))
     return _loop_else(lw, node, flag)
@@ -215,10 +218,10 @@ def lower_continue(lw: Lowerer, node: Any) -> bool:
     return True
 
 
-def _left(lw: Lowerer, scope: Scope) -> dict[str, Value]:
+def _left(lw: Lowerer, scope: Scope) -> Environment:
     """Return what names mean where a turn is left."""
     own = set(lw.made[scope.made :])
-    return {name: value for name, value in lw.env.items() if name not in own}
+    return {name: value for name, value in seen(lw).items() if name not in own}
 
 
 def _scope(lw: Lowerer, node: Any, word: str) -> Scope:

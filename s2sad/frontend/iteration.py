@@ -14,6 +14,7 @@ from s2sad.errors import MissingRuleError, UnsupportedSyntaxError
 from s2sad.frontend import growing, iterated, protocols, rows
 from s2sad.frontend.containers import current, is_mutable
 from s2sad.frontend.continued import without_continue
+from s2sad.frontend.environments import see, seen
 from s2sad.frontend.expressions import as_expr, known_key, lower_expr, lower_test
 from s2sad.frontend.indexing import length_of_range, lower_index
 from s2sad.frontend.infer import InferenceError, count_of_dims, infer
@@ -218,14 +219,14 @@ def _unrolled(lw: Lowerer, node: Any, items: list[Value], iterable: Value | None
         jumps = _items_in_turn(lw, node, items, iterable, scope)
     finally:
         block, lw.block = lw.block, outer
-    ends = scope.breaks if jumps else [lw.env, *scope.breaks]
+    ends = scope.breaks if jumps else [seen(lw), *scope.breaks]
     if jumps and len(ends) == 1 and isinstance(block[-1], Break):  # where it breaks is known
         block.pop()
         lw.block.extend(block)
     else:
         span = lw.span(node)
         lw.emit(For(Var(lw.fresh("once"), INT), literal(0), literal(1), literal(1), tuple(block), span))
-    lw.env = joined_env(lw, ends, ends[0]) if ends else lw.env
+    see(lw, joined_env(lw, ends, ends[0]) if ends else seen(lw))
     return not ends
 
 
@@ -606,14 +607,15 @@ def _comprehension(lw: Lowerer, node: Any, name: str | None) -> Value:
     target = Var(name or lw.fresh("items"), ListOf(None))
     position = len(lw.block)
     item_type: list[Any] = []
-    start, before, count = lw.mark(), dict(lw.env), count_of_dims()
+    start, before, count = lw.mark(), seen(lw), count_of_dims()
     with lw.ctx.loop():
         _nested(lw, node, list(node.generators), target, item_type, iterable)
     outside = {name: value for name, value in before.items() if name not in _own_names(node)}
-    if not same_env({name: lw.env.get(name, value) for name, value in outside.items()}, outside):
+    now = seen(lw)
+    if not same_env({name: now.get(name, value) for name, value in outside.items()}, outside):
         lw.back_to(start)  # an item changes what stands outside: `[log.note(v) for v in x]`
         return as_loop(lw, node)
-    lw.env = before
+    see(lw, before)
     if not item_type:  # a condition that is known not to hold
         lw.back_to(start)
         return StructV("list", (), ())

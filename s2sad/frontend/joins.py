@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from s2sad.frontend.containers import Meeting
+from s2sad.frontend.environments import Environment, home_of, label_of
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.optional import KindFound
 from s2sad.frontend.values import (
@@ -26,9 +27,7 @@ from s2sad.ir.nodes import Const, Var
 from s2sad.ir.types import CARRIED, ListOf
 
 
-def joined_env(
-    lw: Lowerer, ends: list[dict[str, Value]], fallback: dict[str, Value], phi: str = ""
-) -> dict[str, Value]:
+def joined_env(lw: Lowerer, ends: list[Environment], fallback: Environment, phi: str = "") -> Environment:
     """Return the environment after the paths `ends` meet; `phi` names a loop head."""
     if not ends:
         return dict(fallback)
@@ -41,16 +40,16 @@ def joined_env(
                 result[name] = value
                 meeting.late.append(name)
             elif result[name] is not value or isinstance(value, StructV):
-                result[name] = _join(meeting, name, result[name], value, f"{CARRIED}{phi}:{name}" if phi else "")
+                result[name] = _join(meeting, name, result[name], value, f"{CARRIED}{phi}:{label_of(name)}" if phi else "")
         result = meeting.settled(result)
     return result
 
 
-def _grow(lw: Lowerer, a: dict[str, Value], b: dict[str, Value]) -> None:
+def _grow(lw: Lowerer, a: Environment, b: Environment) -> None:
     """Lower the function again if a list that was taken for known is of another length, or built, on another path."""
     found = {
-        (id(lw.source.node), name) for name in a.keys() & b.keys()
-        if name not in lw.dynamic_lists and _is_growing(a[name], b[name])
+        (id(home.source.node), str(name)) for name in a.keys() & b.keys() for home in (home_of(lw, name),)
+        if str(name) not in home.dynamic_lists and _is_growing(a[name], b[name])
     }  # fmt: skip
     origins = {origin for name in a.keys() & b.keys() for origin in _growing_within(a[name], b[name])}
     if found - lw.ctx.growing_names or origins - lw.ctx.growing_displays:
@@ -158,10 +157,10 @@ def describe(kind: Any) -> str:
             return "a container"
 
 
-def widen_new(merged: dict[str, Value], head: dict[str, Value], phi: str) -> dict[str, Value]:
+def widen_new(merged: Environment, head: Environment, phi: str) -> Environment:
     """Forget iteration-bound facts of names that did not exist before the loop."""
     return {
-        name: value if name in head else _forget(value, f"{CARRIED}{phi}:{name}")
+        name: value if name in head else _forget(value, f"{CARRIED}{phi}:{label_of(name)}")
         for name, value in merged.items()
     }
 
@@ -179,7 +178,7 @@ def _forget(value: Value, phi: str) -> Value:
             return value
 
 
-def same_env(a: dict[str, Value], b: dict[str, Value]) -> bool:
+def same_env(a: Environment, b: Environment) -> bool:
     """Say whether two environments give every name the same meaning."""
     if a.keys() != b.keys():
         return False

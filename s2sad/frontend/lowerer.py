@@ -350,13 +350,18 @@ class Lowerer:
 
     def mark(self) -> Mark:
         """Return the state of the lowering, to come back to if what follows is lowered in another way."""
+        from s2sad.frontend.environments import seen
+
         sizes = len(self.block), len(self.results), len(self.loops)
         known = frozenset(self.ctx.instances)
-        return Mark(dict(self.env), self.block, set(self.names), sizes, self.depth, self.turns, known)
+        return Mark(seen(self), self.block, set(self.names), sizes, self.depth, self.turns, known)
 
     def back_to(self, mark: Mark) -> None:
         """Forget what was lowered since `mark`."""
-        self.env, self.block, self.names = dict(mark.env), mark.block, set(mark.names)
+        from s2sad.frontend.environments import see
+
+        see(self, mark.env)
+        self.block, self.names = mark.block, set(mark.names)
         self.depth, self.turns = mark.depth, mark.turns
         for items, size in zip((self.block, self.results, self.loops), mark.sizes, strict=True):
             del items[size:]

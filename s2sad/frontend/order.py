@@ -9,8 +9,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from s2sad.frontend.environments import Environment, seen
+from s2sad.frontend.joins import same_env
 from s2sad.frontend.lowerer import Context, Lowerer
-from s2sad.frontend.values import StructV, V, Value
+from s2sad.frontend.values import StructV, V, Value, leaves_of
 from s2sad.ir import ops
 from s2sad.ir.nodes import Append, Apply, Assign, CallStmt, Const, Expr, Raise, Stmt, Store, Swap, Var
 from s2sad.ir.types import Array, ListOf
@@ -70,6 +72,14 @@ def does_more(ctx: Context, since: list[Stmt]) -> bool:
     every = list(statements(tuple(since)))
     own = _made_in(every)
     return any(isinstance(stmt, Raise) or _writes(ctx, stmt, own) for stmt in every)
+
+
+def acts(lw: Lowerer, since: list[Stmt], before: Environment) -> bool:
+    """Say whether statements do more than compute, or give something that had a name before another value."""
+    if does_more(lw.ctx, since) or not same_env(seen(lw), before):
+        return True
+    held = {name for value in before.values() for leaf in leaves_of(value) for name in reads(leaf)} if since else set()
+    return any(held & set(bound(stmt)) for stmt in statements(tuple(since)))
 
 
 def _changes(ctx: Context, since: list[Stmt], expr: Expr) -> bool:

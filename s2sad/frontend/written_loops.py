@@ -12,9 +12,10 @@ from typing import Any
 
 import gast
 
+from s2sad.frontend.environments import seen
 from s2sad.frontend.jumps import own
 from s2sad.frontend.lowerer import Lowerer
-from s2sad.frontend.order import does_more
+from s2sad.frontend.order import acts
 from s2sad.frontend.values import StaticV, Value
 
 
@@ -60,10 +61,10 @@ def _does_more(lw: Lowerer, items: Any) -> bool:
 
     if not any(isinstance(part, gast.Call) for part in own([items])):
         return False
-    mark = lw.mark()
+    mark, before = lw.mark(), seen(lw)
     start = len(lw.block)
     lower_expr(lw, items)
-    found = does_more(lw.ctx, lw.block[start:])
+    found = acts(lw, lw.block[start:], before)
     lw.back_to(mark)
     return found
 
