@@ -91,7 +91,7 @@ def meet(lw: Lowerer, paths: tuple[Path, Path], span: Span) -> None:
 
 def of_paths(lw: Lowerer, paths: tuple[Path, Path], a: Value, b: Value, span: Span) -> StructV | None:
     """Return one of the functions that two paths give; each path says which. None of any other values."""
-    if a is b or not (_is_function(a) and _is_function(b)) or a == b or _is_same_code(a, b):
+    if a is b or not (_is_function(a) and _is_function(b)) or _is_same_code(a, b) or a == b:
         return None
     functions = (*_alternatives(a), *_alternatives(b))
     if len(functions) > _MOST:

@@ -201,9 +201,11 @@ def _copied(kind: str) -> str:
 
 def write_item(lw: Lowerer, container: StructV, key: Any, value: Value, node: Any) -> None:
     """`container[key] = value`, where the key is known: a variable of its own at every place of the container."""
+    from s2sad.frontend.fields import stored as as_stored
+
     cell = may_be_written(lw, container, node)
     cell.writes += 1
-    value = identified(value)
+    value = identified(as_stored(lw, container.kind, key, value))
     before = current(lw, container)
     keys = before.keys if key in before.keys else (*before.keys, key)
     held = value
@@ -332,6 +334,8 @@ class Meeting:
     def __init__(self) -> None:
         """Begin with nothing met."""
         self.pairs: list[tuple[Cell, Cell]] = []
+        self.torn: list[tuple[Any, Any, Value, Value]] = []
+        """The fields in which the paths leave what is not one: the container's kind, the key, and both."""
         self.late: list[Any] = []
         """Names that only the second path has."""
 

@@ -12,7 +12,19 @@ import gast
 import numpy as np
 
 from s2sad.errors import UnsupportedSyntaxError
-from s2sad.frontend import choices, formatted, growing, optional, protocols, records, rows, sparse, texts, widening
+from s2sad.frontend import (
+    choices,
+    fields,
+    formatted,
+    growing,
+    optional,
+    protocols,
+    records,
+    rows,
+    sparse,
+    texts,
+    widening,
+)
 from s2sad.frontend.containers import OUTSIDE, identified, is_mutable
 from s2sad.frontend.displays import operands
 from s2sad.frontend.environments import Environment, see, seen
@@ -105,6 +117,8 @@ def whole_number(lw: Lowerer, expr: Expr, why: str, node: Any) -> Expr:
 def lower_test(lw: Lowerer, node: Any) -> Expr | bool:
     """Lower a condition: True or False when it is known, else an expression."""
     held = lw.env.get(node.id) if isinstance(node, gast.Name) else None
+    if isinstance(node, gast.Attribute | gast.Subscript) and lw.ctx.optional_fields:
+        held = optional.raw_field(lw, node)
     if isinstance(held, StructV) and held.kind == optional.KIND:
         return optional.truth(held)
     return truth_of(lw, _all_or_any(lw, node) if isinstance(node, gast.BoolOp) else lower_expr(lw, node), node)
@@ -651,7 +665,7 @@ def _dict(lw: Lowerer, node: Any) -> Value:
     found: dict[Any, Value] = {}
     for key, part, value in zip(keys, node.values, in_order(lw, node.values), strict=True):
         if key is not None:
-            found[key] = value
+            found[key] = fields.stored(lw, "dict", key, value)
         elif isinstance(value, StructV) and value.kind == "dict":
             found.update(zip(value.keys, value.items, strict=True))
         else:
@@ -689,7 +703,7 @@ def _lambda(lw: Lowerer, node: Any) -> Value:
 def _attribute(lw: Lowerer, node: Any) -> Value:
     from s2sad.frontend.methods import attribute
 
-    return attribute(lw, lower_expr(lw, node.value), node.attr, node)
+    return fields.read(lw, attribute(lw, lower_expr(lw, node.value), node.attr, node), node)
 
 
 def _compare(lw: Lowerer, node: Any) -> Value:

@@ -67,6 +67,7 @@ def _run_loop(lw: Lowerer, node: Any, key: str, body: Any) -> tuple[list[Any], S
     widening.before_loop(lw, node)
     head = seen(lw)
     names = set(lw.names)
+    lw.proven = frozenset(fact for fact in lw.proven if "." not in fact)  # an attribute may be written in it
     lw.proven -= {n.id for n in gast.walk(node) if isinstance(n, gast.Name) and isinstance(n.ctx, gast.Store)}
     before = lw.proven
     for _ in range(12):

@@ -9,7 +9,7 @@ from typing import Any, cast
 import gast
 import numpy as np
 
-from s2sad.frontend import choices, formatted, growing, protocols, rows, sparse, texts
+from s2sad.frontend import choices, fields, formatted, growing, protocols, rows, sparse, texts
 from s2sad.frontend.constant_tables import table as table_of
 from s2sad.frontend.containers import CHANGING, is_mutable
 from s2sad.frontend.cuts import cut_dim
@@ -39,8 +39,8 @@ from s2sad.ir.types import Array, Dim, ListOf, Scalar, Static, Sym, same_dim
 _LARGEST_TABLE = 1000
 
 
-def lower_subscript(lw: Lowerer, node: Any) -> Value:
-    """Return the value of `base[...]`, whatever the base is."""
+def lower_subscript(lw: Lowerer, node: Any, raw: bool = False) -> Value:
+    """Return the value of `base[...]`, whatever the base is; `raw`: also one that may be None."""
     from s2sad.frontend.arguments import UNKNOWN
     from s2sad.frontend.expressions import lower_expr, outside_value
     from s2sad.frontend.grids import is_maker, make
@@ -51,7 +51,8 @@ def lower_subscript(lw: Lowerer, node: Any) -> Value:
             return base
         case StructV():
             formatted.refuse_parts(lw, base, node)
-            return _struct_item(lw, base, node)
+            item = _struct_item(lw, base, node)
+            return item if raw else fields.read(lw, item, node)
         case StaticV(obj) if is_maker(obj):
             return make(lw, obj, node)
         case StaticV(obj) if obj is np.s_ or obj is np.index_exp:

@@ -12,6 +12,7 @@ from s2sad.frontend.containers import identified
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.noneresults import called, returned
 from s2sad.frontend.nonlocals import rebind, rebound_outside
+from s2sad.frontend.one_return import with_one_return
 from s2sad.frontend.optional import may_be_none, optional_names
 from s2sad.frontend.scopes import free_names
 from s2sad.frontend.source import Source, has_source, source_of, unwrap
@@ -57,7 +58,8 @@ def inline_call(
         return None
     source = source or source_of(fn)
     body = _body(source.node)
-    if not (_straight(body) or returns_a_function(source.node)) or any(
+    one = with_one_return(source.node)
+    if not (_straight(body) or returns_a_function(source.node) or one is not None) or any(
         isinstance(n, gast.Call) and _calls(n, source, fn) for s in body for n in gast.walk(s)
     ):  # fmt: skip
         return None
@@ -177,6 +179,8 @@ def _inline(
         inner.env[name] = _named(inner, name, identified(value), body, lw.span(node))
     if not _straight(body) and returns_a_function(fn_node):
         body = _path(inner, body) or body
+    if not _straight(body) and local is None:
+        body = with_one_return(fn_node) or body
     if not _straight(body):
         return _out_of_line(lw, fn_node, source, outer_env, bound, node)
     for name in counters:

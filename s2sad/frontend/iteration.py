@@ -605,6 +605,7 @@ def _comprehension(lw: Lowerer, node: Any, name: str | None) -> Value:
         return lw.fail(node, "a dict comprehension needs keys known at transform time",
                        "Make it a list, `[f(i) for i in range(n)]`, which is indexed alike.")  # fmt: skip
     target = Var(name or lw.fresh("items"), ListOf(None))
+    lw.proven = frozenset(fact for fact in lw.proven if "." not in fact)  # its variables have names of others, perhaps
     position = len(lw.block)
     item_type: list[Any] = []
     start, before, count = lw.mark(), seen(lw), count_of_dims()

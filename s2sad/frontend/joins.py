@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from s2sad.frontend import fields
 from s2sad.frontend.containers import Meeting
 from s2sad.frontend.environments import Environment, home_of, label_of
 from s2sad.frontend.lowerer import Lowerer
@@ -40,7 +41,9 @@ def joined_env(lw: Lowerer, ends: list[Environment], fallback: Environment, phi:
                 result[name] = value
                 meeting.late.append(name)
             elif result[name] is not value or isinstance(value, StructV):
-                result[name] = _join(meeting, name, result[name], value, f"{CARRIED}{phi}:{label_of(name)}" if phi else "")
+                label = f"{CARRIED}{phi}:{label_of(name)}" if phi else ""
+                result[name] = _join(meeting, str(name), result[name], value, label)
+        fields.ask(lw, meeting.torn)
         result = meeting.settled(result)
     return result
 
@@ -99,9 +102,11 @@ def _join(meeting: Meeting, name: str, a: Value, b: Value, phi: str) -> Value:
             return V(Var(x.name, kind))
         case StructV(kind, keys, items), StructV(other, others, parts) if kind == other and keys == others:
             joined = tuple(
-                _join(meeting, f"{name}_{key}", x, y, f"{phi}.{key}" if phi else "")
+                _join(meeting, _part(name, kind, key), x, y, f"{phi}.{key}" if phi else "")
                 for key, x, y in zip(keys, items, parts, strict=True)
             )
+            met = zip(keys, items, parts, joined, strict=True)
+            meeting.torn += [(kind, key, x, y) for key, x, y, one in met if isinstance(one, Poison)]
             return StructV(kind, keys, joined, meeting.cell(a, b), a.origin if a.origin == b.origin else 0)
         case StructV("dict", keys, _), StructV("dict", others, _) if set(keys) == set(others):
             return Poison(f"`{name}` has its keys in another order on another path; write them in one order on both")
@@ -134,6 +139,11 @@ def _join(meeting: Meeting, name: str, a: Value, b: Value, phi: str) -> Value:
             return Poison(f"`{name}` is another function on another path; write `{name} = f if … else g`")
         case _:
             return a if a == b else Poison(f"`{name}` means different things on two paths")
+
+
+def _part(name: str, kind: Any, key: Any) -> str:
+    """Return how the user writes a part of what a name means."""
+    return f"{name}.{key}" if isinstance(kind, type) else f"{name}[{key!r}]"
 
 
 def _sees_the_same(a: FuncV, b: FuncV) -> bool:

@@ -124,13 +124,17 @@ class Context:
     optional_names: set[Any] = field(default_factory=set[Any])
     """Names that get the result of a call which may be None, by function and name."""
     row_kinds: dict[Any, Type] = field(default_factory=dict[Any, Type])
+    optional_fields: dict[Any, tuple[Any, ...]] = field(default_factory=dict[Any, tuple[Any, ...]])
+    """The form of what an attribute, or an item of a dict, that may be None holds, by the container's kind and key."""
+    coded_fields: set[Any] = field(default_factory=set[Any])
+    """Those that hold one of several texts, by the same."""
     listed: list[Any] = field(default_factory=list[Any])
     """The texts of generators whose values have been listed, in the order of the calls."""
     listed_at: dict[int, Any] = field(default_factory=dict[int, Any])
     """The same, by the node of the call."""
     asking_iter: int = 0
     """How many `__iter__` are being lowered, one inside the other."""
-    told_apart: dict[str, None] = field(default_factory=dict[str, None])
+    told_apart: dict[Any, None] = field(default_factory=dict[Any, None])
     """Texts in the records of lists that differ from record to record, for which numbers stand there."""
     list_names: dict[tuple[int, str], tuple[int, str]] = field(default_factory=dict[tuple[int, str], tuple[int, str]])
     """The records that a list holds which starts empty, by function and name."""
@@ -427,6 +431,7 @@ class Lowerer:
         """Make the Python local `name` mean `value`, storing run-time parts in IR variables."""
         from s2sad.frontend.containers import identified
 
+        self.proven = frozenset(fact for fact in self.proven if not fact.startswith(f"{name}."))
         self.env[name] = self.store_value(self.ir_name(name), identified(value), span)
 
     def store_value(self, ir_name: str, value: Value, span: Span) -> Value:

@@ -10,6 +10,7 @@ from typing import Any
 
 from s2sad.errors import ArgumentError
 from s2sad.frontend.containers import current, was_put_away, write_item
+from s2sad.frontend.fields import stored
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.protocols import GENERATED, refuse_hooks
 from s2sad.frontend.values import Cell, StaticV, StructV, V, Value
@@ -46,7 +47,7 @@ def changed(lw: Lowerer, owner: StructV, changes: dict[str, Value], node: Any) -
 
 def _filled(lw: Lowerer, cls: Any, given: dict[str, Value], node: Any) -> Value:
     fields = cls._fields if hasattr(cls, "_fields") else tuple(field.name for field in dataclasses.fields(cls))
-    made = StructV(cls, fields, tuple(_given(lw, cls, name, given, node) for name in fields))
+    made = StructV(cls, fields, tuple(stored(lw, cls, name, _given(lw, cls, name, given, node)) for name in fields))
     return _prepared(lw, made, given, node)
 
 

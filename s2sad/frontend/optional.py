@@ -218,11 +218,25 @@ def is_none(lw: Lowerer, node: Any) -> Expr | bool | None:
     match node:
         case gast.Compare(left=gast.Name(id=name), ops=[op], comparators=[gast.Constant(value=None)]):
             held = lw.env.get(name)
+        case gast.Compare(left=gast.Attribute() | gast.Subscript() as place, ops=[op],
+                          comparators=[gast.Constant(value=None)]) if lw.ctx.optional_fields:  # fmt: skip
+            held = raw_field(lw, place)
         case _:
             return None
     if not (isinstance(held, StructV) and held.kind == KIND):
         return None
     return asked(held, isinstance(op, gast.Is | gast.Eq))
+
+
+def raw_field(lw: Lowerer, node: Any) -> Value:
+    """Return what stands in an attribute or an item, which may be None."""
+    from s2sad.frontend.expressions import lower_expr
+    from s2sad.frontend.indexing import lower_subscript
+    from s2sad.frontend.methods import attribute
+
+    if isinstance(node, gast.Subscript):
+        return lower_subscript(lw, node, raw=True)
+    return attribute(lw, lower_expr(lw, node.value), node.attr, node)
 
 
 def asked(held: StructV, wants_none: bool) -> Expr | bool:
@@ -249,6 +263,17 @@ def truth(held: StructV) -> Expr | bool:
     return Apply(ops.both, (flag.expr, nonzero), _FLAG)
 
 
+def fact_of(node: Any) -> str | None:
+    """Return the fact that `s.best` or `d["best"]` of a name has a value; None of any other place."""
+    match node:
+        case gast.Attribute(value=gast.Name(id=owner), attr=name):
+            return f"{owner}.{name!r}"
+        case gast.Subscript(value=gast.Name(id=owner), slice=gast.Constant(value=key)):
+            return f"{owner}.{key!r}"
+        case _:
+            return None
+
+
 def proven_by(test: Any, holds: bool) -> frozenset[str]:
     """Return the names that surely have a value where a condition holds, or where it does not."""
     match test:
@@ -256,6 +281,11 @@ def proven_by(test: Any, holds: bool) -> frozenset[str]:
                           comparators=[gast.Constant(value=None)]):  # fmt: skip
             is_given = isinstance(op, gast.IsNot | gast.NotEq)
             return frozenset({name}) if is_given == holds else frozenset()
+        case gast.Compare(left=gast.Attribute() | gast.Subscript() as place, ops=[op],
+                          comparators=[gast.Constant(value=None)]):  # fmt: skip
+            fact = fact_of(place)
+            is_given = isinstance(op, gast.IsNot | gast.NotEq)
+            return frozenset({fact}) if is_given == holds and fact is not None else frozenset()
         case gast.UnaryOp(op=gast.Not(), operand=operand):
             return proven_by(operand, not holds)
         case gast.BoolOp(op=op, values=values) if isinstance(op, gast.And) == holds:

@@ -22,10 +22,29 @@ from typing import Any
 import numpy as np
 
 from s2sad import runtime
-from s2sad.rules.registry import constant, expands, rule
+from s2sad.rules.registry import Settings, constant, expands, rule
 from s2sad.rules.sample import case, complex_values, values
 
 constant(np.fft.fftfreq, np.fft.rfftfreq)
+
+
+
+def spaced(given: Settings) -> bool:
+    """Say whether frequencies are asked for a spacing that only a run knows."""
+    return "d" in given["given"] and "d" not in given
+
+
+@expands(np.fft.fftfreq, when=spaced)
+def fftfreq(n: Any, d: Any) -> Any:
+    """Return the whole numbers that the frequencies count, in their order, over the length of the line."""
+    return np.concatenate((np.arange((n + 1) // 2), np.arange(-(n // 2), 0))) * (1.0 / (n * d))
+
+
+@expands(np.fft.rfftfreq, when=spaced)
+def rfftfreq(n: Any, d: Any) -> Any:
+    """Return the same of the first half."""
+    return np.arange(n // 2 + 1) * (1.0 / (n * d))
+
 
 _LINE, _TABLE = complex_values(6), complex_values(3, 4)
 _REAL = values(3, 4)

@@ -15,9 +15,19 @@ import numpy as np
 import scipy.fft
 
 from s2sad.ir import ops
-from s2sad.rules.registry import constant, expands, meaning
+from s2sad.rules.registry import expands, meaning
 
-constant(scipy.fft.fftfreq, scipy.fft.rfftfreq)
+
+@expands(scipy.fft.fftfreq)
+def fftfreq(n: Any, d: Any = 1.0) -> Any:
+    """Return NumPy's."""
+    return np.fft.fftfreq(n, d)
+
+
+@expands(scipy.fft.rfftfreq)
+def rfftfreq(n: Any, d: Any = 1.0) -> Any:
+    """Return NumPy's."""
+    return np.fft.rfftfreq(n, d)
 
 
 @expands(scipy.fft.fft)

@@ -1,0 +1,88 @@
+"""Attributes, and items of dicts, that hold another text on another path, or None: `s.mode = "fast"`, `s.best = x`.
+
+Where paths meet in two texts, a number says which it is; in None and a value, a flag says whether there is one.
+That it is needed is known only where they meet: the function is lowered again then.
+"""
+
+from __future__ import annotations
+
+import ast
+import enum
+from typing import Any
+
+import gast
+
+from s2sad.frontend import optional, texts
+from s2sad.frontend.lowerer import Lowerer
+from s2sad.frontend.optional import KindFound
+from s2sad.frontend.values import StaticV, StructV, V, Value, literal, type_of
+
+Torn = tuple[Any, Any, Value, Value]
+"""The kind of a container, the key in it, and what stands there on two paths."""
+
+
+def stored(lw: Lowerer, kind: Any, key: Any, value: Value) -> Value:
+    """Return what is stored in a field for a value."""
+    place = kind, key
+    match value:
+        case StaticV(bool() as truth):
+            value = V(literal(truth))
+        case StaticV(str() | enum.Enum() as text) if place in lw.ctx.coded_fields:
+            value = texts.coded_among(tuple(lw.ctx.told_apart), text)
+        case _:
+            pass
+    if place not in lw.ctx.optional_fields or optional.is_optional(value):
+        return value
+    is_none = value == StaticV(None)
+    held = optional.placeholder(lw.ctx.optional_fields[place]) if is_none else value
+    if is_none:
+        _forget(lw, key)
+    return StructV(optional.KIND, ("given", "value"), (V(literal(not is_none)), held))
+
+
+def _forget(lw: Lowerer, key: Any) -> None:
+    """No object's attribute of this name is known to have a value any more."""
+    from s2sad.frontend.containers import scopes
+
+    for scope in scopes(lw):
+        scope.proven = frozenset(fact for fact in scope.proven if not fact.endswith(f".{key!r}"))
+
+
+def ask(lw: Lowerer, torn: list[Torn]) -> None:
+    """Lower the function again if two paths leave something in a field that has a form for both."""
+    for kind, key, a, b in torn:
+        if kind != "dict" and not isinstance(kind, type):
+            continue
+        found = [value for value in (a, b) if value != StaticV(None)]
+        if len(found) == 1 and (form := optional.form_of(type_of(_held(found[0])))) is not None:
+            known = lw.ctx.optional_fields.get((kind, key))
+            wanted = form if known is None else optional.joined_form(known, form)
+            if wanted is not None and wanted != known:
+                lw.ctx.optional_fields[kind, key] = wanted
+                raise KindFound
+        told = [value.value for value in (a, b) if isinstance(value, StaticV) and isinstance(value.value, _TOLD)]
+        if len(told) + sum(texts.is_choice(value) for value in (a, b)) == 2:
+            before = len(lw.ctx.told_apart), len(lw.ctx.coded_fields)
+            lw.ctx.told_apart.update(dict.fromkeys(told))
+            lw.ctx.coded_fields.add((kind, key))
+            if before != (len(lw.ctx.told_apart), len(lw.ctx.coded_fields)):
+                raise KindFound
+
+
+_TOLD = (str, enum.Enum)
+
+
+def _held(value: Value) -> Value:
+    return value.items[1] if optional.is_optional(value) and isinstance(value, StructV) else value
+
+
+def read(lw: Lowerer, value: Value, node: Any) -> Value:
+    """Return what a field holds where a value is needed: the emitted code raises what Python would if it is None."""
+    if texts.is_choice(value) and isinstance(value, StructV):
+        return texts.known(value)
+    if not (optional.is_optional(value) and isinstance(value, StructV)):
+        return value
+    if optional.fact_of(node) in lw.proven:
+        return value.items[1]
+    text = ast.unparse(ast.fix_missing_locations(gast.gast_to_ast(node)))
+    return optional.checked(lw, value, f"`{text}` is still None here", node)
