@@ -110,7 +110,8 @@ def _mentions(fun: Any, word: str, depth: int = _DEEP) -> bool:
 def refuse_constants(trees: Trees, values: tuple[Any, ...]) -> None:
     """Check that no number that a pullback has a cotangent for was made a constant; raises NotDifferentiableError."""
     for tree, value in zip(trees, values, strict=True):
-        if isinstance(tree.type, Static) and isinstance(value, float | complex | np.inexact):
+        is_array = isinstance(value, np.ndarray) and value.dtype.kind in "fc"
+        if isinstance(tree.type, Static) and (is_array or isinstance(value, float | complex | np.inexact)):
             raise NotDifferentiableError(
                 f"`{tree.path}` has to be known before the function runs, and has no cotangent then",
                 why="Differentiate a function of the other arguments: `lambda x: f(x, 2.5)`.",

@@ -71,6 +71,7 @@ from s2sad.frontend.values import (
     ZeroV,
     const,
     leaves_of,
+    literal,
     rebuild,
     type_of,
 )
@@ -177,6 +178,9 @@ def call_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
         fn = np.asarray
     if fn is np.ravel and args and _is_scalar(args[0]):
         fn, args, kwargs = np.atleast_1d, args[:1], {}
+    if fn in (np.reshape, np.expand_dims) and len(args) == 2 and _is_scalar(args[0]):
+        args, kwargs = [_ones(args[1]), args[0]], {}
+        fn = np.full
     if fn is np.bincount and len(args) == 3:
         args, kwargs = args[:2], {**kwargs, "minlength": args[2]}
     if _hashable(fn) and fn in SHAPED:
@@ -278,6 +282,12 @@ def _of_vectors(lw: Lowerer, parts: StructV, node: Any) -> StructV:
     """Return what is stacked, numbers as arrays of one element."""
     items = (call_function(lw, np.atleast_1d, [item], {}, node) if _is_scalar(item) else item for item in parts.items)
     return replace(parts, items=tuple(items))
+
+
+def _ones(places: Value) -> Value:
+    """Return the shape of the array of one element that a number becomes, with as many axes as are asked for."""
+    count = len(places.items) if isinstance(places, StructV) else 1
+    return StructV("tuple", tuple(range(count)), (V(literal(1)),) * count)
 
 
 def _is_cast_to_itself(fn: Any, value: Value) -> bool:

@@ -8,15 +8,22 @@ from __future__ import annotations
 
 import ast
 import enum
+from dataclasses import replace
 from typing import Any
 
 import gast
 
+from s2sad.errors import Span
 from s2sad.frontend import optional, texts
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.optional import KindFound
-from s2sad.frontend.values import StaticV, StructV, V, Value, literal, type_of
+from s2sad.frontend.values import StaticV, StructV, V, Value, join_types, leaves_of, literal, type_of
+from s2sad.ir.nodes import Assign, Var
+from s2sad.ir.types import Scalar
+from s2sad.ir.walk import reads
 
+Path = tuple[list[Any], dict[Any, Value]]
+"""What a path does, and what names mean at its end."""
 Torn = tuple[Any, Any, Value, Value]
 """The kind of a container, the key in it, and what stands there on two paths."""
 
@@ -46,6 +53,46 @@ def _forget(lw: Lowerer, key: Any) -> None:
 
     for scope in scopes(lw):
         scope.proven = frozenset(fact for fact in scope.proven if not fact.endswith(f".{key!r}"))
+
+
+def meet(lw: Lowerer, paths: tuple[Path, Path], span: Span) -> None:
+    """Where a field is a number in one variable on one path, and in another on the other, let both write one."""
+    (_, first), (_, second) = paths
+    known: dict[tuple[str, str], V] = {}
+    for name, value in list(first.items()):
+        other = second.get(name)
+        if isinstance(value, StructV) and isinstance(other, StructV) and value is not other:
+            first[name], second[name] = _met(lw, paths, value, other, span, known)
+
+
+def _met(
+    lw: Lowerer, paths: tuple[Path, Path], a: Value, b: Value, span: Span, known: dict[tuple[str, str], V]
+) -> tuple[Value, Value]:
+    match a, b:
+        case StructV(kind, keys, items), StructV(other, others, parts) if kind == other and keys == others:
+            pairs = [_met(lw, paths, x, y, span, known) for x, y in zip(items, parts, strict=True)]
+            return replace(a, items=tuple(x for x, _ in pairs)), replace(b, items=tuple(y for _, y in pairs))
+        case V(Var(one, Scalar()) as x), V(Var(two, Scalar()) as y) if one != two:
+            kind = join_types(x.type, y.type, "")
+            if kind is None:
+                return a, b
+            if (one, two) in known:
+                return known[one, two], known[one, two]
+            both = known[one, two] = V(Var(_free_name(lw, paths, one, two), kind))
+            for (block, _), value in zip(paths, (x, y), strict=True):
+                if value.name != both.expr.name:  # type: ignore[union-attr]
+                    block.append(Assign(both.expr, value, span))  # type: ignore[arg-type]
+            return both, both
+        case _:
+            return a, b
+
+
+def _free_name(lw: Lowerer, paths: tuple[Path, Path], one: str, two: str) -> str:
+    """Return the variable of one path where the other reads it for nothing, else a new one."""
+    for name, (_, env) in ((one, paths[1]), (two, paths[0])):
+        if not any(name in reads(leaf) for value in env.values() for leaf in leaves_of(value)):
+            return name
+    return lw.fresh(one)
 
 
 def ask(lw: Lowerer, torn: list[Torn]) -> None:

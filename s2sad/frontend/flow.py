@@ -6,7 +6,7 @@ from typing import Any
 
 import gast
 
-from s2sad.frontend import choices, widening
+from s2sad.frontend import choices, fields, widening
 from s2sad.frontend.environments import Environment, see, seen
 from s2sad.frontend.expressions import lower_expr, lower_test
 from s2sad.frontend.joins import joined_env, same_env, widen_new
@@ -38,6 +38,7 @@ def lower_if(lw: Lowerer, node: Any) -> bool:
     lw.proven = frozenset.intersection(*ends) if ends else proven
     if not then_jumps and not other_jumps:
         choices.meet(lw, ((then, then_env), (other, other_env)), span)
+        fields.meet(lw, ((then, then_env), (other, other_env)), span)
         widening.at_the_end(lw, node, then, then_env)
         widening.at_the_end(lw, node, other, other_env)
     see(lw, joined_env(lw, [e for e, j in ((then_env, then_jumps), (other_env, other_jumps)) if not j], before))

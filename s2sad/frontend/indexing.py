@@ -495,7 +495,10 @@ def lower_index(lw: Lowerer, base: V, index: list[Any], node: Any) -> Value:
     if isinstance(kind, Scalar):
         if all(item is Ellipsis for item in index):
             return base
-        return lw.fail(node, "a scalar cannot be indexed")
+        axes = [item for item in index if item is not Ellipsis]
+        if not kind.weak and all(isinstance(item, Const) and item.value is None for item in axes):
+            return _with_axes(lw, base, len(axes), node)
+        return lw.fail(node, "a scalar cannot be indexed", "It has no axes: use it as it is.")
     assert isinstance(kind, Array)
     index = expand_index(lw, kind, index, node)
     dims, advanced = index_dims(lw, kind, index, node)
@@ -503,6 +506,14 @@ def lower_index(lw: Lowerer, base: V, index: list[Any], node: Any) -> Value:
         return V(Index(base.expr, tuple(index), Scalar(kind.dtype)))
     layout = _index_layout(kind, index, advanced)
     return V(Index(base.expr, tuple(index), Array(kind.dtype, dims, layout)))
+
+
+def _with_axes(lw: Lowerer, number: V, count: int, node: Any) -> Value:
+    """`s[None]` of a number of NumPy's: an array of so many axes."""
+    from s2sad.frontend.calls import call_function
+
+    shape = StructV("tuple", tuple(range(count)), (V(literal(1)),) * count)
+    return call_function(lw, np.full, [shape, number], {}, node)
 
 
 def _list_slice(lw: Lowerer, base: V, part: Slice, node: Any) -> Value:

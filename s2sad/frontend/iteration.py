@@ -309,10 +309,24 @@ def _live_item(
                     "Loop over a copy of it.")  # fmt: skip
         if container.kind == "dict":
             continue  # its keys are what they were
-        if container is not iterable:
-            lw.fail(node, f"this {container.kind} is written while it is looped over", "Loop over its indices.")
-        return now.items[place]
+        if container is iterable:
+            return now.items[place]
+        live = static_items(lw, _as_it_is(lw, iterable)) if iterable is not None else None
+        if live is None or place >= len(live):
+            return lw.fail(node, f"this {container.kind} is written while it is looped over", "Loop over its indices.")
+        return live[place]
     return first
+
+
+def _as_it_is(lw: Lowerer, iterable: Value) -> Value:
+    """Return an iterator over containers as they are by now: `enumerate(zip(params, grads))`."""
+    match iterable:
+        case StructV():
+            return current(lw, iterable)
+        case IterV("enumerate" | "zip" | "reversed" | "iter", parts):
+            return replace(iterable, parts=tuple(_as_it_is(lw, part) for part in parts))
+        case _:
+            return iterable
 
 
 def _containers(iterable: Value) -> list[StructV]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -146,12 +147,19 @@ def zero(kind: Type) -> Const:
 _FOLDED = {operator.add, operator.sub, operator.mul, operator.ne, operator.eq, operator.gt, operator.lt, operator.neg}
 
 
+def _is_truth(expr: Any) -> bool:
+    return isinstance(expr, Const) and isinstance(expr.value, bool)
+
+
 def fold(expr: Any) -> Any:
     """Fold constants in a partial: `b - (b != 0)` and `where(b > 0, b, 1)` of a literal b, `a**1`, `1*x`."""
     expr = map_children(expr, fold)
     if not isinstance(expr, Apply):
         return expr
     args = expr.args
+    if expr.fn in (operator.add, operator.sub, operator.mul) and any(map(_is_truth, args)):
+        args = tuple(literal(int(a.value)) if _is_truth(a) else a for a in args)  # type: ignore[union-attr]
+        expr = replace(expr, args=args)
     if expr.fn in _FOLDED and all(isinstance(a, Const) and isinstance(a.value, int | float) for a in args):
         value = expr.fn(*(a.value for a in args))  # type: ignore[union-attr]
         return literal(value) if abs(value) < 1e15 or isinstance(value, bool) else expr

@@ -135,3 +135,44 @@ def test_what_a_helper_writes_under_a_condition(f, target):
         value, gradient = s2sad.value_and_grad(f, target=target)(x)
         np.testing.assert_allclose(value, f(x), rtol=1e-12)
         np.testing.assert_allclose(gradient, (f(x + 1e-6) - f(x - 1e-6)) / 2e-6, rtol=1e-6, atol=1e-6)
+
+
+class Speed:
+    def __init__(self, x):
+        self.v = x
+
+
+def limit(s, v):
+    if v > 0.5:
+        s.v *= 1.3
+
+
+def its_own_item(x):
+    s = Speed(x)
+    limit(s, s.v)
+    return s.v**2
+
+
+class Descent:
+    def __init__(self, params):
+        self.params = params
+
+    def step(self, gradients):
+        for i, (p, g) in enumerate(zip(self.params, gradients, strict=True)):
+            self.params[i] = p - 0.1 * g
+
+
+def parameters_written_while_they_are_gone_over(x):
+    descent = Descent([x, 2 * x])
+    for _ in range(3):
+        descent.step([descent.params[1] ** 2, x])
+    return descent.params[0] * descent.params[1]
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+@pytest.mark.parametrize("f", [its_own_item, parameters_written_while_they_are_gone_over])
+def test_items_in_two_variables(f, target):
+    for x in (0.3, 0.9):
+        value, gradient = s2sad.value_and_grad(f, target=target)(x)
+        np.testing.assert_allclose(value, f(x), rtol=1e-12)
+        np.testing.assert_allclose(gradient, (f(x + 1e-6) - f(x - 1e-6)) / 2e-6, rtol=1e-6, atol=1e-6)
