@@ -15,6 +15,7 @@ import gast
 from s2sad.errors import AliasError, UnsupportedSyntaxError
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.values import Cell, FuncV, IterV, MethodV, RowsV, StructV, V, Value, leaves_of
+from s2sad.ir.nodes import Var
 from s2sad.ir.types import ListOf
 from s2sad.ir.walk import reads
 
@@ -217,7 +218,9 @@ def write_item(lw: Lowerer, container: StructV, key: Any, value: Value, node: An
         for word in (*place.path, key):
             name = lw.part_name(name, word)
         if _is_read_elsewhere(lw, name, cell, key):
-            name = lw.fresh(name)
+            now = dict(zip(before.keys, before.items, strict=True)).get(key)
+            own = now.expr.name if isinstance(now, V) and isinstance(now.expr, Var) else name
+            name = lw.fresh(name) if _is_read_elsewhere(lw, own, cell, key) else own
         held = lw.store_value(name, held, lw.span(node))
         stored[place.name, place.path] = held
     for _, places in found:

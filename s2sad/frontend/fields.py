@@ -18,7 +18,7 @@ from s2sad.frontend import optional, texts
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.optional import KindFound
 from s2sad.frontend.values import StaticV, StructV, V, Value, join_types, leaves_of, literal, type_of
-from s2sad.ir.nodes import Assign, Var
+from s2sad.ir.nodes import Assign, Const, Var
 from s2sad.ir.types import Scalar
 from s2sad.ir.walk import reads
 
@@ -93,6 +93,45 @@ def _free_name(lw: Lowerer, paths: tuple[Path, Path], one: str, two: str) -> str
         if not any(name in reads(leaf) for value in env.values() for leaf in leaves_of(value)):
             return name
     return lw.fresh(one)
+
+
+def at_the_head(lw: Lowerer, node: Any, head: dict[Any, Value], ends: list[dict[Any, Value]]) -> dict[Any, Value]:
+    """Return what names mean at the head of a loop: a field begins in the variable that a turn leaves it in."""
+    begun, known = dict(head), dict[tuple[Any, str], V]()
+    for end in ends:
+        for name, value in begun.items():
+            other = end.get(name)
+            if isinstance(value, StructV) and isinstance(other, StructV) and value is not other:
+                begun[name] = _begun(lw, node, head, value, other, known)
+    return begun
+
+
+def _begun(
+    lw: Lowerer, node: Any, head: dict[Any, Value], a: Value, b: Value, known: dict[tuple[Any, str], V]
+) -> Value:
+    match a, b:
+        case StructV(kind, keys, items), StructV(other, others, parts) if kind == other and keys == others:
+            met = (_begun(lw, node, head, x, y, known) for x, y in zip(items, parts, strict=True))
+            return replace(a, items=tuple(met))
+        case V(Var() | Const() as x), V(Var(name, Scalar()) as y) if isinstance(x.type, Scalar) and x != y:
+            place = x.name if isinstance(x, Var) else repr(x), name
+            kind = join_types(x.type, y.type, "")
+            if kind is None or (isinstance(x, Var) and x.name == name):
+                return a
+            if place not in known:
+                if name in variables(head):
+                    return a
+                lw.emit(Assign(Var(name, kind), x, lw.span(node)))
+                lw.names.add(name)
+                known[place] = V(Var(name, kind))
+            return known[place]
+        case _:
+            return a
+
+
+def variables(env: dict[Any, Value]) -> set[str]:
+    """Return the variables that names mean, or are made of."""
+    return {name for value in env.values() for leaf in leaves_of(value) for name in reads(leaf)}
 
 
 def ask(lw: Lowerer, torn: list[Torn]) -> None:

@@ -87,7 +87,9 @@ def _run_loop(lw: Lowerer, node: Any, key: str, body: Any) -> tuple[list[Any], S
             block, lw.block = lw.block, outer
             lw.loops.pop()
         ends = list(scope.continues) if jumps else [seen(lw), *scope.continues]
-        merged = joined_env(lw, [head, *ends], head, key)
+        begun = fields.at_the_head(lw, node, head, ends)
+        names |= lw.names & {leaf for leaf in fields.variables(begun)}
+        merged = joined_env(lw, [begun, *ends], begun, key)
         merged = widen_new(merged, head, key)
         if same_env(merged, head):
             lw.proven = before

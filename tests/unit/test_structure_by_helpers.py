@@ -104,13 +104,13 @@ X = np.array([0.3, 0.6, 0.4, 0.9])
 
 
 @pytest.mark.parametrize("target", ["python", "cpu"])
-@pytest.mark.parametrize("f", [size_attr, index_attr])
+@pytest.mark.parametrize("f", [size_attr, index_attr, reverse_in_helper])
 def test_numbers_are_joined(f, target):
     assert_derivatives(f, X, target)
 
 
 @pytest.mark.parametrize("f", [
-    sort_in_helper, reverse_in_helper, pop_in_helper, shorter_list, to_array, function_attr, axis_attr,
+    sort_in_helper, pop_in_helper, shorter_list, to_array, function_attr, axis_attr,
 ])  # fmt: skip
 def test_what_has_no_form_for_both_paths_is_refused(f):
     with pytest.raises(s2sad.S2SADError, match=r"no single meaning|must be known"):
