@@ -77,6 +77,8 @@ def guesses(read: Read, types: str | None, values: Sequence[Any] | None = None) 
         found.append(Guess(read.node.args.vararg.arg, Struct("tuple", (), ()), "use"))
     keywords = [_guess(read, a.arg, uses) for a in read.node.args.kwonlyargs]
     found += keywords
+    if read.node.args.kwarg is not None:
+        found.append(Guess(read.node.args.kwarg.arg, Struct("dict", (), ()), "use"))
     if values is not None:
         found = [_corrected(guess, value) for guess, value in zip(found, values, strict=True)]
     return tuple(found)

@@ -440,8 +440,14 @@ def aug_assign(lw: Lowerer, node: Any) -> None:
 def _add_to(lw: Lowerer, node: Any, target: Any) -> None:
     symbol = SYMBOLS[type(node.op).__name__]
     span = lw.span(node)
+    held = _array_added_to(lw, target) if any(isinstance(p, gast.Call) for p in gast.walk(node.value)) else None
     start, block = len(lw.block), lw.block
     value = lower_expr(lw, node.value)
+    if held is not None and len(block) > start:
+        bound_anew = any(held.name in bound(stmt) for stmt in statements(tuple(block[start:])))
+        if bound_anew or _array_added_to(lw, target) != held:
+            lw.fail(node, "the right side gives another array to the place that it is added to",
+                    "Name the array that is meant first, as in `u = s.u`, and add to that.")  # fmt: skip
     if len(block) > start and not lw.contributing:
         if _place_is_changed(lw, target, start):
             lw.fail(node, "the right side changes the place of what it is added to",
@@ -558,6 +564,23 @@ def _place_is_changed(lw: Lowerer, target: Any, start: int) -> bool:
     since = list(statements(tuple(lw.block[start:])))
     computed = any(isinstance(part, gast.Subscript | gast.Call) for part in gast.walk(place))
     return any(used & set(bound(stmt)) for stmt in since) or (computed and does_more(lw.ctx, lw.block[start:]))
+
+
+def _array_added_to(lw: Lowerer, target: Any) -> Var | None:
+    """Return the array of an attribute that is added to, or a part of which is."""
+    place = target
+    while isinstance(place, gast.Subscript):
+        place = place.value
+    if not isinstance(place, gast.Attribute) or lw.contributing:
+        return None
+    behind, mark = list(lw.block), lw.mark()
+    read = copy.copy(place)
+    read.ctx = gast.Load()
+    now = lower_expr(lw, read)
+    lw.back_to(mark)
+    lw.block[:] = behind
+    is_array = isinstance(now, V) and isinstance(now.expr, Var) and isinstance(now.expr.type, Array)
+    return now.expr if is_array else None  # type: ignore[union-attr, return-value]
 
 
 def _if_changed(lw: Lowerer, target: Any, start: int, node: Any) -> Value | None:

@@ -299,10 +299,23 @@ def _refuse_what_only_raises(lw: Lowerer, source: Source) -> None:
     last = lw.block[-1] if lw.block else None
     if isinstance(last, Raise) and is_entered(lw):
         said = ", ".join(str(arg.value) for arg in last.args if isinstance(arg, Const))
-        raise ArgumentError(
+        raise _also(last.error)(
             f"`{source.name}` raises {last.error.__name__} for these arguments, and returns nothing", last.span,
             f"It says: {said}." if said else "Call it with arguments for which it returns a number.",
         )  # fmt: skip
+
+
+def _also(error: type[BaseException]) -> type[ArgumentError]:
+    """Return the class of an error that can be caught as what the function raises, too."""
+    try:
+        return type(ArgumentError.__name__, (ArgumentError, error), {"__module__": ArgumentError.__module__,
+                                                                     "__reduce__": _reduced})  # fmt: skip
+    except TypeError:  # it is one already, or cannot be combined
+        return ArgumentError
+
+
+def _reduced(error: ArgumentError) -> tuple[Any, ...]:
+    return ArgumentError, (error.what, error.span, error.why)
 
 
 def _fall_through(lw: Lowerer, node: Any) -> None:
@@ -398,7 +411,8 @@ def bind_parameters(
     bound: dict[str, Value] = dict(zip(positional, args, strict=False))
     extra = args[len(positional) :]
     if extra and spec.vararg is None:
-        lw.fail(node, f"`{source.name}` takes {len(positional)} arguments, {len(args)} were given", "", ArgumentError)
+        lw.fail(node, f"`{_called(source, fn_node)}` takes {len(positional)} arguments, {len(args)} were given", "",
+                ArgumentError)  # fmt: skip
     if spec.vararg is not None:
         bound[spec.vararg.id] = StructV("tuple", tuple(range(len(extra))), tuple(extra))
     known = {*positional, *(a.id for a in spec.kwonlyargs)}
@@ -408,18 +422,23 @@ def bind_parameters(
         kwargs = {name: value for name, value in kwargs.items() if name in known}
     for name, value in kwargs.items():
         if name not in known or name in bound:
-            lw.fail(node, f"`{source.name}` got an unexpected argument `{name}`", "", ArgumentError)
+            lw.fail(node, f"`{_called(source, fn_node)}` got an unexpected argument `{name}`", "", ArgumentError)
         bound[name] = value
     defaults = dict(zip(positional[len(positional) - len(spec.defaults) :], spec.defaults, strict=True))
     defaults.update({a.id: d for a, d in zip(spec.kwonlyargs, spec.kw_defaults, strict=True) if d is not None})
     for name in [*positional, *(a.id for a in spec.kwonlyargs)]:
         if name not in bound:
             if name not in defaults:
-                lw.fail(node, f"`{source.name}` needs its argument `{name}`", "", ArgumentError)
+                lw.fail(node, f"`{_called(source, fn_node)}` needs its argument `{name}`", "", ArgumentError)
             bound[name] = _as_it_is_now(lw, evaluated[name]) if evaluated is not None else default_of(
                 lw, source, name, positional, node
             )
     return bound
+
+
+def _called(source: Source, text: Any) -> str:
+    """Return the name of a function, an inner one or that of a source."""
+    return source.name if text is source.node else getattr(text, "name", "lambda")
 
 
 def _as_it_is_now(lw: Lowerer, default: Value) -> Value:

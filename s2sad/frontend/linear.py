@@ -20,7 +20,7 @@ from s2sad.frontend.transforms import (
     is_value,
     known_option,
 )
-from s2sad.frontend.values import StaticV, StructV, V, Value, literal, rebuild
+from s2sad.frontend.values import Closure, FuncV, StaticV, StructV, V, Value, literal, rebuild
 from s2sad.ir.nodes import Const, Expr, Var
 from s2sad.ir.types import Array, Scalar, Static, Struct, Type, is_inexact, rank
 
@@ -184,6 +184,8 @@ def _like(lw: Lowerer, kind: Type, value: Value, word: str, node: Any) -> list[E
             pairs = zip(items, parts, strict=True)
             return [leaf for item, part in pairs for leaf in _like(lw, item, part, word, node)]
         case Static(), _:
+            return []
+        case Struct(Closure()), FuncV() if not flat(kind):  # a lambda that sees nothing
             return []
         case Array() | Scalar(), V(expr) if rank(expr.type) == rank(kind):
             return [_floating(expr)]

@@ -49,7 +49,7 @@ from s2sad.frontend.summed import sum_of_arrays
 from s2sad.frontend.values import Cell, IterV, RangeV, RowsV, SliceV, StaticV, StructV, V, Value, const, literal
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Assign, Const, Expr, If, Raise, Var
-from s2sad.ir.types import Array, ListOf, Scalar, Static, Sym, is_complex, not_one
+from s2sad.ir.types import Array, ListOf, Scalar, Static, Sym, is_complex, not_one, rank
 
 
 def _range(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
@@ -197,6 +197,9 @@ def _extreme(scalar: Any, whole: Any) -> Any:
             items = static_items(lw, args[0])
             if items is None:
                 value = args[0]
+                if isinstance(value, V) and rank(value.expr.type) > 1:
+                    lw.fail(node, f"`{scalar.__name__}` goes over the rows of this array, which have no order",
+                            f"Use `np.{scalar.__name__}`, or say what the rows are compared by: `key=np.sum`.")  # fmt: skip
                 if isinstance(value, V) and isinstance(value.expr.type, ListOf):
                     value = call_function(lw, np.array, [value], {}, node)
                 return call_function(lw, whole, [value], {}, node)

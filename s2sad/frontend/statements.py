@@ -31,6 +31,7 @@ from s2sad.frontend.source import unwrap
 from s2sad.frontend.values import (
     FuncV,
     IterV,
+    MethodV,
     Poison,
     RangeV,
     RowsV,
@@ -123,7 +124,7 @@ def _return(lw: Lowerer, node: Any) -> bool:
 
 def _no_result(value: Value) -> str:
     """Say what there is in a value that no derivative can return, if anything."""
-    if isinstance(value, FuncV):
+    if isinstance(value, FuncV | MethodV):
         return "a function"
     if not isinstance(value, StructV):
         return ""
@@ -141,6 +142,9 @@ def _returned(lw: Lowerer, node: Any) -> Value:
     value = lower_expr(lw, node.value)
     if isinstance(value, StructV) and value.kind == KIND:
         return checked(lw, value, "None is returned here", node)
+    if isinstance(value, V) and isinstance(value.expr, Apply) and value.expr.fn is print:
+        lw.emit(Effect(value.expr, lw.span(node)))
+        return StaticV(None)
     return value
 
 

@@ -19,8 +19,8 @@ from s2sad.analysis.facts import Facts, written_names
 from s2sad.errors import NotDifferentiableError
 from s2sad.frontend.operators import build
 from s2sad.ir.nodes import Assign, CallStmt, Expr, Function, Param, Stmt, Swap, Var
-from s2sad.ir.types import Array, ListOf
-from s2sad.ir.walk import bound, map_blocks, map_exprs, names_in, statements, subexpressions, substitute
+from s2sad.ir.types import Array, ListOf, Scalar, rank
+from s2sad.ir.walk import bound, map_blocks, map_exprs, names_in, statements, subexpressions, substitute, targets
 from s2sad.transform.naming import Namer
 from s2sad.transform.webs import renamed
 
@@ -29,6 +29,18 @@ def bound_apart(fn: Function) -> Function:
     """Return `fn` with another name for what an array parameter is bound to, wherever it no longer is the caller's."""
     again = {name for stmt in statements(fn.body) for name in bound(stmt)}
     if not any(p.name in again and isinstance(p.type, Array | ListOf) for p in fn.params):
+        return fn
+    return renamed(fn, Namer(names_in(fn.body) | {p.name for p in fn.params}))
+
+
+def ranks_apart(fn: Function) -> Function:
+    """Return `fn` with a name for each use of one that is an array here and a number, or one of more axes, there."""
+    ranks: dict[str, set[int]] = {}
+    for stmt in statements(fn.body):
+        for target in targets(stmt):
+            if isinstance(target.type, Array | Scalar):
+                ranks.setdefault(target.name, set()).add(rank(target.type))
+    if not any(len(found) > 1 for found in ranks.values()):
         return fn
     return renamed(fn, Namer(names_in(fn.body) | {p.name for p in fn.params}))
 

@@ -19,7 +19,7 @@ from s2sad.ir.types import Array, ListOf, Scalar, Struct, Type, is_inexact, leaf
 from s2sad.ir.walk import exprs_of, map_blocks, reads, statements
 from s2sad.transform.adjoint import Sweeps, sweeps
 from s2sad.transform.decisions import Decisions
-from s2sad.transform.entry import arguments_kept, bound_apart, parameters_kept, with_own_arguments
+from s2sad.transform.entry import arguments_kept, bound_apart, parameters_kept, ranks_apart, with_own_arguments
 from s2sad.transform.inlined import inlined, recursive
 from s2sad.transform.linear import split
 from s2sad.transform.named import with_named_results
@@ -506,7 +506,7 @@ class Deriver:
 
     def _main(self, instance: Instance) -> Function:
         assert instance.function is not None
-        return calling(with_views_written_out(with_named_results(instance.function)), self.versions)
+        return ranks_apart(calling(with_views_written_out(with_named_results(instance.function)), self.versions))
 
     def _done(self, name: str, fn: Function, instance: Instance, residuals: int = 0) -> Derived:
         fn = without_empty_sweep(fn)
