@@ -199,7 +199,7 @@ def _extreme(scalar: Any, whole: Any) -> Any:
                 value = args[0]
                 if isinstance(value, V) and rank(value.expr.type) > 1:
                     lw.fail(node, f"`{scalar.__name__}` goes over the rows of this array, which have no order",
-                            f"Use `np.{scalar.__name__}`, or say what the rows are compared by: `key=np.sum`.")  # fmt: skip
+                            f"Use `np.{scalar.__name__}`, or say what rows are compared by: `key=np.sum`.")  # fmt: skip
                 if isinstance(value, V) and isinstance(value.expr.type, ListOf):
                     value = call_function(lw, np.array, [value], {}, node)
                 return call_function(lw, whole, [value], {}, node)
