@@ -105,6 +105,8 @@ if not TYPE_CHECKING:  # a type checker would take any name for granted
         """Load a public name from its module at its first use."""
         if name == "cuda":
             return importlib.import_module("s2sad.api.cuda")
+        if name == "__version__":
+            return importlib.import_module("importlib.metadata").version("s2sad")
         if name not in _HOMES:
             raise AttributeError(f"module 's2sad' has no attribute {name!r}")
         value = getattr(importlib.import_module(_HOMES[name]), name)

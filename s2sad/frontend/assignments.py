@@ -49,16 +49,6 @@ from s2sad.ir.views import VIEWS, view_base
 from s2sad.ir.walk import bound, reads, statements
 
 
-def _is_an_optional_field(lw: Lowerer, node: Any) -> bool:
-    """Say whether an expression is an attribute or an item that may be None here."""
-    if not (lw.ctx.optional_fields and isinstance(node, gast.Attribute | gast.Subscript)):
-        return False
-    mark = lw.mark()
-    held = optional.raw_field(lw, node)
-    lw.back_to(mark)
-    return optional.is_optional(held) and optional.fact_of(node) not in lw.proven
-
-
 def lower_assign(lw: Lowerer, node: Any) -> None:
     """Lower `a = b = value`."""
     first = node.targets[0]
@@ -74,9 +64,9 @@ def lower_assign(lw: Lowerer, node: Any) -> None:
         lw.wanted_each = tuple(
             name if _makes_a_list(part, "") else None for name, part in zip(others, node.value.elts, strict=True)
         )
-    if isinstance(first, gast.Name) and _is_an_optional_field(lw, node.value):
-        value = optional.raw_field(lw, node.value)
-    else:
+    may_be_none = isinstance(first, gast.Name) and optional.fact_of(node.value) not in lw.proven
+    value: Value | None = optional.optional_field(lw, node.value) if may_be_none else None
+    if value is None:
         value = _handed_on(lw, node.value) if _hands_on_none(lw, first, node.value) else lower_expr(lw, node.value)
     lw.wanted, lw.wanted_each = None, ()
     if hasattr(node.value, "as_matrix"):

@@ -79,7 +79,7 @@ from s2sad.frontend.written_loops import stops_early
 from s2sad.ir import ops
 from s2sad.ir.draws import UNSUPPORTED, is_draw, rehearsed
 from s2sad.ir.nodes import Apply, Assign, CallStmt, Expr, Index, Pack, Slice, Store, Var
-from s2sad.ir.types import Array, ListOf, Scalar, Static, Struct, is_complex, is_inexact, leaf_types
+from s2sad.ir.types import Array, ListOf, Scalar, Static, Struct, is_complex, is_inexact, leaf_types, rank
 from s2sad.ir.views import VIEWS, is_advanced
 from s2sad.ir.walk import root_of
 from s2sad.rules.rearranging import PARTS, vectorized
@@ -167,6 +167,9 @@ def call_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
         return call_einsum(lw, args, {name: v for name, v in kwargs.items() if name != "out"}, node)
     from s2sad.frontend.specials import SPECIAL
 
+    if _hashable(fn) and fn in _JOINS and len(args) > 1 and isinstance(args[1], V) and rank(args[1].expr.type):
+        lw.fail(node, f"`{fn.__name__}` takes its arrays in one tuple or list",
+                f"Write `np.{fn.__name__}((a, b))`.", ArgumentError)  # fmt: skip
     args, kwargs = _named(fn, args, kwargs)
     if _hashable(fn) and fn in PARTS and len(args) and _is_array_of_parts(args[0]):
         fn = PARTS[fn]
@@ -194,6 +197,8 @@ def call_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
         return said
     if len(args) == 2 and (own := records.operated(lw, fn, args[0], args[1], node) if _hashable(fn) else None):
         return own
+    if fn in (int, float) and len(args) == 1 and formatted.is_unknown(args[0]):
+        formatted.refuse(lw, node)
     if fn in (int, float) and len(args) == 1 and isinstance(args[0], StaticV) and isinstance(args[0].value, str):
         try:
             return const(fn(args[0].value))
@@ -703,6 +708,7 @@ def _is_scalar(value: Value) -> bool:
     return isinstance(value, V) and isinstance(value.expr.type, Scalar)
 
 
+_JOINS: frozenset[Any] = frozenset({np.stack, np.concatenate, np.vstack, np.hstack, np.column_stack, np.dstack})
 _TAKES_LISTS: frozenset[Any] = frozenset({
     np.array, np.stack, np.concatenate, np.vstack, np.hstack, np.column_stack, np.dstack, np.block,
 })  # fmt: skip

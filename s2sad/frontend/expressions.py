@@ -117,8 +117,8 @@ def whole_number(lw: Lowerer, expr: Expr, why: str, node: Any) -> Expr:
 def lower_test(lw: Lowerer, node: Any) -> Expr | bool:
     """Lower a condition: True or False when it is known, else an expression."""
     held = lw.env.get(node.id) if isinstance(node, gast.Name) else None
-    if isinstance(node, gast.Attribute | gast.Subscript) and lw.ctx.optional_fields:
-        held = optional.raw_field(lw, node)
+    if held is None:
+        held = optional.optional_field(lw, node)
     if isinstance(held, StructV) and held.kind == optional.KIND:
         return optional.truth(held)
     return truth_of(lw, _all_or_any(lw, node) if isinstance(node, gast.BoolOp) else lower_expr(lw, node), node)
@@ -543,8 +543,10 @@ def _guarded(lw: Lowerer, node: Any, is_and: bool, position: int, parts: list[Ex
     value = lower_test(lw, rest if len(rest.values) > 1 else rest.values[0])
     lw.emit(Assign(name, literal(value) if isinstance(value, bool) else value, lw.span(node)))
     inner, lw.block = lw.block, outer
-    see(lw, joined_env(lw, [seen(lw), before], before))
-    lw.emit(If(name if is_and else negate(name), tuple(inner), (), lw.span(node)))
+    after, otherwise, span = seen(lw), list[Any](), lw.span(node)
+    fields.meet(lw, ((inner, after), (otherwise, before)), span)
+    see(lw, joined_env(lw, [after, before], before))
+    lw.emit(If(name if is_and else negate(name), tuple(inner), tuple(otherwise), span))
     return V(name)
 
 
@@ -605,6 +607,7 @@ def _if_statement(
             value = const(value.value)
         ends.append({**env, name: lw.store_value(name, identified(value), span)})
     lw.block = outer
+    fields.meet(lw, ((then, ends[0]), (other, ends[1])), span)
     lw.emit(If(test, tuple(then), tuple(other), span))
     joined = joined_env(lw, ends, {})
     result = joined.pop(name)

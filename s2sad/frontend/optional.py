@@ -207,9 +207,10 @@ def _negated(flag: Expr) -> Expr:
     return Apply(operator.not_, (flag,), _FLAG)
 
 
-def surely_given(env: dict[str, Value]) -> frozenset[str]:
-    """Return the names that may be None elsewhere and have a value here."""
-    held = [(name, value.items[0]) for name, value in env.items() if isinstance(value, StructV) and value.kind == KIND]
+def surely_given(env: dict[Any, Value]) -> frozenset[str]:
+    """Return the names, of the lowering at hand, that may be None elsewhere and have a value here."""
+    own = {name: value for name, value in env.items() if isinstance(name, str)}
+    held = [(name, value.items[0]) for name, value in own.items() if isinstance(value, StructV) and value.kind == KIND]
     return frozenset(n for n, flag in held if isinstance(flag, V) and getattr(flag.expr.type, "value", None) is True)
 
 
@@ -219,13 +220,26 @@ def is_none(lw: Lowerer, node: Any) -> Expr | bool | None:
         case gast.Compare(left=gast.Name(id=name), ops=[op], comparators=[gast.Constant(value=None)]):
             held = lw.env.get(name)
         case gast.Compare(left=gast.Attribute() | gast.Subscript() as place, ops=[op],
-                          comparators=[gast.Constant(value=None)]) if lw.ctx.optional_fields:  # fmt: skip
-            held = raw_field(lw, place)
+                          comparators=[gast.Constant(value=None)]):  # fmt: skip
+            held = optional_field(lw, place)
         case _:
             return None
     if not (isinstance(held, StructV) and held.kind == KIND):
         return None
     return asked(held, isinstance(op, gast.Is | gast.Eq))
+
+
+def optional_field(lw: Lowerer, node: Any) -> StructV | None:
+    """Return what stands in an attribute or an item, if that may be None; else nothing is lowered."""
+    if not (lw.ctx.optional_fields and isinstance(node, gast.Attribute | gast.Subscript)):
+        return None
+    mark = lw.mark()
+    held = raw_field(lw, node)
+    lw.back_to(mark)
+    if not is_optional(held):
+        return None
+    found = raw_field(lw, node)
+    return found if isinstance(found, StructV) else None
 
 
 def raw_field(lw: Lowerer, node: Any) -> Value:

@@ -18,8 +18,9 @@ _STATISTICS = ("mean", "median", "maximum", "minimum")
 
 
 def _computed(known: Settings) -> bool:
-    """Say whether the border is more than constants that are known."""
-    given = "constant_values" in known["given"] and "constant_values" not in known
+    """Say whether the border is more than one constant that is known."""
+    one = known.get("constant_values", 0.0)
+    given = "constant_values" in known["given"] and ("constant_values" not in known or not isinstance(one, int | float))
     return given or known.get("mode", "constant") != "constant"
 
 

@@ -49,10 +49,17 @@ def a_name_of_two_ranks(x):
     return y
 
 
+def a_border_of_four_numbers(x):
+    a = x[:, None] * x
+    return np.sum(np.pad(a, ((1, 0), (0, 2)), constant_values=((1, 2), (3, 4))) ** 2) + np.sum(
+        np.pad(a, 1, constant_values=(0.5, 2.0))[0] * 2.0
+    )
+
+
 @pytest.mark.parametrize("target", ["python", "cpu"])
 @pytest.mark.parametrize("f", [
-    new_axes_of_numbers, a_number_as_a_matrix, frequencies_of_a_spacing, the_nearest_under_a_condition,
-    a_name_of_two_ranks,
+    a_border_of_four_numbers, new_axes_of_numbers, a_number_as_a_matrix, frequencies_of_a_spacing,
+    the_nearest_under_a_condition, a_name_of_two_ranks,
 ])  # fmt: skip
 def test_right(f, target):
     assert_derivatives(f, X, target)
@@ -109,11 +116,18 @@ def _renewed(s, v):
 @pytest.mark.parametrize(("f", "says"), [
     (lambda x: x.sum, "a function cannot be a result"), (lambda x: print(x), "returns None, which has no gradient"),
     (lambda x: max(x[None] * x[:, None])[0], "goes over the rows of this array"),
+    (lambda x: np.concatenate(x[:1], x[1:]).sum(), r"Write `np.concatenate\(\(a, b\)\)`"),
+    (lambda x: np.vstack(x, x).sum(), "takes its arrays in one tuple or list"),
+    (lambda x: float(f"{x[0]:.3f}") * x[1], "this text is not known before the function runs"),
     (inner_needs_more, "`scaled` needs its argument `b`"), (rebound_on_the_way, "gives another array to the place"),
 ])  # fmt: skip
 def test_told(f, says):
     with pytest.raises(s2sad.S2SADError, match=says):
         s2sad.grad(f, target="python")(X)
+
+
+def test_the_version_is_known():
+    assert s2sad.__version__.count(".") >= 1
 
 
 def test_what_a_function_raises_can_be_caught_as_that():
