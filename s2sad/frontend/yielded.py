@@ -51,8 +51,12 @@ def listed(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value], no
     source, text = text_of(fn)
     _check_ends(lw, text, node)
     returned = isinstance(lw.statement, gast.Return | None)
-    if not once and not (lw.ctx.asking_iter and returned) and not _is_used_up(lw, lw.statement, node):
-        lw.fail(node, f"what `{text.name}` gives is not used up where it is asked for", _USED_UP)
+    if not once and not (lw.ctx.asking_iter and returned):
+        use = _use(lw, lw.statement, node)
+        if not use:
+            lw.fail(node, f"what `{text.name}` gives is not used up where it is asked for", _USED_UP)
+        if use == "some":
+            _check_pure(lw, text, node)
     lw.ctx.listed.append(text)
     lw.ctx.listed_at[id(node)] = text
     lw.ctx.keep.append(node)
@@ -64,23 +68,34 @@ def listed(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value], no
     return call_value(lw, FuncV(text.as_list, source, {}, source.name, defaults_of(lw, source)), args, kwargs, node)
 
 
-def _is_used_up(lw: Lowerer, statement: Any, node: Any) -> bool:
-    """Say whether a call stands where all that it gives is asked for, once."""
+def _use(lw: Lowerer, statement: Any, node: Any) -> str:
+    """Say whether a call stands where "all" that it gives is asked for, once, or "some" of it; "" of other places."""
     parts = [] if statement is None else gast.walk(statement)
     around = next((part for part in parts if any(child is node for child in gast.iter_child_nodes(part))), None)
     match around:
         case gast.Call(func=gast.Name(id=word) | gast.Attribute(attr=word)) if word in _LAZY:
-            return _is_used_up(lw, statement, around)
-        case gast.Call(func=gast.Name(id=word) | gast.Attribute(attr=word)):
-            return word in USING_UP or word == "extend" or isinstance(around.func, gast.Name)  # `check_handed_on`
-        case gast.For() | gast.comprehension() | gast.Starred() | gast.Compare():
-            return True
+            return _use(lw, statement, around) and "some"
+        case gast.Call(func=gast.Name(id="any" | "all")) | gast.Compare():
+            return "some"
+        case gast.Call(func=gast.Name(id=word) | gast.Attribute(attr=word)) if word in USING_UP or word == "extend":
+            return "all"
+        case gast.Call(func=gast.Name(id=word)) if word != "next":
+            return "some"  # a function of the user's, perhaps: `check_handed_on`
+        case gast.For() | gast.comprehension() | gast.Starred():
+            return "all"
         case gast.Assign(targets=[gast.Tuple() | gast.List()]):
-            return True
+            return "all"
         case gast.Assign(targets=[gast.Name(id=name)]):
-            return _is_read_once(lw.source.node, name)
+            return "some" if _is_read_once(lw.source.node, name) else ""
         case _:
-            return False
+            return ""
+
+
+def _check_pure(lw: Lowerer, text: Any, node: Any) -> None:
+    """Refuse a generator that writes into what others read, where not all that it gives is asked for at once."""
+    inside = {n.id for n in own(text.body) if isinstance(n, gast.Name) and not isinstance(n.ctx, gast.Load)}
+    if any(_place(part) is not None and _place(part) not in inside for part in own(text.body)):
+        lw.fail(node, f"`{text.name}` writes what may be read before its next value is asked for", _LIST_FIRST)
 
 
 def _is_read_once(function: Any, name: str) -> bool:
@@ -114,10 +129,7 @@ def check_loop(lw: Lowerer, loop: Any, before: int) -> None:
     """Refuse a loop over what generators give, those listed since, if one writes what the other may read meanwhile."""
     if not _is_eager(loop.iter):
         for text in lw.ctx.listed[before:]:
-            inside = {n.id for n in own(text.body) if isinstance(n, gast.Name) and not isinstance(n.ctx, gast.Load)}
-            if any(_place(part) is not None and _place(part) not in inside for part in own(text.body)):
-                lw.fail(loop.iter, f"`{text.name}` writes what the loop over its values may read meanwhile",
-                        _LIST_FIRST)  # fmt: skip
+            _check_pure(lw, text, loop.iter)
             _check_unwritten(lw, text, own(loop.body))
 
 

@@ -234,11 +234,17 @@ def test_values_are_listed_first(f, target):
     assert_derivatives(f, X, target)
 
 
+def state_after_the_first(x):
+    c = Running(x)
+    return (2.0 if any(c.go()) else 1.0) * c.k
+
+
 @pytest.mark.parametrize(("f", "says"), [
     (written_meanwhile, "what `squares` has yet to read"), (without_an_end, "without an end"),
     (written_before_use, "what `squares` has yet to read"), (handed_on_to_a_writer, "what `squares` has yet to read"),
     (written_while_its_class_gives, "what `squares` has yet to read"),
-    (state_read_meanwhile, "`go` writes what the loop over its values may read meanwhile"),
+    (state_read_meanwhile, "`go` writes what may be read before its next value"),
+    (state_after_the_first, "`go` writes what may be read before its next value"),
 ])  # fmt: skip
 def test_refused_where_python_would_see_what_is_written(f, says):
     with pytest.raises(s2sad.UnsupportedSyntaxError, match=says):
