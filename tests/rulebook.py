@@ -202,6 +202,8 @@ EXPANDED: dict[Any, tuple[Any, ...]] = {
     np.nanquantile: (case(HOLED, 0.3), case(HOLED, 0.3, axis=1)),
     np.nanpercentile: (case(HOLED, 30.0), case(HOLED, 30.0, axis=1)),
     np.nanmedian: (case(HOLED), case(HOLED, axis=1)),
+    np.fft.fftfreq: (case(5, 0.7), case(8, 0.4)),
+    np.fft.rfftfreq: (case(5, 0.7), case(8, 0.4)),
     np.fft.hfft: (case(V), case(Z)),
     np.fft.ihfft: (case(V), case(V, norm="ortho")),
     np.fft.fft2: (case(M), case(C, axes=(0, 1))),

@@ -8,7 +8,7 @@
                                                        result = self.v
                                                    return result
 
-A `return` inside of a loop stays, and with it the function.
+A function with a `return` inside of a loop, or with a `raise`, stays as it is.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ def _written(function: Any) -> list[Any] | None:
         return None
     returns = [part for part in own(function.body) if isinstance(part, gast.Return)]
     nothing = [part.value is None or getattr(part.value, "value", part) is None for part in returns]
-    if not returns or (any(nothing) and not all(nothing)):
+    raises = any(isinstance(part, gast.Raise) for part in own(function.body))
+    if raises or not returns or (any(nothing) and not all(nothing)):
         return None
     taken = taken_names(function)
     name = next(word for word in ("result", *(f"result_{k}" for k in range(2, 100))) if word not in taken)
@@ -80,9 +81,9 @@ def _tail(stmts: list[Any], name: str | None) -> list[Any]:
 
 
 def _leaves(stmts: list[Any]) -> bool:
-    """Say whether statements surely end by a `return` or a `raise`."""
+    """Say whether statements surely end by a `return`."""
     match stmts[-1] if stmts else None:
-        case gast.Return() | gast.Raise():
+        case gast.Return():
             return True
         case gast.If(body=body, orelse=orelse):
             return _leaves(body) and _leaves(orelse)

@@ -53,9 +53,10 @@ def push(items, value):
 
 
 def set_early(items, value):
-    if value > 0:
-        items[0] = value
-        return 1.0
+    for _ in range(2):
+        if value > 0:
+            items[0] = value
+            return 1.0
     return 2.0
 
 

@@ -293,11 +293,14 @@ def misspelt(x):
     return held["c"]
 
 
-@pytest.mark.parametrize(("fun", "words"), [
-    (chosen_by_path, "depends on the path taken to here"), (misspelt, "'c' is not among the keys of this dict"),
-])  # fmt: skip
-def test_keys_that_cannot_be_followed(fun, words):
-    with pytest.raises(s2sad.UnsupportedSyntaxError, match=words) as caught:
-        s2sad.grad(fun, target="python")(V)
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_a_key_chosen_by_path(target):
+    for x in (np.array([0.3, 0.5, 0.7]), np.array([0.3, 0.5, -0.7])):
+        np.testing.assert_array_equal(s2sad.grad(chosen_by_path, target=target)(x), np.eye(3)[int(x[2] > 0.0)])
+
+
+def test_a_key_that_is_not_there():
+    with pytest.raises(s2sad.UnsupportedSyntaxError, match="'c' is not among the keys of this dict") as caught:
+        s2sad.grad(misspelt, target="python")(V)
     assert "held[" in str(caught.value)
     assert "'a'" in str(caught.value)

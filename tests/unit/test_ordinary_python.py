@@ -420,11 +420,6 @@ def changed_on_a_path(p):
     return np.sum(p * p)
 
 
-def largest_text(x):
-    d = {"a": x[0], "b": x[1]}
-    return d[max(d, key=d.get)]
-
-
 def other_order_of_keys(x):
     d = {"q": x[0], "p": x[1]}
     if x[0] > 0:
@@ -458,7 +453,6 @@ def array_of_texts(x):
     ("fun", "line", "reason"),
     [
         (lambda x: changed_on_a_path(x), "p = p * 2", "bound to something else on some paths"),
-        (largest_text, "max(d, key=d.get)", "known only when the function runs"),
         (other_order_of_keys, 'd["p"]', "keys in another order on another path"),
         (unknown_item, "a.remove(x[1])", "known only when the function runs"),
         (too_few, "a, *_, b, c = (x[0], x[1])", "not enough values"),

@@ -130,6 +130,7 @@ CASES = [
     case(lambda x: fft.irfft(fft.rfft(x) * 2.0), VECTOR[:8], named="rfft"),
     case(lambda x: np.real(fft.ifft2(fft.fft2(x, workers=2) ** 2)), MATRIX, named="fft2", compiled=True),
     case(lambda x: np.real(fft.ifftn(fft.fftn(x) ** 2)), MATRIX, named="fftn"),
+    case(lambda x: fft.fftfreq(7, x[0]) + x[1] * fft.rfftfreq(13, x[2]), 1.5 + 0.2 * VECTOR, named="frequencies"),
     case(lambda x: np.real(fft.ifftshift(fft.fftshift(fft.fft(x, 6)) * fft.fftfreq(6))), VECTOR, named="fftshift"),
 ]
 
