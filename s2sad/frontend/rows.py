@@ -70,7 +70,11 @@ def empty(lw: Lowerer, name: str, kind: Struct, node: Any) -> RowsV:
             case _:
                 lw.fail(node, "a list of records holds numbers and arrays only",
                         "Functions and lists in a record that is appended are not supported.")  # fmt: skip
-    return RowsV(kind.kind, kind.keys, tuple(fields))
+    made = RowsV(kind.kind, kind.keys, tuple(fields))
+    if not leaves_of(made):
+        lw.fail(node, "the records of this list hold no number that could be counted",
+                "Count them in a number: `count += 1`.")  # fmt: skip
+    return made
 
 
 def _unknown(kind: Type) -> Type:
@@ -312,6 +316,9 @@ def stacked(lw: Lowerer, rows: RowsV, node: Any) -> Value:
 
 def columns(lw: Lowerer, rows: RowsV, node: Any) -> StructV:
     """`zip(*rows)`: a list for each field."""
+    if any(isinstance(held, StaticV) for held in rows.items):  # there is none for what is the same in all of them
+        lw.fail(node, "a text in these records is the same in all of them, and has no list of its own",
+                "Loop over the records: `for name, value in rows:`.")  # fmt: skip
     return StructV("tuple", tuple(range(len(rows.items))), copied(lw, rows, node).items)
 
 

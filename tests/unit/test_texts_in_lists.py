@@ -121,3 +121,27 @@ def test_texts_and_numbers_in_one_field_are_refused():
 
     with pytest.raises(s2sad.errors.UnsupportedSyntaxError, match="differ in kind"):
         s2sad.grad(f)(np.ones(2))
+
+
+def columns_of_texts(x):
+    events = []
+    for v in x:
+        events.append(("step", v))
+    names, values = zip(*events, strict=True)
+    return sum(v * v for name, v in zip(names, values, strict=True) if name == "step")
+
+
+def nothing_but_texts(x):
+    events = []
+    for v in x:
+        if v > 0.5:
+            events.append(("step", None))
+    return len(events) * x[0]
+
+
+@pytest.mark.parametrize(("f", "says"), [
+    (columns_of_texts, "the same in all of them"), (nothing_but_texts, "no number that could be counted"),
+])  # fmt: skip
+def test_what_has_no_list_is_refused(f, says):
+    with pytest.raises(s2sad.UnsupportedSyntaxError, match=says):
+        s2sad.grad(f)(np.array([0.3, 1.2]))
