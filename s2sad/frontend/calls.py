@@ -182,8 +182,12 @@ def call_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
     if fn is np.ravel and args and _is_scalar(args[0]):
         fn, args, kwargs = np.atleast_1d, args[:1], {}
     if fn in (np.reshape, np.expand_dims) and len(args) == 2 and _is_scalar(args[0]):
-        args, kwargs = [_ones(args[1]), args[0]], {}
-        fn = np.full
+        places = args[1].items if isinstance(args[1], StructV) else (args[1],)
+        if fn is np.reshape and not places:
+            return args[0]
+        if fn is np.expand_dims or all(known_value(size) in (1, -1) for size in places):
+            ones = StructV("tuple", tuple(range(len(places))), (V(literal(1)),) * len(places))
+            fn, args, kwargs = np.full, [ones, args[0]], {}
     if fn is np.bincount and len(args) == 3:
         args, kwargs = args[:2], {**kwargs, "minlength": args[2]}
     if _hashable(fn) and fn in SHAPED:
@@ -287,12 +291,6 @@ def _of_vectors(lw: Lowerer, parts: StructV, node: Any) -> StructV:
     """Return what is stacked, numbers as arrays of one element."""
     items = (call_function(lw, np.atleast_1d, [item], {}, node) if _is_scalar(item) else item for item in parts.items)
     return replace(parts, items=tuple(items))
-
-
-def _ones(places: Value) -> Value:
-    """Return the shape of the array of one element that a number becomes, with as many axes as are asked for."""
-    count = len(places.items) if isinstance(places, StructV) else 1
-    return StructV("tuple", tuple(range(count)), (V(literal(1)),) * count)
 
 
 def _is_cast_to_itself(fn: Any, value: Value) -> bool:

@@ -55,14 +55,14 @@ def made(lw: Lowerer, name: str, kind: Struct, value: StructV, node: Any) -> Row
     return rows
 
 
-def empty(lw: Lowerer, name: str, kind: Struct, node: Any) -> RowsV:
-    """Emit an empty list for each field."""
+def empty(lw: Lowerer, name: str, kind: Struct, node: Any, within: bool = False) -> RowsV:
+    """Emit an empty list for each field; `within`: of a record that is a field of others."""
     fields: list[Value] = []
     for key, item in zip(kind.keys, kind.items, strict=True):
         part = lw.part_name(name, key)
         match item:
             case Struct():
-                fields.append(empty(lw, part, item, node))
+                fields.append(empty(lw, part, item, node, within=True))
             case Scalar() | Array():
                 fields.append(V(growing.make(lw, part, _unknown(item), node)))
             case Static(None | str() as same):
@@ -71,7 +71,7 @@ def empty(lw: Lowerer, name: str, kind: Struct, node: Any) -> RowsV:
                 lw.fail(node, "a list of records holds numbers and arrays only",
                         "Functions and lists in a record that is appended are not supported.")  # fmt: skip
     made = RowsV(kind.kind, kind.keys, tuple(fields))
-    if not leaves_of(made):
+    if not within and not leaves_of(made):
         lw.fail(node, "the records of this list hold no number that could be counted",
                 "Count them in a number: `count += 1`.")  # fmt: skip
     return made
