@@ -17,7 +17,7 @@ from s2sad.errors import Span
 from s2sad.frontend import optional, texts
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.optional import KindFound
-from s2sad.frontend.values import StaticV, StructV, V, Value, join_types, leaves_of, literal, type_of
+from s2sad.frontend.values import Poison, StaticV, StructV, V, Value, join_types, leaves_of, literal, type_of
 from s2sad.ir.nodes import Assign, Const, Var
 from s2sad.ir.types import Scalar
 from s2sad.ir.walk import reads
@@ -137,7 +137,7 @@ def variables(env: dict[Any, Value]) -> set[str]:
 def ask(lw: Lowerer, torn: list[Torn]) -> None:
     """Lower the function again if two paths leave something in a field that has a form for both."""
     for kind, key, a, b in torn:
-        if kind != "dict" and not isinstance(kind, type):
+        if (kind != "dict" and not isinstance(kind, type)) or isinstance(a, Poison) or isinstance(b, Poison):
             continue
         found = [value for value in (a, b) if value != StaticV(None)]
         if len(found) == 1 and (form := optional.form_of(type_of(_held(found[0])))) is not None:
