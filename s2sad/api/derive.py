@@ -34,6 +34,7 @@ from s2sad.emit.legal import legalised
 from s2sad.emit.lent import lent
 from s2sad.emit.loops import looped
 from s2sad.emit.names import Names
+from s2sad.emit.passed_on import passed_on
 from s2sad.emit.printer import print_function
 from s2sad.emit.sent_on import sent_on
 from s2sad.emit.side_by_side import side_by_side
@@ -49,6 +50,7 @@ from s2sad.ir.types import Array, Type
 from s2sad.ir.walk import names_in
 from s2sad.transform.called_once import Before, put_together
 from s2sad.transform.counters import with_named_counters
+from s2sad.transform.filled import filled
 from s2sad.transform.pipeline import Derived, derive_program
 
 
@@ -171,6 +173,10 @@ def _looped(derived: Derived, lines: Lines) -> dict[str, Function]:
     made = {name: apart_at_ends(abreast(fn, facts)) for name, fn in made.items()}
     facts = Facts(made)
     made = {name: gathered(fn, facts) for name, fn in made.items()}
+    facts = Facts(made)
+    made = {name: filled(fn, facts) for name, fn in made.items()}
+    facts = Facts(made)
+    made = {name: passed_on(fn, facts) for name, fn in made.items()}
     facts = Facts(made)
     made = {name: sent_on(fn, facts) for name, fn in made.items()}
     facts = Facts(made)

@@ -22,6 +22,7 @@ from s2sad.analysis.bounds import Bounds, least_of, lower_bounds
 from s2sad.analysis.facts import Facts, resized_by, written_by
 from s2sad.analysis.liveness import Liveness
 from s2sad.analysis.sharing import Groups
+from s2sad.emit.kept_zeros import with_zeros_kept
 from s2sad.emit.lanes import EVERY, dtype_of, sizes_in
 from s2sad.errors import Span
 from s2sad.frontend.operators import build
@@ -98,7 +99,10 @@ class _Workspaces:
         groups = Groups(replace(self.fn, body=(loop,)), self.facts)
         shared = {groups.find(name) for name in groups.parent}
         late = self.live.before_loop_body(was) | self.live.after.get(id(was), frozenset())
-        for stmt in loop.body:
+        rest = loop.body
+        while rest:
+            stmt, *_ = rest
+            rest = rest[1:]
             found = creation_in(stmt) or filled_in(stmt)
             name = found[0].name if found is not None else ""
             moved = None
@@ -108,8 +112,14 @@ class _Workspaces:
                 kept.append(stmt)
                 continue
             del inside[name]
-            before += moved[0]
-            kept += moved[1]
+            made, filling = moved
+            if found is not None and _is_zeros(found[1]):
+                setting = with_zeros_kept(name, rest, inside, self.facts, self.least)
+                if setting is not None:
+                    rest, made = setting, [_of_zeros(s, name) for s in made]
+                    filling = [s for s in filling if not isinstance(s, Store)]
+            before += made
+            kept += filling
         return [*before, replace(loop, body=tuple(kept))]
 
     def _moved(
@@ -126,7 +136,7 @@ class _Workspaces:
             moved = self._moved(target, value, kind, loop, inside, span)
             return None if moved is None else (moved[0], [*moved[1], filling])
         filled: list[Stmt] = []
-        if value.fn in (np.zeros, np.zeros_like):
+        if _is_zeros(value):
             whole = Index(target, tuple(EVERY for _ in kind.dims), kind)
             filled = [Store(whole, "", _ZEROS[np.dtype(kind.dtype).kind], span)]
         if value.fn in LIKE and not reads(value) & inside.keys():
@@ -191,6 +201,18 @@ class _Workspaces:
             if dim in param.type.dims and not dim.minus:
                 return build(ops.dim, param, literal(param.type.dims.index(dim)))
         return None
+
+
+def _is_zeros(value: Apply) -> bool:
+    return value.fn in (np.zeros, np.zeros_like)
+
+
+def _of_zeros(stmt: Stmt, name: str) -> Stmt:
+    """Return the making of an array, of zeros now."""
+    if not isinstance(stmt, Assign) or stmt.target.name != name or not isinstance(stmt.value, Apply):
+        return stmt
+    fn = {np.empty: np.zeros, np.empty_like: np.zeros_like}[stmt.value.fn]
+    return replace(stmt, value=replace(stmt.value, fn=fn))
 
 
 def filled_in(stmt: Stmt) -> tuple[Var, Apply, Array] | None:

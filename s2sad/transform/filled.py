@@ -72,6 +72,8 @@ def _places(stmt: Stmt, there: str, groups: Groups, inside: bool = True) -> list
                 visit(item)
         elif isinstance(expr, Var):
             found.extend([None] * (groups.find(expr.name) == there))
+        elif isinstance(expr, Apply) and expr.fn in (ops.dim, ops.size) and isinstance(expr.args[0], Var):
+            pass  # lengths are none of the elements
         else:
             for child in children(expr):
                 visit(child)
@@ -86,7 +88,7 @@ def _places(stmt: Stmt, there: str, groups: Groups, inside: bool = True) -> list
 def _setting(loop: For, array: Var, first: Store, index: tuple[Var, ...] = ()) -> For | None:
     """Return the loop with its `first` use of `array`, an addition, as a setting, if it reaches every element."""
     kind = array.type
-    if not isinstance(kind, Array) or len(index) >= len(kind.dims) or not _covers(loop, kind.dims[len(index)]):
+    if not isinstance(kind, Array) or len(index) >= len(kind.dims) or not covers(loop, kind.dims[len(index)]):
         return None
     if any(isinstance(s, Break | Continue | Return) or loop.var.name in bound(s) for s in statements(loop.body)):
         return None
@@ -104,7 +106,7 @@ def _setting(loop: For, array: Var, first: Store, index: tuple[Var, ...] = ()) -
     return None
 
 
-def _covers(loop: For, dim: Dim) -> bool:
+def covers(loop: For, dim: Dim) -> bool:
     """Say whether a loop counts from zero to a length, step by step."""
     return is_const(loop.start, 0) and is_const(loop.step, 1) and is_length(loop.stop, dim)
 
