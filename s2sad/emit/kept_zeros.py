@@ -114,10 +114,10 @@ def _setting(
     return replace(loop, body=tuple(body)) if place is not None else None
 
 
-def _is_own(place: Index, name: str, counters: tuple[Var, ...]) -> bool:
+def _is_own(place: Index, array: str, counters: tuple[Var, ...]) -> bool:
     """Say whether a place is an element of the array for each turn of a nest: its counters, shifted or not."""
     base = place.base
-    if not isinstance(base, Var) or base.name != name or not isinstance(base.type, Array):
+    if not isinstance(base, Var) or base.name != array or not isinstance(base.type, Array):
         return False
     if not isinstance(place.type, Scalar) or len(place.index) != len(base.type.dims):
         return False
@@ -125,10 +125,10 @@ def _is_own(place: Index, name: str, counters: tuple[Var, ...]) -> bool:
     for item in place.index:
         if isinstance(item, Const):
             continue
-        shifted = affine(item) if isinstance(item.type, Scalar) else None
-        if shifted is None or shifted[0] in found:
+        name, _ = affine(item) or (None, 0)
+        if name is None or name in found:
             return False
-        found.add(shifted[0])
+        found.add(name)
     return found == {v.name for v in counters}
 
 
