@@ -31,6 +31,8 @@ _BORDERS = (0, 2)
 """By how much a whole number may be less than the length that it is taken to say: without what lies on the borders."""
 _FIRST = 4
 """For how many specialisations of a function every length may be known."""
+_LONG = 400
+"""Lines of a text that takes seconds to build: fewer guesses, and all lengths are taken as known sooner."""
 _HELPED = ("_tape = []", " @ ", f"{np.cross.__name__}(")
 """What is written otherwise where lengths are known to be small: arrays kept in lists, products by libraries."""
 _DIAGONAL = f"{np.eye.__name__}("
@@ -42,17 +44,19 @@ def clearest(
 ) -> S:
     """Build a specialisation, and if its text is unsure of lengths another that knows how they are related.
 
-    `before`: how many there are. What knows every length is made for the first few only: others may follow with
-    other lengths, and what is made for all lengths is compiled once. What is refused for all lengths may be followed
-    where arguments are short and their lengths known: lists of as many items are written out.
+    Every guess is a derivation of its own. `before`: how many specialisations there are. What knows every length is
+    made for the first few only: others may follow with other lengths, and what is made for all lengths is compiled
+    once. What is refused for all lengths may be followed where arguments are short and their lengths known: lists of
+    as many items are written out.
     """
     made = sure(build, trees, values)
     unsure = _doubts(text_of(made))
-    for reach in _REACHES:
+    is_long = before < _FIRST and text_of(made).count("\n") > _LONG
+    for reach in _REACHES[:1] if is_long else _REACHES:
         asked = unsure[0] or (any(unsure[:-1]) and not reach)
         known = related(trees, values, reach) if asked else None
         made, unsure = _clearer(build, text_of, known, made, unsure)
-    for less in _BORDERS:
+    for less in () if is_long else _BORDERS:
         if unsure[0] or unsure[1]:
             known = related(trees, values, _REACHES[-1], less)
             made, unsure = _clearer(build, text_of, known, made, unsure)

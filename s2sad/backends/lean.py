@@ -6,7 +6,7 @@
 - The index of an axis of length 1 in an expression of arrays: Numba branches at each axis of each
   array, and LLVM writes the loop anew for each way through these branches: 7 seconds for a product of
   two arrays of five axes. Ours is a mask, as fast to run.
-- Products of matrices and vectors: `products.py`.
+- Products of matrices and vectors: `products.py`. New arrays: `allocation.py`.
 - The memory of variables, which LLVM has in registers sooner: `slots.py`.
 - Which variables are alive where, by bits instead of sets: `lifetimes.py`.
 - The allocation of arrays, the class of those handed back and the larger of two floats, not to compile faster
@@ -20,7 +20,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
-from s2sad.backends import blas, boxing, extremes, lifetimes, memory, products, slots
+from s2sad.backends import allocation, blas, boxing, extremes, lifetimes, memory, products, slots
 
 _extending: Any = importlib.import_module("numba.core.extending")
 _types: Any = importlib.import_module("numba.core.types")
@@ -103,6 +103,7 @@ _LEAN = [
     (_arrays, "raise_with_shape_context", _unequal),
     (_sums, "check_axis_bounds", _unbounded),
     (_elementwise._ArrayIndexingHelper, "update_indices", _masked_indices),
+    *allocation.REPLACED,
     *boxing.REPLACED,
     *lifetimes.REPLACED,
     *slots.REPLACED,

@@ -13,7 +13,7 @@ import re
 from contextlib import nullcontext
 from typing import Any
 
-from s2sad.backends import collection, extremes, lean, natives, remainders, slots, vector_math, vectors
+from s2sad.backends import collection, extremes, items, lean, natives, ranges, remainders, slots, vector_math, vectors
 from s2sad.backends.aliasing import Scopes
 from s2sad.backends.base import Hints
 from s2sad.backends.turns import Turns
@@ -63,6 +63,11 @@ class _Lower(slots.Slots, _lowering.Lower):
 
     def lower_getitem(self, resty: Any, expr: Any, value: Any, index: Any, signature: Any) -> Any:
         asked = self._unsigned(value, index, signature)
+        kind = self.typeof(value.name)
+        if items.are_plain(self, kind, asked.args[1]) and resty == asked.return_type == kind.dtype:
+            made, written = items.read(self, value, kind, index, asked.args[1])
+            self.scopes.tell(value, written)
+            return made
         made, written = self._written(super().lower_getitem, resty, expr, value, index, asked)
         if _is_one_item(self.typeof(value.name), asked.args[1]):
             self.scopes.tell(value, written)
@@ -70,6 +75,13 @@ class _Lower(slots.Slots, _lowering.Lower):
 
     def lower_setitem(self, target_var: Any, index_var: Any, value_var: Any, signature: Any) -> Any:
         asked = self._unsigned(target_var, index_var, signature)
+        kind, given = self.typeof(target_var.name), self.typeof(value_var.name)
+        number = isinstance(given, _types.Number | _types.Boolean)
+        if number and items.are_plain(self, kind, asked.args[1]):
+            value = self.context.cast(self.builder, self.loadvar(value_var.name), given, asked.args[2])
+            value = self.context.cast(self.builder, value, asked.args[2], kind.dtype)
+            self.scopes.tell(target_var, items.write(self, target_var, kind, index_var, asked.args[1], value))
+            return None
         made, written = self._written(super().lower_setitem, target_var, index_var, value_var, asked)
         if _is_one_item(self.typeof(target_var.name), asked.args[1]):
             self.scopes.tell(target_var, written)
@@ -90,6 +102,15 @@ class _Lower(slots.Slots, _lowering.Lower):
         kind = self.context.get_value_type(_types.intp)
         counted = _cgutils.get_or_insert_function(self.module, _llvm.FunctionType(kind, []), "get_num_threads")
         return self.context.cast(self.builder, self.builder.call(counted, []), _types.intp, resty)
+
+    def lower_expr(self, resty: Any, expr: Any) -> Any:
+        if expr.op in ("getiter", "iternext"):
+            made = ranges.lowered(self, expr, resty)
+            if made is not None:
+                return made
+        if expr.op == "getattr" and expr.attr == "T" and items.is_matrix(self.typeof(expr.value.name)):
+            return items.transposed(self, expr.value, resty)
+        return super().lower_expr(resty, expr)
 
     def lower_binop(self, resty: Any, expr: Any, op: Any) -> Any:
         def usual() -> Any:

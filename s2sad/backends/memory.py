@@ -64,17 +64,22 @@ def _in_large_pages(context: Any, size: Any, align: Any) -> Any:
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         amount, align = args
         memory = context.nrt.meminfo_alloc_aligned(builder, amount, align)
-        word, byte = amount.type, _ir.IntType(8).as_pointer()
-        with builder.if_then(builder.icmp_unsigned(">=", amount, word(_LARGEST_KEPT)), likely=False):
-            start = builder.ptrtoint(context.nrt.meminfo_data(builder, memory), word)
-            first = builder.and_(builder.add(start, word(_PAGE - 1)), word(-_PAGE))
-            inside = builder.and_(builder.sub(amount, builder.sub(first, start)), word(-_PAGE))
-            kind = _ir.FunctionType(_ir.IntType(32), [byte, word, _ir.IntType(32)])
-            advise = builder.module.globals.get("madvise") or _ir.Function(builder.module, kind, "madvise")
-            builder.call(advise, [builder.inttoptr(first, byte), inside, _ir.IntType(32)(_HUGE_PAGES)])
+        advise(context, builder, memory, amount)
         return memory
 
     return _signature(_types.MemInfoPointer(_types.voidptr), size, align), codegen
+
+
+def advise(context: Any, builder: Any, memory: Any, amount: Any) -> None:
+    """Write the advice to map memory of so many bytes in large pages, if it is a new piece of its own."""
+    word, byte = amount.type, _ir.IntType(8).as_pointer()
+    with builder.if_then(builder.icmp_unsigned(">=", amount, word(_LARGEST_KEPT)), likely=False):
+        start = builder.ptrtoint(context.nrt.meminfo_data(builder, memory), word)
+        first = builder.and_(builder.add(start, word(_PAGE - 1)), word(-_PAGE))
+        inside = builder.and_(builder.sub(amount, builder.sub(first, start)), word(-_PAGE))
+        kind = _ir.FunctionType(_ir.IntType(32), [byte, word, _ir.IntType(32)])
+        called = builder.module.globals.get("madvise") or _ir.Function(builder.module, kind, "madvise")
+        builder.call(called, [builder.inttoptr(first, byte), inside, _ir.IntType(32)(_HUGE_PAGES)])
 
 
 def call_allocator(kind: Any, size: Any, align: Any) -> Any:
@@ -82,4 +87,4 @@ def call_allocator(kind: Any, size: Any, align: Any) -> Any:
     return _in_large_pages(size, align)
 
 
-__all__ = ["call_allocator", "is_glibc", "keep"]
+__all__ = ["advise", "call_allocator", "is_glibc", "keep"]

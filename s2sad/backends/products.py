@@ -9,6 +9,7 @@ Source: the interface of the reference BLAS (Lawson et al. 1979), as Numba's hel
 
 from __future__ import annotations
 
+import functools
 import importlib
 import operator
 from typing import Any
@@ -47,14 +48,7 @@ def product(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         with small:
             _added_up(context, builder, sig, (x.data, y.data, out.data), sizes)
         with large:
-            if left.ndim == 2 and right.ndim == 2:
-                _of_matrices(context, builder, sig, (x, x_shape), (y, y_shape), out)
-            elif left.ndim == 2:
-                transposed = left.layout == "C"
-                _linalg.call_xxgemv(context, builder, transposed, left, x_shape, x.data, y.data, out.data)
-            else:
-                transposed = right.layout == "F"
-                _linalg.call_xxgemv(context, builder, transposed, right, y_shape, y.data, x.data, out.data)
+            builder.call(_by_library(context, builder, sig), (x.data, y.data, out.data, *sizes))
     return _base.impl_ret_new_ref(context, builder, sig.return_type, out._getvalue())
 
 
@@ -81,10 +75,10 @@ def _check(context: Any, builder: Any, x_shape: Any, y_shape: Any) -> None:
         text = "incompatible array sizes: the factors of a product are not equally long where they meet"
         context.call_conv.return_user_exc(builder, ValueError, (text,))
     most = context.get_constant(_types.intp, _LONGEST)
-    for length in (*x_shape, *y_shape[1:]):
-        with builder.if_then(builder.icmp_signed(">", length, most), likely=False):
-            text = "array size too large to fit in C int"
-            context.call_conv.return_user_exc(builder, OverflowError, (text,))
+    large = [builder.icmp_signed(">", length, most) for length in (*x_shape, *y_shape[1:])]
+    with builder.if_then(functools.reduce(builder.or_, large), likely=False):
+        text = "array size too large to fit in C int"
+        context.call_conv.return_user_exc(builder, OverflowError, (text,))
 
 
 def _are_few(context: Any, builder: Any, sizes: Any) -> Any:
@@ -149,6 +143,33 @@ def _with_product(context: Any, builder: Any, kind: Any, total: Any, first: Any,
     return found._getvalue()
 
 
+def _by_library(context: Any, builder: Any, sig: Any) -> Any:
+    """Return the function that calls BLAS for a product: one for all products of such arrays of a module.
+
+    Its arguments are the numbers of the factors and of the result, and `m`, `k`, `n`. Written at every product, the
+    calls that are possible were most of what there was to compile.
+    """
+    (left, right), kind = sig.args, sig.return_type
+    name = f"s2sad.blas.{kind.dtype}.{left.ndim}{left.layout}.{right.ndim}{right.layout}"
+    if name in builder.module.globals:
+        return builder.module.globals[name]
+    item = context.get_data_type(kind.dtype).as_pointer()
+    function = _ir.Function(builder.module, _ir.FunctionType(_ir.VoidType(), [item] * 3 + [_WHOLE] * 3), name)
+    function.linkage = "internal"
+    function.attributes.add("noinline")
+    x, y, out, m, k, n = function.args
+    inside = _ir.IRBuilder(function.append_basic_block("entry"))
+    x_shape, y_shape = (m, k) if left.ndim == 2 else (k,), (k, n) if right.ndim == 2 else (k,)
+    if left.ndim == 2 and right.ndim == 2:
+        _of_matrices(context, inside, sig, (x, x_shape), (y, y_shape), out)
+    elif left.ndim == 2:
+        _linalg.call_xxgemv(context, inside, left.layout == "C", left, x_shape, x, y, out)
+    else:
+        _linalg.call_xxgemv(context, inside, right.layout == "F", right, y_shape, y, x, out)
+    inside.ret_void()
+    return function
+
+
 def _of_matrices(context: Any, builder: Any, sig: Any, left: Any, right: Any, out: Any) -> None:
     """Two matrices: a row or a column is a vector, for which BLAS has faster functions."""
     (x_type, y_type), kind = sig.args, sig.return_type
@@ -158,20 +179,16 @@ def _of_matrices(context: Any, builder: Any, sig: Any, left: Any, right: Any, ou
         with column:
             with builder.if_else(is_row) as (number, tall):
                 with number:
-                    _linalg.call_xxdot(context, builder, False, kind.dtype, x_shape[1], x.data, y.data, out.data)
+                    _linalg.call_xxdot(context, builder, False, kind.dtype, x_shape[1], x, y, out)
                 with tall:
-                    transposed = x_type.layout == "C"
-                    _linalg.call_xxgemv(context, builder, transposed, x_type, x_shape, x.data, y.data, out.data)
+                    _linalg.call_xxgemv(context, builder, x_type.layout == "C", x_type, x_shape, x, y, out)
         with wide:
             with builder.if_else(is_row) as (row, both):
                 with row:
-                    transposed = y_type.layout != "C"
-                    _linalg.call_xxgemv(context, builder, transposed, y_type, y_shape, y.data, x.data, out.data)
+                    _linalg.call_xxgemv(context, builder, y_type.layout != "C", y_type, y_shape, y, x, out)
                 with both:
-                    shape = _utils.unpack_tuple(builder, out.shape)
-                    _linalg.call_xxgemm(
-                        context, builder, x_type, x_shape, x.data, y_type, y_shape, y.data, kind, shape, out.data
-                    )
+                    shape = (x_shape[0], y_shape[1])
+                    _linalg.call_xxgemm(context, builder, x_type, x_shape, x, y_type, y_shape, y, kind, shape, out)
 
 
 def batched(context: Any, builder: Any, sig: Any, args: Any) -> Any:

@@ -16,6 +16,7 @@ _cgutils: Any = importlib.import_module("numba.core.cgutils")
 _types: Any = importlib.import_module("numba.core.types")
 _debug: Any = importlib.import_module("numba.core.debuginfo")
 
+_COUNTED = _types.MemInfoPointer(_types.voidptr)
 _NUMBER, _ARRAY, _OTHER = range(3)
 
 
@@ -64,7 +65,8 @@ class Slots:
             return
         self._alloca_var(name, kind)
         slot = self.getvar(name)
-        self.decref(kind, self.builder.load(slot))
+        counted = self.builder.load(_cgutils.gep_inbounds(self.builder, slot, 0, 0))  # none of the other fields
+        self.decref(_COUNTED, counted)
         _clear(self.builder, slot)
 
 

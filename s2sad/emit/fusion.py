@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -16,7 +17,20 @@ from s2sad.ir.nodes import Apply, Assign, Comment, Expr, For, Index, Stmt, Store
 from s2sad.ir.shapes import SHAPES, refused_if
 from s2sad.ir.types import Array, Dim, Scalar
 from s2sad.ir.views import is_advanced
-from s2sad.ir.walk import bound, children, exchanged, exprs_of, map_blocks, map_exprs, reads, root_of, statements
+from s2sad.ir.walk import (
+    NamesOf,
+    blocks_of,
+    bound,
+    children,
+    exchanged,
+    exprs_of,
+    map_blocks,
+    map_exprs,
+    reads,
+    root_of,
+    statements,
+    subexpressions,
+)
 from s2sad.transform.fused import ADJOINT, WITH_PRIMAL
 
 
@@ -388,7 +402,7 @@ def _elements_read(stmt: Stmt) -> list[Index]:
 
 
 def _below(expr: Any) -> list[Any]:
-    return [expr, *(part for child in children(expr) for part in _below(child))]
+    return subexpressions(expr)
 
 
 def _names(expr: Expr) -> list[Var]:
@@ -417,24 +431,38 @@ def _contents(expr: Any) -> list[Var]:
 
 def contracted(body: tuple[Stmt, ...], made: set[str]) -> tuple[Stmt, ...]:
     """Return `body` with those of the `made` arrays that live in one loop, at one index, as scalars."""
+    named, counted = NamesOf(), _Counted()
     while True:
-        uses = _uses(body)
+        uses = counted.all(body)
         chosen = _first_local(body, made, uses)
         if chosen is None:
             return body
         made = made - {chosen.base.name}  # type: ignore[union-attr]
-        body = _scalarised(body, chosen)
+        body = _scalarised(body, chosen, named)
 
 
-def _uses(body: tuple[Stmt, ...]) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for stmt in statements(body):
-        for expr in exprs_of(stmt):
-            for var in _names(expr):
-                counts[var.name] = counts.get(var.name, 0) + 1
-        for name in bound(stmt):
-            counts[f"={name}"] = counts.get(f"={name}", 0) + 1
-    return counts
+class _Counted:
+    """How often statements use each name, and bind it (`=name`), each statement looked through once."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[Stmt, Counter[str]]] = {}
+
+    def all(self, body: tuple[Stmt, ...]) -> Counter[str]:
+        """Return the counts of a block, those inside its statements included."""
+        counts: Counter[str] = Counter()
+        for stmt in body:
+            counts.update(self._of(stmt))
+        return counts
+
+    def _of(self, stmt: Stmt) -> Counter[str]:
+        found = self._known.get(id(stmt))
+        if found is None or found[0] is not stmt:
+            counts = Counter(var.name for expr in exprs_of(stmt) for var in _names(expr))
+            counts.update(f"={name}" for name in bound(stmt))
+            for block in blocks_of(stmt):
+                counts.update(self.all(block))
+            found = self._known[id(stmt)] = (stmt, counts)
+        return found[1]
 
 
 def _first_local(body: tuple[Stmt, ...], made: set[str], uses: dict[str, int]) -> Index | None:
@@ -462,7 +490,7 @@ def _read_in(body: tuple[Stmt, ...]) -> list[Var]:
     return [var for stmt in statements(body) for expr in exprs_of(stmt) for var in _names(expr)]
 
 
-def _scalarised(body: tuple[Stmt, ...], element: Index) -> tuple[Stmt, ...]:
+def _scalarised(body: tuple[Stmt, ...], element: Index, named: NamesOf) -> tuple[Stmt, ...]:
     base = element.base
     assert isinstance(base, Var)
     scalar = Var(base.name, element.type)
@@ -479,6 +507,9 @@ def _scalarised(body: tuple[Stmt, ...], element: Index) -> tuple[Stmt, ...]:
     def each(block: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         out: list[Stmt] = []
         for stmt in block:
+            if base.name not in named.of(stmt):
+                out.append(stmt)
+                continue
             if isinstance(stmt, Assign) and stmt.target.name == base.name:
                 continue
             if isinstance(stmt, Store) and stmt.place == element:
@@ -499,7 +530,7 @@ def _scalarised(body: tuple[Stmt, ...], element: Index) -> tuple[Stmt, ...]:
 
 def without_unused_views(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
     """Return `body` without names of parts of arrays that the loops read directly."""
-    uses = _uses(body)
+    uses = _Counted().all(body)
 
     def each(block: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         return tuple(map_blocks(s, each) for s in block if not _is_unused_view(s, uses))

@@ -28,13 +28,14 @@ from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Assign, Const, Expr, For, Index, Pack, Stmt, Store, Var
 from s2sad.ir.types import Array, Scalar, Struct
 from s2sad.ir.walk import (
+    NamesOf,
+    blocks_of,
     bound,
     children,
     exprs_of,
     map_blocks,
     map_children,
     map_exprs,
-    names_in,
     reads,
     statements,
     subexpressions,
@@ -47,28 +48,16 @@ _LIKE = {np.empty_like: np.empty, np.zeros_like: np.zeros}
 def by_rows(body: tuple[Stmt, ...], made: set[str]) -> tuple[Stmt, ...]:
     """Return `body` with those of the `made` arrays as a row or a number that can be."""
     binds = _binds(body)
-    named = _Named()
+    named = NamesOf()
     for name in sorted(made):
         if binds[name] == 1 and (plan := _planned(body, name, binds, named)) is not None:
-            body = plan.applied(body)
+            body = plan.applied(body, named)
     return _without_unread(body, made)
 
 
-class _Named:
-    """Which names the statements of a function have, each looked through once: most have nothing of an array."""
-
-    def __init__(self) -> None:
-        self.known: dict[int, tuple[Stmt, set[str]]] = {}
-
-    def uses(self, body: Iterable[Stmt], name: str) -> _Uses:
-        """Return how an array is met in statements."""
-        return _uses(tuple(stmt for stmt in body if name in self.of(stmt)), name)
-
-    def of(self, stmt: Stmt) -> set[str]:
-        found = self.known.get(id(stmt))
-        if found is None or found[0] is not stmt:
-            found = self.known[id(stmt)] = (stmt, names_in((stmt,)))
-        return found[1]
+def _uses_in(named: NamesOf, body: Iterable[Stmt], name: str) -> _Uses:
+    """Return how an array is met in statements, of which most have nothing of it."""
+    return _uses(tuple([stmt for stmt in body if name in named.of(stmt)]), name)
 
 
 def _without_unread(body: tuple[Stmt, ...], made: set[str]) -> tuple[Stmt, ...]:
@@ -151,9 +140,9 @@ def _sizes(value: Expr) -> tuple[Expr, ...] | None:
 # ---- rows ----
 
 
-def _planned(body: tuple[Stmt, ...], name: str, binds: Counter[str], named: _Named) -> _Row | None:
+def _planned(body: tuple[Stmt, ...], name: str, binds: Counter[str], named: NamesOf) -> _Row | None:
     """Return how an array becomes a row of itself, if every use of it is of the same row in every turn."""
-    uses = named.uses(body, name)
+    uses = _uses_in(named, body, name)
     found = _made_in(body, name)
     if found is None or not uses.places or uses.elsewhere:
         return None
@@ -162,7 +151,7 @@ def _planned(body: tuple[Stmt, ...], name: str, binds: Counter[str], named: _Nam
     sizes = _sizes(value)
     if sizes is None or any(_reads_content(size) for size in sizes):
         return None
-    met = [(stmt, len(named.uses((stmt,), name).places)) for stmt in stmts[at + 1 :]]
+    met = [(stmt, len(_uses_in(named, (stmt,), name).places)) for stmt in stmts[at + 1 :]]
     if sum(count for _, count in met) < len(uses.places):
         return None  # it outlives the block that makes it
     users = [stmt for stmt, count in met if count]
@@ -175,7 +164,7 @@ def _planned(body: tuple[Stmt, ...], name: str, binds: Counter[str], named: _Nam
             break
         loops.append(loop)
         axes.append(axis)
-        users = [stmt for stmt in loop.body if named.uses((stmt,), name).places]
+        users = [stmt for stmt in loop.body if _uses_in(named, (stmt,), name).places]
     if not loops:
         return None
     axes += [k for k, size in enumerate(sizes) if size == literal(1) and all(_is_zero(p.index[k]) for p in uses.places)]
@@ -211,9 +200,7 @@ def _made_in(body: tuple[Stmt, ...], name: str) -> tuple[tuple[Stmt, ...], int] 
     for at, stmt in enumerate(body):
         if isinstance(stmt, Assign) and stmt.target.name == name:
             return body, at
-        inner: list[tuple[Stmt, ...]] = []
-        map_blocks(stmt, lambda block: (inner.append(block), block)[1])
-        for block in inner:
+        for block in blocks_of(stmt):
             if (found := _made_in(block, name)) is not None:
                 return found
     return None
@@ -266,10 +253,13 @@ class _Row:
     loop: For
     first: Stmt | None
 
-    def applied(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    def applied(self, body: tuple[Stmt, ...], named: NamesOf) -> tuple[Stmt, ...]:
         """Return the statements with the row in place of the array."""
         out: list[Stmt] = []
         for stmt in body:
+            if self.name not in named.of(stmt):
+                out.append(stmt)
+                continue
             if isinstance(stmt, Assign) and stmt.target.name == self.name:
                 if len(self.lost) < len(self.sizes):
                     out.append(Assign(Var(self.name, self._kind()), self._made(), stmt.span))
@@ -279,7 +269,7 @@ class _Row:
             if isinstance(stmt, Store) and isinstance(stmt.place, Index) and self._is_place(stmt.place):
                 out.append(self._stored(stmt))
                 continue
-            out.append(map_blocks(map_exprs(stmt, self._of), self.applied))
+            out.append(map_blocks(map_exprs(stmt, self._of), lambda inner: self.applied(inner, named)))
         return tuple(out)
 
     def _beginning(self) -> Expr:

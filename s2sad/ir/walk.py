@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from operator import is_
 from typing import Any
 
 from s2sad.ir.nodes import (
@@ -70,20 +71,24 @@ def reads(expr: Expr | Slice) -> set[str]:
 
 
 def map_children(expr: Any, f: Callable[[Any], Any]) -> Any:
-    """Rebuild `expr` with `f` applied to each direct subexpression."""
-    match expr:
-        case Apply(fn, args, kind, static):
-            new = tuple(f(arg) for arg in args)
-            return expr if new == args else Apply(fn, new, kind, static)
-        case Index(base, index, kind):
-            new_base, new_index = f(base), tuple(f(item) for item in index)
-            return Index(new_base, new_index, kind)
-        case Pack(kind, items, type_):
-            return Pack(kind, tuple(f(item) for item in items), type_)
-        case Slice(lower, upper, step):
-            return Slice(*(None if part is None else f(part) for part in (lower, upper, step)))
-        case _:
-            return expr
+    """Rebuild `expr` with `f` applied to each direct subexpression; one of which nothing changes is kept."""
+    kind = type(expr)  # asked for more than nearly anything else: see `children`
+    if kind is Apply:
+        args = expr.args
+        new = tuple([f(arg) for arg in args])
+        return expr if all(map(is_, new, args)) else Apply(expr.fn, new, expr.type, expr.static)
+    if kind is Index:
+        base, items = f(expr.base), expr.index
+        new = tuple([f(item) for item in items])
+        return expr if base is expr.base and all(map(is_, new, items)) else Index(base, new, expr.type)
+    if kind is Pack:
+        new = tuple([f(item) for item in expr.items])
+        return expr if all(map(is_, new, expr.items)) else Pack(expr.kind, new, expr.type)
+    if kind is Slice:
+        old = expr.lower, expr.upper, expr.step
+        parts = [None if part is None else f(part) for part in old]
+        return expr if all(map(is_, parts, old)) else Slice(*parts)
+    return expr
 
 
 def substitute(expr: Any, mapping: dict[str, Expr]) -> Any:
@@ -161,35 +166,37 @@ def statements(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
 
 
 def map_exprs(stmt: Stmt, f: Callable[[Expr], Expr]) -> Stmt:
-    """Rebuild a statement with `f` applied to its own expressions; targets and blocks are kept."""
-    match stmt:
-        case Assign() | Effect() | Append():
-            return replace(stmt, value=f(stmt.value))
-        case Store():
-            return replace(stmt, place=f(stmt.place), value=f(stmt.value))
-        case CallStmt() | Raise():
-            return replace(stmt, args=tuple(f(arg) for arg in stmt.args))
-        case If() | While():
-            return replace(stmt, test=f(stmt.test))
-        case For():
-            return replace(stmt, start=f(stmt.start), stop=f(stmt.stop), step=f(stmt.step))
-        case Return():
-            return replace(stmt, values=tuple(f(value) for value in stmt.values))
-        case Assert():
-            return replace(stmt, test=f(stmt.test))
-        case _:
-            return stmt
+    """Rebuild a statement with `f` applied to its own expressions; targets and blocks are kept.
+
+    The result is a statement of its own, even where nothing changes: analyses tell them apart by their identity.
+    """
+    rebuilt = _REBUILT.get(type(stmt))
+    return stmt if rebuilt is None else rebuilt(stmt, f)
+
+
+_REBUILT: dict[type[Stmt], Callable[[Any, Callable[[Expr], Expr]], Stmt]] = {
+    Assign: lambda s, f: Assign(s.target, f(s.value), s.span),
+    Effect: lambda s, f: replace(s, value=f(s.value)),
+    Append: lambda s, f: replace(s, value=f(s.value)),
+    Store: lambda s, f: Store(f(s.place), s.op, f(s.value), s.span, s.accumulate),
+    CallStmt: lambda s, f: replace(s, args=tuple([f(arg) for arg in s.args])),
+    Raise: lambda s, f: replace(s, args=tuple([f(arg) for arg in s.args])),
+    If: lambda s, f: replace(s, test=f(s.test)),
+    While: lambda s, f: replace(s, test=f(s.test)),
+    For: lambda s, f: replace(s, start=f(s.start), stop=f(s.stop), step=f(s.step)),
+    Return: lambda s, f: replace(s, values=tuple([f(value) for value in s.values])),
+    Assert: lambda s, f: replace(s, test=f(s.test)),
+}
 
 
 def map_blocks(stmt: Stmt, f: Callable[[tuple[Stmt, ...]], tuple[Stmt, ...]]) -> Stmt:
     """Rebuild a statement with `f` applied to its nested blocks."""
-    match stmt:
-        case If():
-            return replace(stmt, body=f(stmt.body), orelse=f(stmt.orelse))
-        case For() | While():
-            return replace(stmt, body=f(stmt.body))
-        case _:
-            return stmt
+    kind = type(stmt)
+    if kind is If:
+        return replace(stmt, body=f(stmt.body), orelse=f(stmt.orelse))  # pyright: ignore
+    if kind is For or kind is While:
+        return replace(stmt, body=f(stmt.body))  # pyright: ignore
+    return stmt
 
 
 def told_apart(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
@@ -221,6 +228,23 @@ def names_in(body: tuple[Stmt, ...]) -> set[str]:
             found |= reads(expr)
         found.update(bound(stmt))
     return found
+
+
+class NamesOf:
+    """The names that the statements of a function have, each looked through once."""
+
+    def __init__(self) -> None:
+        """Know of no statement yet."""
+        self._known: dict[int, tuple[Stmt, set[str]]] = {}
+
+    def of(self, stmt: Stmt) -> set[str]:
+        """Return every variable name that occurs in a statement, read or bound, those inside it included."""
+        found = self._known.get(id(stmt))
+        if found is None or found[0] is not stmt:
+            names = {name for expr in exprs_of(stmt) for name in reads(expr)}
+            names.update(bound(stmt), *(self.of(inner) for block in blocks_of(stmt) for inner in block))
+            found = self._known[id(stmt)] = (stmt, names)
+        return found[1]
 
 
 def targets(stmt: Stmt) -> tuple[Var, ...]:
