@@ -17,15 +17,18 @@ _cgutils: Any = importlib.import_module("numba.core.cgutils")
 _types: Any = importlib.import_module("numba.core.types")
 
 
-def are_plain(lower: Any, base: Any, index: Any) -> bool:
-    """Say whether an index of whole numbers as wide as addresses picks one number of an array, unchecked."""
+def are_plain(lower: Any, base: Any, index: Any, variable: Any) -> bool:
+    """Say whether an index of whole numbers as wide as addresses picks one number of an array, unchecked.
+
+    `index` is the type that is asked for, `variable` what holds it: narrower numbers would have to be widened.
+    """
     if not isinstance(base, _types.Array) or not isinstance(base.dtype, _types.Number | _types.Boolean):
         return False
     if lower.context.enable_boundscheck or lower._disable_sroa_like_opt:
         return False
-    parts = _parts(index)
-    whole = all(isinstance(part, _types.Integer) and part.bitwidth == _types.intp.bitwidth for part in parts)
-    return whole and len(parts) == base.ndim > 0
+    parts, given = _parts(index), _parts(lower.typeof(variable.name))
+    wide = all(isinstance(p, _types.Integer) and p.bitwidth == _types.intp.bitwidth for p in (*parts, *given))
+    return wide and len(parts) == len(given) == base.ndim > 0
 
 
 def read(lower: Any, base: Any, kind: Any, index: Any, index_kind: Any) -> tuple[Any, list[Any]]:

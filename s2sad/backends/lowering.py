@@ -64,7 +64,7 @@ class _Lower(slots.Slots, _lowering.Lower):
     def lower_getitem(self, resty: Any, expr: Any, value: Any, index: Any, signature: Any) -> Any:
         asked = self._unsigned(value, index, signature)
         kind = self.typeof(value.name)
-        if items.are_plain(self, kind, asked.args[1]) and resty == asked.return_type == kind.dtype:
+        if items.are_plain(self, kind, asked.args[1], index) and resty == asked.return_type == kind.dtype:
             made, written = items.read(self, value, kind, index, asked.args[1])
             self.scopes.tell(value, written)
             return made
@@ -77,7 +77,7 @@ class _Lower(slots.Slots, _lowering.Lower):
         asked = self._unsigned(target_var, index_var, signature)
         kind, given = self.typeof(target_var.name), self.typeof(value_var.name)
         number = isinstance(given, _types.Number | _types.Boolean)
-        if number and items.are_plain(self, kind, asked.args[1]):
+        if number and items.are_plain(self, kind, asked.args[1], index_var):
             value = self.context.cast(self.builder, self.loadvar(value_var.name), given, asked.args[2])
             value = self.context.cast(self.builder, value, asked.args[2], kind.dtype)
             self.scopes.tell(target_var, items.write(self, target_var, kind, index_var, asked.args[1], value))

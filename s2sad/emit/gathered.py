@@ -403,6 +403,7 @@ def _adds_to(stmt: Store, name: str) -> bool:
 def _groups(inner: tuple[Stmt, ...], counters: list[Var]) -> list[list[_Send]]:
     """List the additions to one array at all counters plus constants, every other index the same."""
     names = {name for s in inner for name in bound(s)} | {v.name for v in counters}
+    names |= {s.place.name for s in inner if isinstance(s, Store) and isinstance(s.place, Var)}
     once = Counter(name for s in inner for name in bound(s))
     multiples: dict[str, Expr] = {}
     product = _Product(multiples, frozenset(names))

@@ -61,7 +61,31 @@ def coefficient_that_moves(x, k, steps):
     return np.sum(u**3)
 
 
-LINES = (by_a_coefficient, read_again, coefficient_that_moves)
+def coefficient_that_fades(x, k, steps):
+    """The coefficient changes in place, in every turn of the loop over elements."""
+    u = x.copy()
+    for _ in range(steps):
+        un = u.copy()
+        c = k
+        for i in range(1, u.size - 1):
+            c *= 0.9
+            u[i] = un[i] + c * (un[i + 1] - 2.0 * un[i] + un[i - 1])
+    return np.sum(u**3)
+
+
+def sums_that_grow(x, k, steps):
+    """What multiplies the neighbours is a sum that the same loop adds to."""
+    u = x.copy()
+    for _ in range(steps):
+        un = u.copy()
+        s = k
+        for i in range(1, u.size - 1):
+            s += 0.01 * un[i]
+            u[i] = un[i] + s * un[i + 1] + s * un[i - 1]
+    return np.sum(u**3)
+
+
+LINES = (coefficient_that_fades, sums_that_grow, by_a_coefficient, read_again, coefficient_that_moves)
 
 
 @pytest.mark.parametrize("fun", LINES)
