@@ -148,7 +148,8 @@ class _Passing:
         for counter, other in zip(index, own, strict=True):
             value = exchanged(value, counter, other)
         self.passed = array
-        return _with_innermost(second, tuple(map_exprs(s, lambda expr: exchanged(expr, element, value)) for s in inner))
+        joined = [map_exprs(s, lambda expr: exchanged(expr, element, value)) for s in inner]
+        return _with_innermost(second, (*comments, *joined))
 
 
 def _is_empty(value: Expr) -> bool:
