@@ -37,7 +37,9 @@ from s2sad.emit.names import Names
 from s2sad.emit.passed_on import passed_on
 from s2sad.emit.printer import print_function
 from s2sad.emit.sent_on import sent_on
+from s2sad.emit.set_anew import set_anew
 from s2sad.emit.side_by_side import side_by_side
+from s2sad.emit.tape_rows import with_tape_rows
 from s2sad.emit.turns_apart import lines_apart
 from s2sad.emit.twins import renamed, twins, unlike_variables, unnumbered
 from s2sad.emit.workspaces import made_once
@@ -168,11 +170,11 @@ def _looped(derived: Derived, lines: Lines) -> dict[str, Function]:
     facts = Facts(made)  # turns that run at once need an array each
     made = {name: fn if stands_in(fn, lines) else kept_in_place(fn, facts) for name, fn in made.items()}
     facts = Facts(made)
-    made = {name: looped(fn, facts) for name, fn in made.items()}
+    made = set_anew({name: looped(fn, facts) for name, fn in made.items()}, derived.entry)
     facts = Facts(made)
     made = {name: apart_at_ends(abreast(fn, facts)) for name, fn in made.items()}
     facts = Facts(made)
-    made = {name: gathered(fn, facts) for name, fn in made.items()}
+    made = set_anew({name: gathered(fn, facts) for name, fn in made.items()}, derived.entry)
     facts = Facts(made)
     made = {name: filled(fn, facts) for name, fn in made.items()}
     facts = Facts(made)
@@ -190,7 +192,8 @@ def _roomy(functions: dict[str, Function], derived: Derived) -> dict[str, Functi
     facts = Facts(functions)
     made = {name: made_once(fn, facts) for name, fn in functions.items()}
     made = lent(made, derived.sources, derived.entry)
-    return {name: left_early(fn) for name, fn in made.items()}
+    facts = Facts(made)
+    return {name: left_early(with_tape_rows(fn, facts)) for name, fn in made.items()}
 
 
 def _each_once(

@@ -18,9 +18,7 @@ counters and constants are the indices, and an array that is met nowhere else in
 
 from __future__ import annotations
 
-import math
 import operator
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -30,9 +28,24 @@ import numpy as np
 from s2sad.analysis.bounds import lower_bounds, never_meet
 from s2sad.analysis.facts import Facts, resized_by
 from s2sad.analysis.liveness import Liveness
-from s2sad.analysis.loops import popped_from
 from s2sad.analysis.sharing import Apart
 from s2sad.emit.elements import plus, split_sum
+from s2sad.emit.from_neighbours import from_neighbours
+from s2sad.emit.sends import (
+    Factor,
+    Made,
+    Send,
+    added,
+    adds_to,
+    bounds_of,
+    groups_of,
+    has_turns,
+    is_arithmetic,
+    nested,
+    several,
+    without_idle_numbers,
+    work_of,
+)
 from s2sad.frontend.operators import build
 from s2sad.frontend.values import literal, pack
 from s2sad.ir import ops
@@ -53,17 +66,18 @@ from s2sad.ir.nodes import (
     Swap,
     Var,
 )
-from s2sad.ir.shapes import SHAPES, shaping_parts
-from s2sad.ir.types import Array, Scalar, Sym
+from s2sad.ir.shapes import shaping_parts
+from s2sad.ir.types import Array, Scalar
 from s2sad.ir.walk import blocks_of, bound, children, exprs_of, names_in, reads, root_of, statements, subexpressions
 from s2sad.transform.algebra import times
 from s2sad.transform.filled import is_length
 from s2sad.transform.naming import Namer
 
 _T = TypeVar("_T")
-_ARITHMETIC = frozenset({operator.add, operator.sub, operator.mul, operator.truediv, operator.neg, operator.pow})
+ARITHMETIC = frozenset({operator.add, operator.sub, operator.mul, operator.truediv, operator.neg, operator.pow})
 _FEW = 3  # additions that pay for an array made for one sweep
 _MANY = 3  # values sent by one turn that an array is laid down for each
+_DEAR = 18  # operations of a turn that are worth taking several turns at once
 _FAR = 3  # turns after which an addition is met again
 _SHORT = 4  # elements along an axis that are not worth two loops
 
@@ -78,41 +92,6 @@ def gathered(fn: Function, facts: Facts) -> Function:
     return replace(fn, body=body)
 
 
-@dataclass(frozen=True, slots=True)
-class _Factor:
-    """A number, and what every turn of a nest multiplies by and divides by besides."""
-
-    number: Any = 1.0
-    times: tuple[Expr, ...] = ()
-    over: tuple[Expr, ...] = ()
-
-    def __neg__(self) -> _Factor:
-        return replace(self, number=-self.number)
-
-    @property
-    def scale(self) -> tuple[tuple[Expr, ...], tuple[Expr, ...]]:
-        return self.times, self.over
-
-
-@dataclass(slots=True)
-class _Send:
-    """`array[i + offset] += factor * base` inside a nest."""
-
-    store: Store
-    offsets: tuple[int, ...]
-    factor: _Factor
-    base: Expr
-
-
-@dataclass(slots=True)
-class _Made:
-    """An array to be laid down in, the one that gathers, and what else says which elements are laid down."""
-
-    stmt: Assign
-    array: str
-    bounds: frozenset[str]
-
-
 class _Gathering:
     """Splits the nests of one function."""
 
@@ -125,14 +104,14 @@ class _Gathering:
 
     def block(
         self, body: tuple[Stmt, ...], known: frozenset[str], around: Stmt | None, looped: bool = False
-    ) -> tuple[tuple[Stmt, ...], list[_Made]]:
+    ) -> tuple[tuple[Stmt, ...], list[Made]]:
         """Return a block with its nests split, and the arrays that are to be made before the statement around it."""
         out: list[Stmt] = []
-        leaving: list[_Made] = []
+        leaving: list[Made] = []
         kept = _kept_by(around, self.facts) if around is not None else set[str]()
         outside = known
         for stmt in body:
-            made: list[_Made] = []
+            made: list[Made] = []
             split = self._split(stmt, looped) if isinstance(stmt, For) else None
             if split is not None:
                 new, made = split
@@ -151,7 +130,7 @@ class _Gathering:
 
     # ---- one nest ----
 
-    def _split(self, loop: For, looped: bool) -> tuple[list[Stmt], list[_Made]] | None:
+    def _split(self, loop: For, looped: bool) -> tuple[list[Stmt], list[Made]] | None:
         chain = _chain(loop)
         inner = chain[-1].body
         if not all(isinstance(s, Comment | Store) or _is_number(s) for s in inner) or not _is_plain(chain, inner):
@@ -159,9 +138,18 @@ class _Gathering:
         counters = {one.var.name for one in chain}
         if counters & self.live.after.get(id(loop), frozenset()):
             return None
-        made: list[_Made] = []
+        made: list[Made] = []
         behind: list[Stmt] = []
-        for sends in _groups(inner, [one.var for one in chain]):
+        groups = groups_of(inner, [one.var for one in chain])
+        after = self.live.after.get(id(loop), frozenset())
+        if any(self._is_worked_out(chain, inner, sends, looped) for sends in groups):
+            again = from_neighbours(
+                chain, inner, groups, self.namer, self.apart, after,
+                lambda place: self._is_met_nowhere_else(place, chain, inner),
+            )  # fmt: skip
+            if again is not None:
+                return [nested(chain, again.inner), *again.behind], again.made
+        for sends in groups:
             if len(sends) < _FEW and not looped:
                 continue
             new = self._gather(chain, inner, sends, looped)
@@ -171,11 +159,11 @@ class _Gathering:
                 made += some
         if not made:
             return None
-        return [_nested(chain, inner), *behind], made
+        return [nested(chain, inner), *behind], made
 
     def _gather(
-        self, chain: list[For], inner: tuple[Stmt, ...], sends: list[_Send], looped: bool
-    ) -> tuple[tuple[Stmt, ...], Stmt, list[_Made]] | None:
+        self, chain: list[For], inner: tuple[Stmt, ...], sends: list[Send], looped: bool
+    ) -> tuple[tuple[Stmt, ...], Stmt, list[Made]] | None:
         place = sends[0].store.place
         assert isinstance(place, Index) and isinstance(place.base, Var)
         array = place.base
@@ -198,8 +186,8 @@ class _Gathering:
             return None
         sizes = [plus(build(ops.dim, array, literal(grid.axis)), grid.room) for grid in grids]
         value = build(np.zeros, sizes[0] if len(sizes) == 1 else pack("tuple", sizes))
-        laid = {base: Var(self.namer.fresh(_several(base)), value.type) for base in bases}
-        made = [_Made(Assign(v, value, sends[0].store.span), array.name, _bounds(chain, array)) for v in laid.values()]
+        laid = {base: Var(self.namer.fresh(several(base)), value.type) for base in bases}
+        made = [Made(Assign(v, value, sends[0].store.span), array.name, bounds_of(chain, array)) for v in laid.values()]
         for base, some in own.items():
             inner = self._laying(inner, chain, base, _item(laid[base], chain, grids, (0,) * len(chain)), some)
         over = [
@@ -211,15 +199,25 @@ class _Gathering:
             index[grid.axis] = loop.var
         terms = [(send.factor, _item(laid[send.base], over, grids, send.offsets)) for send in sends]
         summed = _summed(Index(array, tuple(index), place.type), terms, sends[0].store)
-        gather: Stmt = _nested([replace(loop, body=(loop,)) for loop in over], (summed,))
-        tests = [_has_turns(loop) for loop, grid in zip(chain, grids, strict=True) if not grid.is_within(loop, array)]
+        gather: Stmt = nested([replace(loop, body=(loop,)) for loop in over], (summed,))
+        tests = [has_turns(loop) for loop, grid in zip(chain, grids, strict=True) if not grid.is_within(loop, array)]
         tests = list(dict.fromkeys(tests))
         if tests:
             gather = If(tests[0] if len(tests) == 1 else build(ops.both, *tests), (gather,))
         return inner, gather, made
 
+    def _is_worked_out(self, chain: list[For], inner: tuple[Stmt, ...], sends: list[Send], looped: bool) -> bool:
+        """Say whether neighbours are sent so different values that each should work out its own."""
+        if len({send.base for send in sends if any(send.offsets)}) < 2 or len({s.offsets[-1] for s in sends}) < 2:
+            return False
+        place = sends[0].store.place
+        assert isinstance(place, Index) and isinstance(place.base, Var)
+        return len(chain) > 1 or _is_far(sends) or (
+            looped and (place.base.name in self.changing_places or work_of(inner) >= _DEAR)
+        )  # fmt: skip
+
     def _pays(
-        self, array: Var, many: int, chain: list[For], inner: tuple[Stmt, ...], sends: list[_Send], looped: bool
+        self, array: Var, many: int, chain: list[For], inner: tuple[Stmt, ...], sends: list[Send], looped: bool
     ) -> bool:  # fmt: skip
         """Say whether it pays to lay down several arrays: those along one axis, where all is gathered.
 
@@ -230,11 +228,9 @@ class _Gathering:
         """
         if many > _MANY or len(chain) > 1:
             return False
-        offsets = [send.offsets[-1] for send in sends]
-        is_far = max(offsets) - min(offsets) >= _FAR
         if not looped:
-            return is_far
-        if _is_arithmetic(inner) and not is_far and array.name not in self.changing_places:
+            return _is_far(sends)
+        if is_arithmetic(inner) and not _is_far(sends) and array.name not in self.changing_places:
             return False
         own = {id(send.store) for send in sends}
         return not any(
@@ -265,14 +261,14 @@ class _Gathering:
         for stmt in (*chain, *inner):
             for expr in exprs_of(stmt):
                 names = _fetched(expr, is_beside)
-                if isinstance(stmt, Store) and stmt.accumulate and expr is stmt.place and _adds_to(stmt, array.name):
+                if isinstance(stmt, Store) and stmt.accumulate and expr is stmt.place and adds_to(stmt, array.name):
                     assert isinstance(expr, Index)
                     names = {name for item in expr.index for name in _fetched(item, is_beside)}
                 if any(self.apart.may_meet(array.name, name) for name in names):
                     return False
         return True
 
-    def _stays(self, base: Expr, inner: tuple[Stmt, ...], sends: list[_Send]) -> bool:
+    def _stays(self, base: Expr, inner: tuple[Stmt, ...], sends: list[Send]) -> bool:
         """Say whether a value is the same wherever it is named, from its first mention to its last addition.
 
         A name that is set behind its first mention would hold what the turn before gave it.
@@ -288,14 +284,14 @@ class _Gathering:
         return True
 
     def _laying(
-        self, inner: tuple[Stmt, ...], chain: list[For], base: Expr, place: Index, sends: list[_Send]
+        self, inner: tuple[Stmt, ...], chain: list[For], base: Expr, place: Index, sends: list[Send]
     ) -> tuple[Stmt, ...]:
         """Put `place = base` for the additions: where the value is made if nothing else needs its name."""
         stores = [send.store for send in sends]
         first = next(k for k, stmt in enumerate(inner) if stmt is stores[0])
         laying = Store(place, "", base, stores[0].span)
         kept = [laying if k == first else s for k, s in enumerate(inner) if k == first or not _is_one_of(s, stores)]
-        kept = _without_idle_numbers(kept, self.live.after.get(id(chain[0]), frozenset()))
+        kept = without_idle_numbers(kept, self.live.after.get(id(chain[0]), frozenset()))
         if isinstance(base, Var):
             sets = [k for k, s in enumerate(kept) if base.name in bound(s)]
             uses = sum(part == base for s in kept for e in exprs_of(s) for part in subexpressions(e))
@@ -305,6 +301,12 @@ class _Gathering:
                 kept[sets[0]] = Store(place, "", made.value, made.span)
                 kept = [s for s in kept if s is not laying]
         return tuple(kept)
+
+
+def _is_far(sends: list[Send]) -> bool:
+    """Say whether what is sent along the last axis meets over so many turns that no processor keeps it at hand."""
+    offsets = [send.offsets[-1] for send in sends]
+    return max(offsets) - min(offsets) >= _FAR
 
 
 @dataclass(slots=True)
@@ -354,15 +356,6 @@ def _chain(loop: For) -> list[For]:
         found.append(inner[0])
 
 
-def _nested(chain: list[For], inner: tuple[Stmt, ...]) -> For:
-    """Return the loops of a chain around other statements, with the comments that stand between them."""
-    *outer, last = chain
-    made = replace(last, body=inner)
-    for loop in reversed(outer):
-        made = replace(loop, body=tuple(s if isinstance(s, Comment) else made for s in loop.body))
-    return made
-
-
 def _is_plain(chain: list[For], inner: tuple[Stmt, ...]) -> bool:
     """Say whether the loops count up from constants to something that nothing inside changes, which may be further."""
     inside = {name for loop in chain for name in bound(loop)} | {name for s in inner for name in bound(s)}
@@ -385,128 +378,6 @@ def _is_number(stmt: Stmt) -> bool:
     return isinstance(stmt, Assign) and isinstance(stmt.target.type, Scalar)
 
 
-def _is_arithmetic(inner: tuple[Stmt, ...]) -> bool:
-    """Say whether statements call nothing, no root and no choice, that takes long for one element at a time."""
-    return all(
-        not isinstance(part, Apply) or part.fn in _ARITHMETIC or part.fn in SHAPES
-        for stmt in inner for expr in exprs_of(stmt) for part in subexpressions(expr)
-    )  # fmt: skip
-
-
-def _adds_to(stmt: Store, name: str) -> bool:
-    return (
-        stmt.op in ("+", "-") and isinstance(stmt.place, Index) and isinstance(stmt.place.base, Var)
-        and stmt.place.base.name == name and isinstance(stmt.place.type, Scalar)
-    )  # fmt: skip
-
-
-def _groups(inner: tuple[Stmt, ...], counters: list[Var]) -> list[list[_Send]]:
-    """List the additions to one array at all counters plus constants, every other index the same."""
-    names = {name for s in inner for name in bound(s)} | {v.name for v in counters}
-    names |= {s.place.name for s in inner if isinstance(s, Store) and isinstance(s.place, Var)}
-    once = Counter(name for s in inner for name in bound(s))
-    multiples: dict[str, Expr] = {}
-    product = _Product(multiples, frozenset(names))
-    found: dict[Any, list[_Send]] = {}
-    for stmt in inner:
-        if isinstance(stmt, Assign) and once[stmt.target.name] == 1:
-            base = product.split(stmt.value)[1]
-            if base != stmt.value and not (isinstance(base, Var) and once[base.name] > 1):
-                multiples[stmt.target.name] = stmt.value
-        if not (isinstance(stmt, Store) and stmt.accumulate and isinstance(stmt.place, Index)):
-            continue
-        base = stmt.place.base
-        if not isinstance(base, Var) or not _adds_to(stmt, base.name):
-            continue
-        offsets: dict[str, int] = {}
-        key: list[Any] = [base.name]
-        for item in stmt.place.index:
-            if isinstance(item, Slice):
-                break
-            counter, offset = split_sum(item)
-            if isinstance(counter, Var) and counter in counters and counter.name not in offsets:
-                offsets[counter.name] = offset
-                key.append(counter.name)
-            elif not reads(item) & names and not any(isinstance(part, Index) for part in subexpressions(item)):
-                key.append(item)
-            else:
-                break
-        if len(key) == len(stmt.place.index) + 1 and len(offsets) == len(counters):
-            factor, value = product.split(stmt.value)
-            if isinstance(value, Const) or not isinstance(value.type, Scalar) or value.type.dtype != "float64":
-                continue
-            if not isinstance(factor.number, float | int) or not math.isfinite(factor.number):
-                continue
-            send = _Send(stmt, tuple(offsets[v.name] for v in counters), -factor if stmt.op == "-" else factor, value)
-            found.setdefault(tuple(key), []).append(send)
-    return [sends for sends in found.values() if len(sends) > 1]
-
-
-@dataclass(slots=True)
-class _Product:
-    """Tells what is the same in every turn of a nest from what is multiplied by it.
-
-    Attributes:
-        multiples: numbers of a turn that were set to such products.
-        moving: the names that turns set.
-    """
-
-    multiples: dict[str, Expr]
-    moving: frozenset[str]
-
-    def split(self, expr: Expr) -> tuple[_Factor, Expr]:
-        """Return a factor, and what it multiplies."""
-        match expr:
-            case Apply(fn, (part,)) if fn is operator.neg:
-                factor, base = self.split(part)
-                return -factor, base
-            case Apply(fn, (Const() as number, part)) if fn is operator.mul:
-                factor, base = self.split(part)
-                return replace(factor, number=number.value * factor.number), base
-            case Apply(fn, (one, part)) if fn is operator.mul and self._stays(one) and not self._stays(part):
-                factor, base = self.split(part)
-                return replace(factor, times=(one, *factor.times)), base
-            case Apply(fn, (part, one)) if fn is operator.mul and self._stays(one) and not self._stays(part):
-                factor, base = self.split(part)
-                return replace(factor, times=(one, *factor.times)), base
-            case Apply(fn, (part, one)) if fn is operator.truediv and self._stays(one) and not self._stays(part):
-                factor, base = self.split(part)
-                return replace(factor, over=(*factor.over, one)), base
-            case Var(name) if name in self.multiples:
-                return self.split(self.multiples[name])
-            case _:
-                return _Factor(), expr
-
-    def _stays(self, expr: Expr) -> bool:
-        """Say whether an expression is a real number that no turn changes: arithmetic of numbers with names."""
-        return isinstance(expr.type, Scalar) and expr.type.dtype == "float64" and all(
-            isinstance(part, Const)
-            or (isinstance(part, Var) and isinstance(part.type, Scalar) and part.name not in self.moving)
-            or (isinstance(part, Apply) and part.fn in _ARITHMETIC)
-            for part in subexpressions(expr)
-        )  # fmt: skip
-
-
-def _bounds(chain: list[For], array: Var) -> frozenset[str]:
-    """Return the names that say how often loops turn, but for lengths that are those of `array`."""
-    assert isinstance(array.type, Array)
-    known = {dim.name for dim in array.type.dims if isinstance(dim, Sym)}
-
-    def names(expr: Expr | Slice) -> set[str]:
-        match expr:
-            case Apply(fn, (Var(_, Array(_, dims)), Const(axis))) if fn is ops.dim:
-                dim = dims[axis]
-                if isinstance(dim, int) or dim.name in known:
-                    return set()
-            case Var(name):
-                return {name}
-            case _:
-                pass
-        return {name for part in children(expr) for name in names(part)}
-
-    return frozenset(name for loop in chain for name in names(loop.stop))
-
-
 def _fetched(expr: Expr | Slice, is_beside: Callable[[Index], bool]) -> set[str]:
     """Return the names whose memory is read; lengths are none of it, and neither are places that lie beside."""
     if isinstance(expr, Var):
@@ -521,28 +392,7 @@ def _is_one_of(stmt: Stmt, stores: list[Store]) -> bool:
     return any(stmt is store for store in stores)
 
 
-def _without_idle_numbers(inner: list[Stmt], after: frozenset[str]) -> list[Stmt]:
-    """Drop numbers that nothing reads any more; what is taken from a list is taken all the same."""
-    while True:
-        read = {name for s in inner for e in exprs_of(s) for name in reads(e)} | after
-        kept = [
-            s for s in inner
-            if not (isinstance(s, Assign) and s.target.name not in read and popped_from(s) is None)
-        ]  # fmt: skip
-        if len(kept) == len(inner):
-            return kept
-        inner = kept
-
-
-def _several(base: Expr) -> str:
-    """Return a name for what was `total_bar` in one turn, of all turns: `total_bars`."""
-    if not isinstance(base, Var):
-        return "parts"
-    stem = base.name.rstrip("0123456789").rstrip("_")
-    return f"{stem}s" if stem else "parts"
-
-
-def _grids(chain: list[For], place: Index, sends: list[_Send]) -> list[_Grid] | None:
+def _grids(chain: list[For], place: Index, sends: list[Send]) -> list[_Grid] | None:
     found: list[_Grid] = []
     for k, loop in enumerate(chain):
         axis = next(at for at, item in enumerate(place.index) if loop.var.name in reads(item))
@@ -561,7 +411,7 @@ def _item(laid: Var, chain: list[For], grids: list[_Grid], offsets: tuple[int, .
     return Index(laid, tuple(index), Scalar("float64"))
 
 
-def _summed(target: Index, terms: Sequence[tuple[_Factor, Expr]], like: Store) -> Store:
+def _summed(target: Index, terms: Sequence[tuple[Factor, Expr]], like: Store) -> Store:
     """Return the statement that gathers: `target += d + c * (a + b - 2.0 * d)`, each factor written once."""
     factors = _factors((factor.number, (factor.scale, item)) for factor, item in reversed(terms))
     scaled: dict[Any, dict[float, list[tuple[bool, Expr]]]] = {}
@@ -572,18 +422,18 @@ def _summed(target: Index, terms: Sequence[tuple[_Factor, Expr]], like: Store) -
     for (multiplied, divided), together in scaled.items():
         inner: list[tuple[bool, Expr]] = []
         for size, signed in together.items():
-            less, total = _added(signed)
+            less, total = added(signed)
             inner.append((less, times(literal(size), total)))
         if not multiplied and not divided:
             parts += inner
             continue
-        less, total = _added(inner)
+        less, total = added(inner)
         for one in reversed(multiplied):
             total = build(operator.mul, one, total)
         for one in divided:
             total = build(operator.truediv, total, one)
         parts.append((less, total))
-    less, total = _added(parts)
+    less, total = added(parts)
     return Store(target, "-" if less else "+", total, like.span, accumulate=True)
 
 
@@ -593,23 +443,6 @@ def _factors(terms: Iterable[tuple[Any, _T]]) -> dict[_T, Any]:
     for factor, item in terms:
         found[item] = found.get(item, 0.0) + factor
     return found
-
-
-def _added(signed: list[tuple[bool, Expr]]) -> tuple[bool, Expr]:
-    """Return a sum of terms to add and to take away, one to add first, and whether all of it is to be taken away."""
-    first = next((k for k, term in enumerate(signed) if not term[0]), 0)
-    less, total = signed[first]
-    for k, (other, term) in enumerate(signed):
-        if k != first:
-            total = build(operator.sub if other != less else operator.add, total, term)
-    return less, total
-
-
-def _has_turns(loop: For) -> Expr:
-    """Return the test that a loop has turns."""
-    stop, offset = split_sum(loop.stop)
-    assert isinstance(loop.start, Const)
-    return build(operator.gt, stop, literal(loop.start.value - offset))
 
 
 def _kept_by(around: Stmt, facts: Facts) -> set[str]:

@@ -5,8 +5,8 @@
     for j in range(n):                     becomes         u_bar[j] += parts[j] + parts[j + 2]
         u_bar[j] += v_bar[j]
 
-Saves two ways through the memory. Needs: both loops run over every element, the array is met nowhere else, and the
-second loop writes nothing that the first one reads.
+Saves two ways through the memory. Needs: both loops run over every element, or over the same ones, the array is met
+nowhere else, and the second loop writes nothing that the first one reads.
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ from s2sad.ir.walk import (
     statements,
     subexpressions,
 )
-from s2sad.transform.filled import covers
+from s2sad.transform.filled import covers, loops_over
+
+_NEW: tuple[Any, ...] = (np.empty, np.empty_like, np.zeros, np.zeros_like)
 
 
 def passed_on(fn: Function, facts: Facts) -> Function:
@@ -49,7 +51,7 @@ def passed_on(fn: Function, facts: Facts) -> Function:
 
 
 def _once(fn: Function, facts: Facts) -> Function | None:
-    made = {s.target.name for s in statements(fn.body) if isinstance(s, Assign) and _is_empty(s.value)}
+    made = {s.target.name for s in statements(fn.body) if isinstance(s, Assign) and _is_new(s.value)}
     if not made:
         return None
     uses = Counter(name for s in statements(fn.body) for name in _met(s))
@@ -127,8 +129,11 @@ class _Passing:
         array = place.base
         if not isinstance(array.type, Array) or not isinstance(place.type, Scalar):
             return None
-        index, own = _covering(first, array.type), _covering(second, array.type)
-        if index is None or own is None or place.index != index:
+        loops, others = loops_over(first, array.type), loops_over(second, array.type)
+        if loops is None or others is None or not _run_alike(loops, others, array.type):
+            return None
+        index, own = tuple(loop.var for loop in loops), tuple(loop.var for loop in others)
+        if place.index != index:
             return None
         inner = _innermost(second)
         element = Index(array, own, place.type)
@@ -152,8 +157,8 @@ class _Passing:
         return _with_innermost(second, (*comments, *joined))
 
 
-def _is_empty(value: Expr) -> bool:
-    return isinstance(value, Apply) and value.fn in (np.empty, np.empty_like) and isinstance(value.type, Array)
+def _is_new(value: Expr) -> bool:
+    return isinstance(value, Apply) and value.fn in _NEW and isinstance(value.type, Array)
 
 
 def _met(stmt: Stmt) -> Iterator[str]:
@@ -171,19 +176,13 @@ def _met(stmt: Stmt) -> Iterator[str]:
         yield from visit(expr)
 
 
-def _covering(loop: For, kind: Array) -> tuple[Var, ...] | None:
-    """Return the counters of a nest that runs over every element of an array, once each."""
-    found: list[Var] = []
-    stmt: Stmt = loop
-    for dim in kind.dims:
-        if not isinstance(stmt, For) or not covers(stmt, dim):
-            return None
-        found.append(stmt.var)
-        inner = [s for s in stmt.body if not isinstance(s, Comment)]
-        if len(found) < len(kind.dims) and len(inner) != 1:
-            return None
-        stmt = inner[0] if inner else stmt
-    return tuple(found) if len(set(found)) == len(found) else None
+def _run_alike(loops: list[For], others: list[For], kind: Array) -> bool:
+    """Say whether two nests run over every element of an array, or over the same ones."""
+    if all(covers(one, dim) and covers(other, dim) for one, other, dim in zip(loops, others, kind.dims, strict=True)):
+        return True
+    ranges = [[(one.start, one.stop, one.step) for one in nest] for nest in (loops, others)]
+    counters = {one.var.name for one in (*loops, *others)}
+    return ranges[0] == ranges[1] and not any(reads(end) & counters for range_ in ranges[0] for end in range_)
 
 
 def _innermost(loop: For) -> tuple[Stmt, ...]:

@@ -20,12 +20,27 @@ from s2sad.analysis.facts import Facts
 from s2sad.analysis.on_device import shared_memory
 from s2sad.analysis.sharing import Groups
 from s2sad.ir import ops
-from s2sad.ir.nodes import Apply, Assign, Break, Const, Continue, Expr, For, Function, Index, Return, Stmt, Store, Var
+from s2sad.ir.nodes import (
+    Apply,
+    Assign,
+    Break,
+    Comment,
+    Const,
+    Continue,
+    Expr,
+    For,
+    Function,
+    Index,
+    Return,
+    Stmt,
+    Store,
+    Var,
+)
 from s2sad.ir.types import Array, Dim, Scalar, is_given
 from s2sad.ir.walk import bound, children, exprs_of, is_const, map_blocks, statements
 from s2sad.transform.algebra import negative
 
-_EMPTY: dict[Any, Any] = {np.zeros_like: np.empty_like, np.zeros: np.empty}
+EMPTY: dict[Any, Any] = {np.zeros_like: np.empty_like, np.zeros: np.empty}
 
 
 def filled(fn: Function, facts: Facts) -> Function:
@@ -36,7 +51,7 @@ def filled(fn: Function, facts: Facts) -> Function:
     def each(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         made = [map_blocks(stmt, each) for stmt in body]
         for at, stmt in enumerate(made):
-            if isinstance(stmt, Assign) and isinstance(stmt.value, Apply) and stmt.value.fn in _EMPTY:
+            if isinstance(stmt, Assign) and isinstance(stmt.value, Apply) and stmt.value.fn in EMPTY:
                 there = groups.find(stmt.target.name)
                 if _of_the_block(stmt.value, met_in, groups):
                     continue
@@ -49,7 +64,7 @@ def filled(fn: Function, facts: Facts) -> Function:
                     continue
                 setting = _setting(loop, stmt.target, first)
                 if setting is not None and all(place == first.place for place in _places(loop, there, groups)):
-                    made[at] = replace(stmt, value=replace(stmt.value, fn=_EMPTY[stmt.value.fn]))
+                    made[at] = replace(stmt, value=replace(stmt.value, fn=EMPTY[stmt.value.fn]))
                     made[met] = setting
         return tuple(made)
 
@@ -111,10 +126,26 @@ def covers(loop: For, dim: Dim) -> bool:
     return is_const(loop.start, 0) and is_const(loop.step, 1) and is_length(loop.stop, dim)
 
 
+def loops_over(loop: For, kind: Array) -> list[For] | None:
+    """Return the loops of a nest, one for each axis of an array."""
+    found: list[For] = []
+    stmt: Stmt = loop
+    for _ in kind.dims:
+        if not isinstance(stmt, For):
+            return None
+        found.append(stmt)
+        inner = [s for s in stmt.body if not isinstance(s, Comment)]
+        if len(found) < len(kind.dims) and len(inner) != 1:
+            return None
+        stmt = inner[0] if inner else stmt
+    return found if len({one.var.name for one in found}) == len(found) else None
+
+
 def is_length(stop: Expr, dim: Dim) -> bool:
     """Say whether an expression is the length that a type knows as `dim`."""
     if isinstance(dim, int):
-        return isinstance(stop, Const) and stop.value == dim
+        known = stop.value if isinstance(stop, Const) else stop.type.value if isinstance(stop.type, Scalar) else None
+        return type(known) is int and known == dim
     match stop:
         case Apply(fn, (Var(_, Array(_, dims)), Const(axis))) if fn is ops.dim:
             return bool(dims[axis] == dim)
