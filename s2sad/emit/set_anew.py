@@ -78,7 +78,7 @@ def set_anew(functions: dict[str, Function], entry: str) -> dict[str, Function]:
     """Return the functions of a program with such arrays set where they were added to."""
     work = _Program(functions, entry)
     for name, fn in functions.items():
-        work.look(fn, Groups(fn, work.facts))
+        work.look(fn)
         if name != entry:
             work.look_into(fn)
     return work.changed()
@@ -92,6 +92,7 @@ class _Nest:
         place: the elements.
         first: what is done first with an element: "read", "add", "set" or "zero".
         last: how it is left: "zero", "nonzero", or "" if nothing is written.
+        adds: anything but zeros is written meanwhile.
         adding: the statement that is first, if it adds.
         zeroing: the statement that is last, if it writes zeros.
     """
@@ -99,6 +100,7 @@ class _Nest:
     place: Place
     first: str
     last: str
+    adds: bool
     adding: Store | None
     zeroing: Store | None
 
@@ -108,8 +110,7 @@ class _Walk:
     """Follows one array through statements.
 
     Attributes:
-        first: the nest that meets it first.
-        seen: all that it may have been.
+        seen: where it was other than zero.
     """
 
     array: Var
@@ -134,15 +135,14 @@ class _Walk:
                     return _ALL
                 return self.block(body, state) | self.block(orelse, state)
             case For() if (nest := nest_of(stmt, self.array)) is not None:
+                self.seen |= {nest.place} if nest.adds else set()
                 if nest.last == "zero":
                     return _ZERO if _is_all(nest.place, self.array) else state - {nest.place}
                 return state | {nest.place} if nest.last else state
             case For() | While():
-                before = _ZERO
-                after = state
-                while after != before:
-                    before, after = after, after | self.block(stmt.body, after)
-                return after
+                while (after := state | self.block(stmt.body, state)) != state:
+                    state = after
+                return state
             case Assign() | Store() if self.array.name not in bound(stmt) and not _is_into(stmt, self.array.name):
                 return state
             case _:
@@ -166,34 +166,52 @@ class _Program:
     def __init__(self, functions: dict[str, Function], entry: str) -> None:
         self.functions, self.entry = functions, entry
         self.facts = Facts(functions)
+        self.groups = {name: Groups(fn, self.facts) for name, fn in functions.items()}
         self.setting: set[int] = set()
         """The additions that set."""
         self.idle: set[int] = set()
         """The zeros that are not written."""
         self.empty: set[int] = set()
         """The zeros that an array need not be made of."""
-        self.idle_calls: dict[tuple[str, int], int] = {}
+        self.idle_calls: dict[tuple[str, int], set[int]] = {}
+        """The calls that need not leave zeros, by function and argument."""
         self.calls = [s for fn in functions.values() for s in statements(fn.body) if isinstance(s, CallStmt)]
         self._leaves: dict[tuple[str, int, Nonzero], Nonzero] = {}
+        self._seen: dict[tuple[str, int], set[Place | None]] = {}
 
     def leaves(self, name: str, at: int, state: Nonzero) -> Nonzero:
         """Return where the argument `at` of a function may be other than zero after a call."""
         key = name, at, state
         if key not in self._leaves:
             self._leaves[key] = _ALL  # a function that calls itself
+            self._seen[name, at] = {None}
             fn = self.functions[name]
             param = fn.params[at]
             walk = _Walk(Var(param.name, param.type), self)
             after = walk.block(fn.body, state)
-            self._leaves[key] = after if _runs_through(fn.body) and _are_fixed(walk.seen, fn) else _ALL
+            if _runs_through(fn.body) and _are_fixed(walk.seen, fn) and self.is_alone(fn, param.name):
+                self._leaves[key] = after
+                self._seen[name, at] = walk.seen if not state else {None}
         return self._leaves[key]
+
+    def seen(self, name: str, at: int) -> set[Place | None]:
+        """Return where the argument `at` of a function is other than zero meanwhile, if it is zero at first."""
+        self._leaves.pop((name, at, _ZERO), None)
+        self.leaves(name, at, _ZERO)
+        return self._seen[name, at]
+
+    def is_alone(self, fn: Function, name: str) -> bool:
+        """Say whether no other name in a function may share memory with an array that is bound once, or given."""
+        groups = self.groups[fn.name]
+        names = Counter(name for s in statements(fn.body) for name in bound(s))
+        names.update(p.name for p in fn.params)
+        return sum(count for one, count in names.items() if groups.find(one) == groups.find(name)) == 1
 
     # ---- an array and a loop ----
 
-    def look(self, fn: Function, groups: Groups) -> None:
+    def look(self, fn: Function) -> None:
         """Find what is made for a loop alone, in a function."""
         mentions = Counter(name for s in statements(fn.body) for name in set(_met_in(s)))
-        alone = Counter(groups.find(name) for name in {*_all_bound(fn), *(p.name for p in fn.params)})
 
         def each(body: tuple[Stmt, ...]) -> None:
             for at, stmt in enumerate(body):
@@ -204,51 +222,58 @@ class _Program:
                 assert isinstance(stmt, Assign)
                 name = stmt.target.name
                 users = [s for s in body[at + 1 :] if meets(s, name)]
-                if len(users) != 1 or mentions[name] != _count(users[0], name) or alone[groups.find(name)] != 1:
-                    continue
-                if sum(name in bound(s) for s in statements(fn.body)) == 1 and isinstance(users[0], For | CallStmt):
+                if len(users) == 1 and mentions[name] == _count(users[0], name) and self.is_alone(fn, name):
                     self._look_at(stmt, users[0])
 
         each(fn.body)
 
-    def _look_at(self, made: Assign, user: For | CallStmt) -> None:
-        if isinstance(user, CallStmt) or not _runs_through(user.body):
-            return
-        array = made.target
-        walk = _Walk(array, self)
-        if walk.block(user.body, _ZERO) != _ZERO:
-            return
-        met = [s for s in user.body if meets(s, array.name)]
-        changed = {name for s in statements((user,)) for name in bound(s)}
-        if self._settles(array, met, walk.seen, changed):
-            self.setting.add(id(self._first(array, met[0])))
-            if isinstance(nest := nest_of(met[0], array), _Nest) and _is_all(nest.place, array):
+    def _look_at(self, made: Assign, user: Stmt) -> None:
+        if isinstance(user, For) and _runs_through(user.body):
+            changed = {name for s in statements((user,)) for name in bound(s)}
+            if self._settled(made.target, user.body, changed):
                 self.empty.add(id(made))
-            self._without_last(array, met)
 
-    def _settles(self, array: Var, met: list[Stmt], seen: set[Place | None], changed: set[str]) -> bool:
-        """Say whether the first statement that meets an array sets, if it may, all that is set at all."""
-        nest = nest_of(met[0], array) if len(met) > 1 else None
-        if nest is None or nest.first != "add" or nest.last != "nonzero":
-            return False
-        if not _is_all(nest.place, array) and not seen <= {nest.place}:
-            return False
-        return all(_stays(end, array, changed) for ends in nest.place for end in ends)
+    def _settled(self, array: Var, body: tuple[Stmt, ...], changed: set[str]) -> bool:
+        """Find what sets in statements that run over and over; say whether they set all of an array first.
 
-    def _first(self, array: Var, stmt: Stmt) -> Store:
+        `changed`: the names that mean another value the next time.
+        """
+        met = [s for s in body if meets(s, array.name)]
+        walk = _Walk(array, self)
+        states = [_ZERO]
+        for stmt in met:
+            states.append(walk.step(stmt, states[-1]))
+        if states[-1] or len(met) < 2:
+            return False
+        settled = False
+        for at, stmt in enumerate(met):
+            nest = nest_of(stmt, array)
+            if states[at] or nest is None or nest.first != "add" or nest.last != "nonzero":
+                continue
+            if not all(_stays(end, array, changed) for ends in nest.place for end in ends):
+                continue
+            assert nest.adding is not None
+            self.setting.add(id(nest.adding))
+            is_all = _is_all(nest.place, array)
+            settled |= is_all and at == 0
+            left = states[at - 1] if at else states[-2]
+            if is_all or (left <= {nest.place} and self._adds_nothing(met[at - 1], array)):
+                self._without_zeros(met[at - 1], array)
+        return settled
+
+    def _adds_nothing(self, stmt: Stmt, array: Var) -> bool:
+        if isinstance(stmt, CallStmt):
+            return not self.seen(stmt.callee, _position(stmt, array))
         nest = nest_of(stmt, array)
-        assert nest is not None and nest.adding is not None
-        return nest.adding
+        return isinstance(stmt, Store) or (nest is not None and not nest.adds)
 
-    def _without_last(self, array: Var, met: list[Stmt]) -> None:
-        """Drop the zeros that the last statement leaves, or say that a call need not leave any."""
-        last = met[-1]
-        if isinstance(last, CallStmt):
-            key = last.callee, next(k for k, arg in enumerate(last.args) if arg == array)
-            self.idle_calls[key] = self.idle_calls.get(key, 0) + 1
-        elif isinstance(last, Store):
-            self.idle.add(id(last))
-        elif (nest := nest_of(last, array)) is not None and nest.zeroing is not None:
+    def _without_zeros(self, stmt: Stmt, array: Var) -> None:
+        """Drop the zeros that a statement leaves, or say that a call need not leave any."""
+        if isinstance(stmt, CallStmt):
+            self.idle_calls.setdefault((stmt.callee, _position(stmt, array)), set()).add(id(stmt))
+        elif isinstance(stmt, Store):
+            self.idle.add(id(stmt))
+        elif (nest := nest_of(stmt, array)) is not None and nest.zeroing is not None:
             self.idle.add(id(nest.zeroing))
 
     # ---- functions ----
@@ -262,15 +287,9 @@ class _Program:
             if not calls or not all(self._is_for_the_call(c, at) for c in calls) or not _runs_through(fn.body):
                 continue
             array = Var(param.name, param.type)
-            if any(array.name in bound(s) for s in statements(fn.body)):
+            if not self.is_alone(fn, param.name):
                 continue
-            walk = _Walk(array, self)
-            if walk.block(fn.body, _ZERO) != _ZERO:
-                continue
-            met = [s for s in fn.body if meets(s, array.name)]
-            if self._settles(array, met, walk.seen, {*(p.name for p in fn.params), *_all_bound(fn)}):
-                self.setting.add(id(self._first(array, met[0])))
-                self._without_last(array, met)
+            self._settled(array, fn.body, {*(p.name for p in fn.params), *_all_bound(fn)})
 
     def _is_for_the_call(self, call: CallStmt, at: int) -> bool:
         """Say whether an argument is an array of zeros that nothing but the call, or another turn's, meets."""
@@ -278,9 +297,7 @@ class _Program:
         if not isinstance(arg, Var) or sum(arg.name in reads(a) for a in call.args) != 1:
             return False
         fn = next(fn for fn in self.functions.values() if any(s is call for s in statements(fn.body)))
-        groups = Groups(fn, self.facts)
-        own = {*_all_bound(fn), *(p.name for p in fn.params)}
-        if sum(groups.find(name) == groups.find(arg.name) for name in own) != 1:
+        if not self.is_alone(fn, arg.name):
             return False
         made = [s for s in statements(fn.body) if arg.name in bound(s)]
         met = [s for s in statements(fn.body) if arg.name in _met_in(s)]
@@ -290,13 +307,13 @@ class _Program:
 
     def changed(self) -> dict[str, Function]:
         """Return the functions as they are to be."""
-        for (name, at), count in self.idle_calls.items():
-            if name != self.entry and count == sum(c.callee == name for c in self.calls):
+        for (name, at), calls in self.idle_calls.items():
+            if name != self.entry and len(calls) == sum(c.callee == name for c in self.calls):
                 fn = self.functions[name]
                 array = Var(fn.params[at].name, fn.params[at].type)
                 met = [s for s in fn.body if meets(s, array.name)]
                 if met and _runs_through(fn.body) and not isinstance(met[-1], CallStmt):
-                    self._without_last(array, met)
+                    self._without_zeros(met[-1], array)
         return {name: replace(fn, body=self._block(fn.body)) for name, fn in self.functions.items()}
 
     def _block(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
@@ -347,8 +364,9 @@ def nest_of(stmt: Stmt, array: Var) -> _Nest | None:
             if place is None or (found is not None and place != found.place):
                 return None
             if found is None:
-                found = _Nest(place, what, "", one if what == "add" and isinstance(one, Store) else None, None)
+                found = _Nest(place, what, "", False, one if what == "add" and isinstance(one, Store) else None, None)
             if what in ("add", "set", "zero"):
+                found.adds |= what != "zero"
                 found.last = "zero" if what == "zero" else "nonzero"
                 found.zeroing = one if what == "zero" and isinstance(one, Store) else None
             elif found.zeroing is not None:
@@ -484,6 +502,10 @@ def _met_in(stmt: Stmt) -> set[str]:
 
 def _count(stmt: Stmt, name: str) -> int:
     return sum(name in _met_in(s) for s in statements((stmt,)))
+
+
+def _position(call: CallStmt, array: Var) -> int:
+    return next(at for at, arg in enumerate(call.args) if arg == array)
 
 
 def _all_bound(fn: Function) -> set[str]:
