@@ -15,7 +15,7 @@
 Additions to `j - 1`, `j` and `j + 1` in one turn wait for each other; on the right no turn waits. An array for each
 of the values, as `gathered.py` lays down where neighbours are sent multiples of one, would take several ways through
 the memory. Measured: two to four times as fast. What all that is sent is a multiple of is laid down, with zeros
-around. Needs: nothing but arithmetic, and that the neighbours read no elements but those that the turns read.
+around. Needs: nothing but arithmetic on what the nest does not write.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from s2sad.frontend.values import literal, pack
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Assign, Comment, Const, Expr, For, If, Index, Slice, Stmt, Store, Var
 from s2sad.ir.shapes import SHAPES
-from s2sad.ir.types import Array, Dim, Scalar
+from s2sad.ir.types import Array, Scalar
 from s2sad.ir.walk import bound, children, exprs_of, map_children, map_exprs, reads, root_of, subexpressions
 from s2sad.transform.algebra import is_neg
 from s2sad.transform.naming import Namer
@@ -58,8 +58,6 @@ _MOST_STATEMENTS = 120  # of what neighbours work out
 
 Turns = tuple[Expr] | tuple[Expr, Expr]
 """A turn, or from which turn to before which one."""
-
-Ranges = dict[tuple[Dim, str], tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,72 +163,69 @@ class _Nest:
         return None if wanted else found[::-1]
 
     def margins(self, given: tuple[str, ...]) -> list[tuple[int, int]] | None:
-        """Return, by axis, how many of the first and last turns cannot work out what their neighbours send them.
+        """Return, by axis, how many of the first and last turns do not work out what they are sent; None if none can.
 
-        These would read elements that no turn reads. None: no turn can, by arithmetic alone.
+        A neighbour that takes no turn sends nothing, and zero is laid down for it. What that is multiplied by is
+        worked out all the same, so it may not be infinite, or an element that was never set, unless the turn that is
+        sent it has read that element itself. Where this is not sure, such neighbours are not asked.
         """
         if len(self.directions) > _MOST_DIRECTIONS:
             return None
-        there = _ranges(self.inner, self.counters)
+        none = (0,) * len(self.chain)
+        own = [
+            self._moved(part, none, {})
+            for stmt in self.inner for expr in exprs_of(stmt) for part in _surely(expr) if isinstance(part, Index)
+        ]  # fmt: skip
         found = [(0, 0)] * len(self.chain)
         count = 0
         for offsets in self.directions:
             kept = self.slice([offsets], given)
-            if kept is None:
-                return None
+            if kept is None or any(name in self.after for stmt in kept for name in bound(stmt)):
+                return None  # such a number would be left as another turn has it
             count += len(kept)
-            if any(name in self.after for stmt in kept for name in bound(stmt)):
-                return None  # it would be left as another turn has it
-            for stmt in kept:
-                if isinstance(stmt, Assign) and stmt.target.name in given:
-                    continue
-                found = self._with_reads(stmt.value, offsets, there, found)
-                if found is None:
-                    return None
+            values = [s.value for s in kept if not (isinstance(s, Assign) and s.target.name in given)]
+            if not all(self._is_arithmetic(value) for value in values):
+                return None
+            if not all(self._is_harmless(part, offsets, own) for value in values for part in subexpressions(value)):
+                found = [
+                    (max(before, offset), max(after, -offset))
+                    for (before, after), offset in zip(found, offsets, strict=True)
+                ]
         return found if count <= _MOST_STATEMENTS and max(max(two) for two in found) <= _MOST_AROUND else None
 
-    def _with_reads(
-        self, expr: Expr | Slice, offsets: tuple[int, ...], there: Ranges, margins: list[tuple[int, int]]
-    ) -> list[tuple[int, int]] | None:
-        """Return the margins that an expression needs too, for a neighbour to work it out; None if it cannot."""
+    def _is_arithmetic(self, expr: Expr | Slice) -> bool:
+        """Say whether a number is made of elements of arrays that the nest does not write, and cheap to work out."""
         match expr:
-            case Index(Var(array, Array(_, dims)), index, Scalar()):
+            case Index(Var(array, Array()), index, Scalar()):
                 written = {root.name for s in self.inner if isinstance(s, Store) and (root := root_of(s.place))}
                 if any(self.apart.may_meet(one, array) for one in written):
-                    return None
-                for dim, item in zip(dims, index, strict=True):
-                    root, constant = split_sum(item) if not isinstance(item, Slice) else (item, 0)
-                    if isinstance(root, Var) and root.name in self.counters:
-                        at = self.counters.index(root.name)
-                        start = self.chain[at].start
-                        least, most = there[dim, root.name]
-                        assert isinstance(start, Const)
-                        if start.value + least < 0:
-                            return None
-                        before, after = margins[at]
-                        moved = constant - offsets[at]
-                        margins = list(margins)
-                        margins[at] = max(before, least - moved), max(after, moved - most)
-                    elif not self._stays(item):
-                        return None
-                return margins
+                    return False
+                return all(self._counter(item) is not None or self._stays(item) for item in index)
             case Apply(fn) if fn in SHAPES:
-                return margins if self._stays(expr) else None
-            case Apply(fn) if fn not in ARITHMETIC:
-                return None
+                return self._stays(expr)
+            case Apply(fn):
+                return fn in ARITHMETIC and all(self._is_arithmetic(part) for part in children(expr))
             case Var(_, kind):
-                return margins if isinstance(kind, Scalar) else None
-            case Const():
-                return margins
-            case Apply():
-                for part in children(expr):
-                    found = self._with_reads(part, offsets, there, margins)
-                    if found is None:
-                        return None
-                    margins = found
-                return margins
+                return isinstance(kind, Scalar)
             case _:
-                return None
+                return isinstance(expr, Const)
+
+    def _is_harmless(self, part: Expr | Slice, offsets: tuple[int, ...], own: list[Index]) -> bool:
+        """Say whether a part of what a neighbour sends is finite for one that takes no turn, if anything is."""
+        match part:
+            case Index():
+                return self._moved(part, offsets, {}) in own
+            case Apply(fn, (_, divisor)) if fn is operator.truediv:
+                return self._stays(divisor)
+            case Apply(fn, (_, power)) if fn is operator.pow:
+                return isinstance(power, Const) and isinstance(power.value, int | float) and power.value >= 0
+            case _:
+                return True
+
+    def _counter(self, item: Expr | Slice) -> str | None:
+        """Return the counter of which an index is a constant more or less."""
+        root = split_sum(item)[0] if not isinstance(item, Slice) else item
+        return root.name if isinstance(root, Var) and root.name in self.counters else None
 
     def _stays(self, item: Expr | Slice) -> bool:
         own = {*self.counters, *(name for s in self.inner for name in bound(s))}
@@ -474,24 +469,6 @@ def _vanishes(expr: Expr, zero: set[str]) -> bool:
             return all(_vanishes(arg, zero) for arg in args)
         case _:
             return False
-
-
-def _ranges(inner: tuple[Stmt, ...], counters: list[str]) -> Ranges:
-    """Return how far from its counters every turn looks, by the length along which it does, and counter."""
-    found: Ranges = {}
-    for stmt in inner:
-        for expr in exprs_of(stmt):
-            for part in _surely(expr):
-                if not (isinstance(part, Index) and isinstance(part.base, Var) and isinstance(part.base.type, Array)):
-                    continue
-                if len(part.index) != len(part.base.type.dims):
-                    continue
-                for dim, item in zip(part.base.type.dims, part.index, strict=True):
-                    root, constant = split_sum(item) if not isinstance(item, Slice) else (item, 0)
-                    if isinstance(root, Var) and root.name in counters:
-                        least, most = found.get((dim, root.name), (constant, constant))
-                        found[dim, root.name] = min(least, constant), max(most, constant)
-    return found
 
 
 def _surely(expr: Expr | Slice) -> Iterator[Expr | Slice]:

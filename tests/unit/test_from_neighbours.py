@@ -147,10 +147,47 @@ def of_a_transpose(x, steps):
     return total
 
 
-PLANES = (
-    of_moving_conductivity, of_nine, far_along_rows, from_the_first_row, two_fields, with_a_coefficient, carried,
-    in_place, with_a_root, of_a_transpose,
+def by_what_is_nothing_around(x, steps):
+    """What turns divide by is zero around them, where no turn divides."""
+    u = x.copy()
+    rows, columns = u.shape
+    c = np.zeros((rows, columns))
+    for i in range(1, rows - 1):
+        for j in range(1, columns - 1):
+            c[i, j] = 1.0 + 0.1 * i * j
+    for _ in range(steps):
+        v = u.copy()
+        for i in range(1, rows - 1):
+            for j in range(1, columns - 1):
+                u[i, j] = v[i, j] + 0.1 / c[i, j] * (
+                    v[i + 1, j] * v[i - 1, j] - v[i, j + 1] * v[i, j - 1] + v[i + 1, j] ** 2
+                )
+    return np.sum(u**2)
+
+
+def of_what_was_never_set(x, steps):
+    """Around the turns, the coefficients are no numbers, and no turn reads them."""
+    u = x.copy()
+    rows, columns = u.shape
+    c, d = np.full((rows, columns), np.nan), np.full((rows, columns), np.inf)
+    for i in range(1, rows - 1):
+        for j in range(1, columns - 1):
+            c[i, j], d[i, j] = 1.0 + 0.1 * i * j, 2.0
+    for _ in range(steps):
+        v = u.copy()
+        for i in range(1, rows - 1):
+            for j in range(1, columns - 1):
+                u[i, j] = v[i, j] + 0.1 * c[i, j] * (
+                    v[i + 1, j] * v[i - 1, j] - d[i, j] * v[i, j + 1] * v[i, j - 1] + v[i + 1, j] ** 2
+                )
+    return np.sum(u**2)
+
+
+WORKED_OUT = (
+    by_what_is_nothing_around, of_what_was_never_set, of_moving_conductivity, of_nine, far_along_rows, two_fields,
+    with_a_coefficient,
 )  # fmt: skip
+PLANES = (*WORKED_OUT, from_the_first_row, carried, in_place, with_a_root, of_a_transpose)
 
 
 @pytest.mark.parametrize("fun", PLANES)
@@ -227,7 +264,7 @@ def text_of(fun: Callable[..., Any], types: str) -> str:
     return s2sad.differentiate(argnums=0, target="cpu")(fun).source("grad", types=types)
 
 
-@pytest.mark.parametrize("fun", [of_moving_conductivity, of_nine, far_along_rows, two_fields, with_a_coefficient])
+@pytest.mark.parametrize("fun", WORKED_OUT)
 def test_neighbours_work_out_what_they_are_sent(fun):
     assert "# what the neighbours send" in text_of(fun, "float64[:, :], int64")
 
