@@ -166,13 +166,13 @@ def test_the_caller_makes_it_before_its_loop(fun: Any, helper: str) -> None:
     assert not made_in(text, helper), text
     assert "np.copy" not in text.split(f"def {helper}")[1].split("\ndef ")[0]
     assert not creations("def " + text.split("\ndef ")[-1], inside=True)
-    assert {"parts", "difference_bars"} <= set(made_in(text, f"{fun.__name__}_grad"))
+    assert any(name.endswith("_bars") for name in made_in(text, f"{fun.__name__}_grad"))
 
 
 def test_zeros_stay_where_every_call_sets_the_same_elements() -> None:
     text = compiled_text(stages, X)
-    assert "parts = np.zeros(" in text
-    assert "parts[:] = 0.0" not in text
+    assert "slope_i_bars = np.zeros(" in text
+    assert "slope_i_bars[:] = 0.0" not in text
 
 
 def test_zeros_are_set_where_a_number_says_which_elements_are_set() -> None:
