@@ -28,7 +28,6 @@ from typing import Any
 
 import numpy as np
 
-from s2sad.analysis.loops import popped_from
 from s2sad.analysis.sharing import Apart
 from s2sad.emit.elements import plus, split_sum
 from s2sad.emit.sends import (
@@ -38,8 +37,10 @@ from s2sad.emit.sends import (
     added,
     bounds_of,
     has_turns,
+    is_one_of,
     nested,
     several,
+    without_idle_numbers,
 )
 from s2sad.frontend.operators import build
 from s2sad.frontend.values import literal, pack
@@ -141,7 +142,7 @@ class _Nest:
             if isinstance(stmt, Assign):
                 gone = stmt.target.name in given or _vanishes(stmt.value, zero)
                 zero = zero | {stmt.target.name} if gone else zero - {stmt.target.name}
-            elif _is_one_of(stmt, stores) and isinstance(stmt, Store) and not _vanishes(stmt.value, zero):
+            elif is_one_of(stmt, stores) and isinstance(stmt, Store) and not _vanishes(stmt.value, zero):
                 return False
         return True
 
@@ -153,7 +154,7 @@ class _Nest:
         wanted: set[str] = set()
         found: list[Assign | Store] = []
         for stmt in reversed(self.inner):
-            if isinstance(stmt, Store) and _is_one_of(stmt, stores):
+            if isinstance(stmt, Store) and is_one_of(stmt, stores):
                 found.append(stmt)
                 wanted |= reads(stmt.value) & own
             elif isinstance(stmt, Assign) and stmt.target.name in wanted:
@@ -268,12 +269,12 @@ class _Nest:
         none = (0,) * len(self.chain)
         kept: list[Stmt] = []
         for stmt in self.inner:
-            if _is_one_of(stmt, stores):
+            if is_one_of(stmt, stores):
                 continue
             kept.append(stmt)
             if isinstance(stmt, Assign) and stmt.target.name in given:
                 kept.append(Store(item(stmt.target.name, none), "", stmt.target, stmt.span))
-        kept = _without_idle_numbers(kept, self.after)
+        kept = without_idle_numbers(kept, self.after)
         for name in given:
             if sum(name in reads(expr) for s in kept for expr in exprs_of(s)) == 1:
                 at = next(k for k, s in enumerate(kept) if name in bound(s))
@@ -433,27 +434,6 @@ def _most(start: Expr, last: Expr) -> Expr:
     if isinstance(start, Const) and isinstance(last, Const):
         return start if start.value > last.value else last
     return build(max, start, last)
-
-
-def _is_one_of(stmt: Stmt, stores: list[Store]) -> bool:
-    return any(stmt is store for store in stores)
-
-
-def _without_idle_numbers(inner: list[Stmt], after: frozenset[str]) -> list[Stmt]:
-    """Drop numbers that nothing in this turn or the next one reads; what is taken from a list is taken all the same."""
-    wanted = set(after)
-    kept: list[Stmt] = []
-    for _ in range(2):  # what a turn reads before it is set, the turn before leaves
-        kept = []
-        for stmt in reversed(inner):
-            if isinstance(stmt, Assign) and popped_from(stmt) is None:
-                if stmt.target.name not in wanted:
-                    continue
-                wanted -= {stmt.target.name}
-            kept.append(stmt)
-            wanted |= {name for expr in exprs_of(stmt) for name in reads(expr)}
-        wanted |= after
-    return kept[::-1]
 
 
 def _vanishes(expr: Expr, zero: set[str]) -> bool:

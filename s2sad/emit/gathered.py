@@ -41,6 +41,7 @@ from s2sad.emit.sends import (
     groups_of,
     has_turns,
     is_arithmetic,
+    is_one_of,
     nested,
     several,
     without_idle_numbers,
@@ -74,7 +75,6 @@ from s2sad.transform.filled import is_length
 from s2sad.transform.naming import Namer
 
 _T = TypeVar("_T")
-ARITHMETIC = frozenset({operator.add, operator.sub, operator.mul, operator.truediv, operator.neg, operator.pow})
 _FEW = 3  # additions that pay for an array made for one sweep
 _MANY = 3  # values sent by one turn that an array is laid down for each
 _DEAR = 18  # operations of a turn that are worth taking several turns at once
@@ -290,7 +290,7 @@ class _Gathering:
         stores = [send.store for send in sends]
         first = next(k for k, stmt in enumerate(inner) if stmt is stores[0])
         laying = Store(place, "", base, stores[0].span)
-        kept = [laying if k == first else s for k, s in enumerate(inner) if k == first or not _is_one_of(s, stores)]
+        kept = [laying if k == first else s for k, s in enumerate(inner) if k == first or not is_one_of(s, stores)]
         kept = without_idle_numbers(kept, self.live.after.get(id(chain[0]), frozenset()))
         if isinstance(base, Var):
             sets = [k for k, s in enumerate(kept) if base.name in bound(s)]
@@ -386,10 +386,6 @@ def _fetched(expr: Expr | Slice, is_beside: Callable[[Index], bool]) -> set[str]
     if isinstance(expr, Index) and is_beside(expr):
         parts = expr.index
     return {name for part in parts for name in _fetched(part, is_beside)}
-
-
-def _is_one_of(stmt: Stmt, stores: list[Store]) -> bool:
-    return any(stmt is store for store in stores)
 
 
 def _grids(chain: list[For], place: Index, sends: list[Send]) -> list[_Grid] | None:

@@ -203,16 +203,20 @@ def work_of(inner: tuple[Stmt, ...]) -> int:
 
 
 def without_idle_numbers(inner: list[Stmt], after: frozenset[str]) -> list[Stmt]:
-    """Drop numbers that nothing reads any more; what is taken from a list is taken all the same."""
-    while True:
-        read = {name for s in inner for e in exprs_of(s) for name in reads(e)} | after
-        kept = [
-            s for s in inner
-            if not (isinstance(s, Assign) and s.target.name not in read and popped_from(s) is None)
-        ]  # fmt: skip
-        if len(kept) == len(inner):
-            return kept
-        inner = kept
+    """Drop numbers that nothing in this turn or the next one reads; what is taken from a list is taken all the same."""
+    wanted = set(after)
+    kept: list[Stmt] = []
+    for _ in range(2):  # what a turn reads before it is set, the turn before leaves
+        kept = []
+        for stmt in reversed(inner):
+            if isinstance(stmt, Assign) and popped_from(stmt) is None:
+                if stmt.target.name not in wanted:
+                    continue
+                wanted -= {stmt.target.name}
+            kept.append(stmt)
+            wanted |= {name for expr in exprs_of(stmt) for name in reads(expr)}
+        wanted |= after
+    return kept[::-1]
 
 
 def several(base: Expr) -> str:
@@ -238,3 +242,8 @@ def has_turns(loop: For) -> Expr:
     stop, offset = split_sum(loop.stop)
     assert isinstance(loop.start, Const)
     return build(operator.gt, stop, literal(loop.start.value - offset))
+
+
+def is_one_of(stmt: Stmt, stores: list[Store]) -> bool:
+    """Say whether a statement is one of some, not only equal to one."""
+    return any(stmt is store for store in stores)
