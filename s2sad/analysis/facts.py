@@ -56,6 +56,10 @@ class Facts:
         self._asking: set[str] = set()
         self.declared: dict[str, frozenset[int]] = {}
         """What functions write that are still to be made, and have no body yet."""
+        self.adds: dict[str, frozenset[int]] = {}
+        """The parameters that adjoints of functions only add to."""
+        self.adjoint_of: dict[str, str] = {}
+        """By adjoint that may be called together with it, the function."""
         self.origins: dict[str, str] = {}
         """Functions that are tangents of others, which are called as those are."""
 

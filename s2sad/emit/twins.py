@@ -38,7 +38,7 @@ def unnumbered(functions: Mapping[str, Function], entry: str) -> dict[str, str]:
     versions: dict[tuple[str, int], dict[str, str]] = {}
     for name, fn in functions.items():
         original = fn.span.function
-        found = re.fullmatch(rf"{re.escape(original)}_(\d+)((?:_[a-z]+)?)", name) if original else None
+        found = re.fullmatch(rf"{re.escape(original)}_(\d+)((?:_[a-z]+)*)", name) if original else None
         if found is not None and name != entry:
             versions.setdefault((original, int(found[1])), {})[name] = original + found[2]
     better: dict[str, str] = {}

@@ -17,14 +17,13 @@ loops, and Monte Carlo paths, and residuals.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from s2sad.analysis.facts import Facts, written_by
 from s2sad.analysis.liveness import Liveness
 from s2sad.analysis.loops import popped_from, taken_back
-from s2sad.analysis.sharing import Groups
-from s2sad.ir.draws import draws
+from s2sad.analysis.ordering import Ordering, added_by, may_leave, read_exprs
 from s2sad.ir.nodes import (
     Append,
     Apply,
@@ -33,7 +32,6 @@ from s2sad.ir.nodes import (
     Break,
     CallStmt,
     Comment,
-    Const,
     Continue,
     Effect,
     Expr,
@@ -45,21 +43,18 @@ from s2sad.ir.nodes import (
     Return,
     Slice,
     Stmt,
-    Store,
     Swap,
     Var,
     While,
 )
-from s2sad.ir.shapes import SHAPES, reads_content
+from s2sad.ir.shapes import SHAPES
 from s2sad.ir.types import ListOf, Scalar
 from s2sad.ir.walk import (
-    blocks_of,
     bound,
     exprs_of,
     map_blocks,
     names_in,
     reads,
-    root_of,
     statements,
     subexpressions,
     targets,
@@ -67,6 +62,7 @@ from s2sad.ir.walk import (
 from s2sad.transform.contracted import common_axis, contracted
 from s2sad.transform.inlined import Names
 from s2sad.transform.naming import Namer
+from s2sad.transform.one_branch import one_branch
 from s2sad.transform.order import is_sum
 from s2sad.transform.stepping import forwards
 
@@ -83,21 +79,8 @@ def fused(fn: Function, facts: Facts, keep: frozenset[str]) -> Function:
 
 def _once(fn: Function, facts: Facts, keep: frozenset[str]) -> Function | None:
     work = _Work(fn, facts, keep)
-
-    def each(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-        made = body if work.done is not None else work.block(body)
-        return made if work.done is not None else tuple(map_blocks(stmt, each) for stmt in body)
-
-    made = replace(fn, body=tuple(_headed(stmt) for stmt in each(fn.body)))
+    made = replace(fn, body=tuple(_headed(stmt) for stmt in work.everywhere(fn.body)))
     return contracted(made, *work.done, facts) if work.done is not None else None
-
-
-def _may_leave(stmt: Stmt, inside: bool = False) -> bool:
-    """Say whether what follows a statement may be left out; `inside` of another loop, leaving that is none such."""
-    if isinstance(stmt, Return) or (isinstance(stmt, Break | Continue) and not inside):
-        return True
-    inside = inside or isinstance(stmt, For | While)
-    return any(_may_leave(s, inside) for part in blocks_of(stmt) for s in part)
 
 
 def _headed(stmt: Stmt) -> Stmt:
@@ -125,14 +108,18 @@ class _Turns:
 class _Work:
     def __init__(self, fn: Function, facts: Facts, keep: frozenset[str]) -> None:
         self.fn, self.facts, self.keep = fn, facts, keep
-        self.groups = Groups(fn, facts)
-        self.members: dict[str, set[str]] = {}
-        for name in names_in(fn.body) | {p.name for p in fn.params}:
-            self.members.setdefault(self.groups.find(name), set()).add(name)
-        self.live = Liveness(fn.body)
+        self.ordering = Ordering(fn, facts)
+        self.groups, self.members, self.live = self.ordering.groups, self.ordering.members, self.ordering.live
         self.namer = Namer(names_in(fn.body) | {p.name for p in fn.params})
+        self.undone: dict[str, str] = {}
+        """The numbers that the second of the loops in question takes back, and what it calls them from there on."""
         self.done: tuple[For, frozenset[str]] | None = None
         """The loop that was made, and the names of what the first loop kept for the second."""
+
+    def everywhere(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        """Fuse the first pair of loops of a block, or of one inside it, that can be."""
+        made = body if self.done is not None else self.block(body)
+        return made if self.done is not None else tuple(map_blocks(stmt, self.everywhere) for stmt in body)
 
     def block(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         """Fuse the first pair of loops of a block that can be."""
@@ -141,7 +128,20 @@ class _Work:
             for second in loops:
                 if first < second and (made := self._pair(body, first, second)) is not None:
                     return made
+        branches = [at for at, stmt in enumerate(body) if isinstance(stmt, If)]
+        for first in branches:
+            for second in branches:
+                if first < second and (made := self._inside(body, first, second)) is not None:
+                    return made
         return body
+
+    def _inside(self, body: tuple[Stmt, ...], first: int, second: int) -> tuple[Stmt, ...] | None:
+        """Fuse loops of two branches over one condition."""
+        made = one_branch(body, first, second, self.ordering)
+        if made is None:
+            return None
+        found = tuple(s if any(s is t for t in body) else map_blocks(s, self.everywhere) for s in made)
+        return found if self.done is not None else None
 
     def _pair(self, body: tuple[Stmt, ...], first: int, second: int) -> tuple[Stmt, ...] | None:
         one, other = body[first], body[second]
@@ -152,17 +152,19 @@ class _Work:
         own = self._own(one, other)
         tapes = own - self.keep
         if not tapes and not any(self._is_used_only_in(name, one, other) for name in own):
-            return None
+            if not self._calls_both(one, other):
+                return None
         between = body[first + 1 : second]
-        if any(isinstance(s, Effect) for s in statements(between)) or any(_may_leave(s) for s in between):
+        if any(isinstance(s, Effect) for s in statements(between)) or any(may_leave(s) for s in between):
             return None  # a barrier between threads, or a way past the second loop
-        early, late = self._parted(between, one)
-        if any(self._conflict(stmt, other) for stmt in late):
+        early, late = self.ordering.parted(between, one)
+        if any(self.ordering.conflict(stmt, other) for stmt in late):
             return None
         ahead = self._together(one, other, ahead, own)
         if ahead is None:
             return None
-        made = replace(one, body=self._in_a_row(one.body, _typed_as(one, ahead).body))
+        turn, reverse, updates = _undone_last(one.body, _typed_as(one, ahead).body, self.undone)
+        made = replace(one, body=(*self._in_a_row(turn, reverse), *updates))
         self.done = made, tapes
         return (*body[:first], *early, made, *late, *body[second + 1 :])
 
@@ -172,15 +174,7 @@ class _Work:
         What the one keeps for the other then stands in the same block.
         """
         both = (*first, *second)
-        last, head = first[-1] if first else None, second[0] if second else None
-        if not isinstance(last, If) or not isinstance(head, If) or last.test != head.test or last.orelse or head.orelse:
-            return both
-        inside = list(statements(last.body))
-        changed = {n for s in inside for n in (*bound(s), *written_by(s, self.facts))}
-        changed |= {s.place.name for s in inside if isinstance(s, Store) and isinstance(s.place, Var)}
-        if self.groups.of(reads(last.test)) & self.groups.of(changed) or any(map(_may_leave, last.body)):
-            return both
-        return (*first[:-1], replace(last, body=(*last.body, *head.body)), *second[1:])
+        return (first and one_branch(both, len(first) - 1, len(first), self.ordering)) or both
 
     # ---- what is kept ----
 
@@ -207,6 +201,13 @@ class _Work:
             return False
         return common_axis([place for found in places if found is not None for place in found], loop) is not None
 
+    def _calls_both(self, one: For, other: For) -> bool:
+        """Say whether the loops call a function, and its adjoint with the same arguments: one call may be both."""
+        calls = {s.callee: s for s in statements(one.body) if isinstance(s, CallStmt) and s.fn is None}
+        backs = (s for s in statements(other.body) if isinstance(s, CallStmt) and s.callee in self.facts.adjoint_of)
+        pairs = ((calls.get(self.facts.adjoint_of[back.callee]), back) for back in backs)
+        return any(call is not None and call.args == back.args[: len(call.args)] for call, back in pairs)
+
     def _is_used_only_in(self, name: str, one: For, other: For) -> bool:
         """Say whether nothing but the two loops meets the items of an array of several axes."""
         places = _places(name, one.body)
@@ -229,60 +230,6 @@ class _Work:
         backwards = (one.start, one.stop, one.step) != (other.start, other.stop, other.step)
         return backwards and len(made) == 1 and everywhere == uses == len(appends) + len(pops) and bool(pops)
 
-    # ---- what stands between ----
-
-    def _parted(self, between: Sequence[Stmt], one: For) -> tuple[list[Stmt], list[Stmt]]:
-        """Part the statements between the loops: those that may come before the first, and those that must follow."""
-        early: list[Stmt] = []
-        late: list[Stmt] = []
-        for stmt in between:
-            (late if any(self._conflict(stmt, held) for held in (one, *late)) else early).append(stmt)
-        return early, late
-
-    def _conflict(self, a: Stmt, b: Stmt) -> bool:
-        """Say whether the order of two statements matters; names that both set for themselves alone do not."""
-        reads_a, writes_a = self._touched((a,))
-        reads_b, writes_b = self._touched((b,))
-        shared = writes_a & (reads_b | writes_b) | reads_a & writes_b
-        own = self._for_itself(a) & self._for_itself(b)
-        return any(not self._names_of(group) <= own for group in shared)
-
-    def _for_itself(self, stmt: Stmt) -> set[str]:
-        """Return the names that a statement sets before it reads them, and nobody after it."""
-        names = {n for s in statements((stmt,)) for n in bound(s)}
-        return names - _exposed(stmt) - self.live.after[id(stmt)]
-
-    def _names_of(self, touched: str) -> set[str]:
-        """Return the names that may mean what one of the words of `_touched` stands for."""
-        name = touched.removesuffix(".shape")
-        return {name} if name != touched else self.members.get(touched, {touched})
-
-    def _touched(self, body: tuple[Stmt, ...]) -> tuple[set[str], set[str]]:
-        """Return the groups that are read, and those that are bound or written into.
-
-        Who asks for the shape of an array only reads its name, which is written where it is bound. The length of
-        a list is part of what it holds.
-        """
-        read: set[str] = set()
-        written: set[str] = set()
-        for stmt in statements(body):
-            for expr in exprs_of(stmt):
-                read |= self.groups.of(reads_content(expr)) | {f"{name}.shape" for name in reads(expr)}
-            written |= self.groups.of({*bound(stmt), *written_by(stmt, self.facts)})
-            written |= {f"{name}.shape" for name in bound(stmt)}
-            if isinstance(stmt, Store) and (root := root_of(stmt.place)) is not None:
-                written.add(self.groups.find(root.name))
-            if self._has_its_place(stmt):
-                read.add("")
-                written.add("")
-        return read, written
-
-    def _has_its_place(self, stmt: Stmt) -> bool:
-        """Say whether a statement prints, raises, draws a random number or leaves a block: not before another such."""
-        if isinstance(stmt, CallStmt) and self.facts.has_effects(stmt.callee):
-            return True
-        return isinstance(stmt, Effect | Raise | Assert | Return | Break | Continue) or any(map(draws, exprs_of(stmt)))
-
     # ---- whether they may be one ----
 
     def _together(self, one: For, other: For, ahead: For, tapes: frozenset[str]) -> For | None:
@@ -300,7 +247,7 @@ class _Work:
             return None
         clashing: set[str] = set()
         for group in (first.written & second.used) | (second.written & first.used):
-            names = self._names_of(group)
+            names = self.ordering.names_of(group)
             if names <= tapes | back or names == {one.var.name}:
                 continue
             mine = {n for n in names if n in first.local or n in second.local or n in tapes}
@@ -345,6 +292,7 @@ class _Work:
                 body.append(replace(made, target=Names(here).name(made.target)) if isinstance(made, Assign) else made)
             return replace(loop, body=tuple(body))
 
+        self.undone = {name: new for name, (_, new) in found.items()}
         return (renamed(other), renamed(ahead), frozenset(found)) if found else (other, ahead, frozenset())
 
     def _same_range(self, one: For, other: For) -> bool:
@@ -364,7 +312,7 @@ class _Work:
         return name if name in second.local and name not in second.carried else None
 
     def _turns(self, loop: For, after: frozenset[str], tapes: frozenset[str]) -> _Turns:
-        read, written = self._touched(loop.body)
+        read, written = self.ordering.touched(loop.body)
         names = {n for stmt in statements(loop.body) for n in bound(stmt)} | {loop.var.name}
         carried = set(Liveness((loop,)).before_loop_body(loop)) - {loop.var.name}
         local = {n for n in names if n not in carried and n not in after}
@@ -385,12 +333,12 @@ class _Work:
                     continue
                 if self._has_parts(name, ahead, loop.body):
                     continue
-                if not (isinstance(stmt, Store) and stmt.op in ("+", "-")):
+                if name not in added_by(stmt, self.facts):
                     return False
                 sums.add(name)
         groups = self.groups.of(sums)
         for stmt in statements(loop.body):
-            for expr in _read_exprs(stmt):
+            for expr in _read_exprs(stmt, self.facts):
                 if self.groups.of(reads(expr)) & groups:
                     return False
         return True
@@ -421,11 +369,27 @@ def _typed_as(one: For, other: For) -> For:
     return replace(other, body=tuple(_Types(types).stmt(s) for s in other.body))
 
 
-def _exposed(stmt: Stmt) -> frozenset[str]:
-    """Return the names that a statement may read as they were before it."""
-    number = Scalar("int64")
-    probe = For(Var("_probe", number), Const(0, number), Const(1, number), Const(1, number), (stmt,))
-    return Liveness((probe,)).before_loop_body(probe)
+def _undone_last(
+    first: tuple[Stmt, ...], second: tuple[Stmt, ...], undone: Mapping[str, str]
+) -> tuple[tuple[Stmt, ...], tuple[Stmt, ...], list[Stmt]]:
+    """Update a number at the end of the turn of both loops, rather than update it, and take it back at once.
+
+    Returned are the turn of the first loop, that of the second, and the updates that follow.
+    """
+    updates: list[Stmt] = []
+    for name, new in undone.items():
+        at = next(k for k, s in enumerate(first) if name in bound(s))
+        back = next(k for k, s in enumerate(second) if new in bound(s))
+        if any(name in names_in((s,)) for s in (*first[at + 1 :], *second[:back])):
+            continue
+        if {n for e in exprs_of(first[at]) for n in reads(e)} != {name}:
+            continue
+        updates.append(first[at])
+        first = (*first[:at], *first[at + 1 :])
+        before = second[: back - 1] if back and isinstance(second[back - 1], Comment) else second[:back]
+        own = Names({new: name})
+        second = (*before, *(own.stmt(s) for s in second[back + 1 :]))
+    return first, second, updates
 
 
 def _alike(one: For, other: For) -> For | None:
@@ -470,12 +434,10 @@ def _places(name: str, body: tuple[Stmt, ...]) -> list[Index] | None:
     return found if found and len(found) == len(_occurring(name, body)) else None
 
 
-def _read_exprs(stmt: Stmt) -> tuple[Expr | Slice, ...]:
+def _read_exprs(stmt: Stmt, facts: Facts) -> Sequence[Expr | Slice]:
     match stmt:
-        case Store(place, op, value) if op in ("+", "-"):
-            return (*(place.index if isinstance(place, Index) else ()), value)
         case Assign(target, value) if is_sum(target, value):
             assert isinstance(value, Apply)
             return (value.args[1],)
         case _:
-            return exprs_of(stmt)
+            return read_exprs(stmt, facts)

@@ -14,16 +14,19 @@ from s2sad.frontend.functions import instantiate
 from s2sad.frontend.lowerer import BottomReached, Context, Instance
 from s2sad.frontend.rulecalls import rule_span, title
 from s2sad.frontend.source import source_of
-from s2sad.ir.nodes import CallStmt, Expr, Function, Param, Return, Stmt, Var
+from s2sad.ir.nodes import CallStmt, Expr, For, Function, Return, Stmt, Var, While
 from s2sad.ir.types import Array, ListOf, Scalar, Struct, Type, is_inexact, leaf_types
 from s2sad.ir.walk import exprs_of, map_blocks, reads, statements
 from s2sad.transform.adjoint import Sweeps, sweeps
+from s2sad.transform.adjoint_statements import CalleeAdjoint
 from s2sad.transform.decisions import Decisions
 from s2sad.transform.entry import arguments_kept, bound_apart, parameters_kept, ranks_apart, with_own_arguments
 from s2sad.transform.inlined import inlined, recursive
+from s2sad.transform.joint_calls import has_joint_calls, with_joint_calls
 from s2sad.transform.linear import split
 from s2sad.transform.named import with_named_results
 from s2sad.transform.naming import Namer
+from s2sad.transform.one_recursion import OneRecursion, one_recursion
 from s2sad.transform.recursion import Halves, begun, halves, joint, lighter, sharing
 from s2sad.transform.ruled import ruled_adjoint, ruled_tangent, ruled_value, transposed
 from s2sad.transform.ruled_as_is import runs_as_is, transposed_as_is
@@ -38,6 +41,7 @@ from s2sad.transform.together import (
     private_copies,
     residuals_of,
     taken_in,
+    to_be_called,
     without_empty_sweep,
 )
 from s2sad.transform.unmoved import unmoved
@@ -89,12 +93,16 @@ class Deriver:
         """Names of tangents that a reverse-mode rule does not give; they may stand where nothing reads them."""
         self.wholes: dict[str, Function] = {}
         """By function, what reverse mode differentiates: its helpers written out where that serves."""
-        self.recursions: dict[Any, Halves | None] = {}
+        self.recursions: dict[Any, Halves | OneRecursion | None] = {}
         """By function and activity, the sweeps of what calls itself."""
         self.values: dict[str, str] = {}
         """By function with a rule, what gives the result that the rule says."""
-        self.joint: dict[str, tuple[str, Halves]] = {}
+        self.joint: dict[str, tuple[str, Halves | OneRecursion]] = {}
         """By name, the functions that run both sweeps, and what of."""
+        self.plain: dict[str, tuple[str, tuple[bool, ...], tuple[bool, ...]]] = {}
+        """By name, the adjoints of functions that may give their values too, and what of."""
+        self.both: dict[str, str] = {}
+        """By adjoint, the function that gives the values too."""
         self.finished: dict[str, Function] = {}
         self.decisions: dict[str, Decisions] = {}
         self.prepared: dict[str, Function] = {}
@@ -116,47 +124,62 @@ class Deriver:
         if apart is not None:
             self.functions[name] = joint(name, self._whole(callee), apart)
             self.joint[name] = callee, apart
+            self.facts.adjoint_of[name] = callee
             return name
+        if self._may_be_joint(callee):
+            self.facts.adjoint_of[name] = callee
+            self.plain[name] = callee, on, results
+        self._write_adjoint(callee, name, on, results, False)
+        return name
+
+    def _write_adjoint(
+        self, callee: str, name: str, on: tuple[bool, ...], results: tuple[bool, ...], values: bool
+    ) -> None:
+        """Add the adjoint of a function to the program; with `values`, it gives the function's results before its own.
+
+        The adjoints of arrays come last among its parameters, and are added to.
+        """
         fn = self._whole(callee)
         wrt = tuple(i for i, active in enumerate(on) if active)
-        self._announce(name, fn, self._shadows_at(fn, wrt, results))
+        self._announce_adjoint(name, fn, wrt, results)
         own = parameters_kept(fn, wrt, self.facts)
         made = sweeps(
-            own, wrt, self.facts, self.callee_adjoint, False, results, wants_values=False, device=self.ctx.device
+            own, wrt, self.facts, self.callee_adjoint, False, results, wants_values=values, device=self.ctx.device
         )
         made = self._sharing(made)
         self.decisions.setdefault(callee, made.decisions)
         self.prepared[name] = made.primal
-        shadows = [bar for i, bar in zip(wrt, made.bars, strict=True) if isinstance(fn.params[i].type, Array | ListOf)]
-        scalars = [
-            bar for i, bar in zip(wrt, made.bars, strict=True) if not isinstance(fn.params[i].type, Array | ListOf)
-        ]
-        params = (
-            *made.primal.params,
-            *(Param(s.name, s.type) for s in made.seeds),
-            *(Param(s.name, s.type) for s in shadows if isinstance(s, Var)),
-        )
-        body = self._by_rules((*made.forward, *made.reverse, Return(tuple(scalars), fn.span)))
-        doc = f"Add the adjoint of `{callee}` to the adjoints of its arguments."
-        whole = Function(name, params, body, tuple(s.type for s in scalars), doc, fn.span)
-        shared = frozenset(s.name for s in shadows if isinstance(s, Var))
-        self.functions[name] = tidy(
-            whole, self.facts, names_of(made.primal), shared, silent=True, together=not self.ctx.device
-        )
+        whole = to_be_called(made, name, callee, values)
+        whole = replace(whole, body=self._by_rules(whole.body))
+        shared = frozenset(s.name for s in made.bars if isinstance(s, Var) and isinstance(s.type, Array | ListOf))
+        whole = tidy(whole, self.facts, names_of(made.primal), shared, silent=True, together=not self.ctx.device)
+        self.functions[name] = self._with_joint_calls(whole)
         self.facts.forget(name)
-        return name
+
+    def _may_be_joint(self, callee: str) -> bool:
+        """Say whether a function and its adjoint may be one call: it has loops, writes nothing and raises nothing."""
+        loops = (s for name in self.facts.reached(callee) for s in statements(self.functions[name].body))
+        return (
+            not self.ctx.device and any(isinstance(s, For | While) for s in loops)
+            and not self.facts.writes(callee) and not self.facts.has_effects(callee)
+        )  # fmt: skip
 
     def _announce(self, name: str, fn: Function, adjoints: set[int]) -> None:
         """Let a derivative of `fn` be called before it is written; `adjoints`: those of its parameters it writes."""
         self.functions[name] = Function(name, fn.params, (), (), "", fn.span)
         self.facts.declared[name] = self.facts.writes(fn.name) | adjoints
 
-    def _shadows_at(self, fn: Function, wrt: tuple[int, ...], results: tuple[bool, ...]) -> set[int]:
-        first = len(fn.params) + sum(results)
-        return set(range(first, first + sum(isinstance(fn.params[i].type, Array | ListOf) for i in wrt)))
+    def _announce_adjoint(self, name: str, fn: Function, wrt: tuple[int, ...], results: tuple[bool, ...]) -> None:
+        """Let an adjoint be called that is given the adjoints of arrays last, and adds to what `fn` only reads."""
+        shared = [i for i in wrt if isinstance(fn.params[i].type, Array | ListOf)]
+        at = dict(enumerate(shared, len(fn.params) + sum(results)))
+        self._announce(name, fn, set(at))
+        self.facts.adds[name] = frozenset(k for k, i in at.items() if i not in self.facts.writes(fn.name))
 
-    def _recursion(self, callee: str, on: tuple[bool, ...], results: tuple[bool, ...]) -> Halves | None:
-        """Return the sweeps of a function that calls itself as two recursions, if they can be told apart."""
+    def _recursion(
+        self, callee: str, on: tuple[bool, ...], results: tuple[bool, ...]
+    ) -> Halves | OneRecursion | None:  # fmt: skip
+        """Return the sweeps of a function that calls itself as one recursion, or as two; None if it is neither."""
         key = (callee, on, results)
         if key in self.recursions:
             return self.recursions[key]
@@ -170,12 +193,16 @@ class Deriver:
             return None
         wrt = tuple(i for i, active in enumerate(on) if active)
         down, back = self.ctx.unique(f"{callee}_fwd"), self.ctx.unique(f"{callee}_bwd")
-        self._announce(back, fn, self._shadows_at(fn, wrt, results))
+        self._announce_adjoint(back, fn, wrt, results)
+        self.facts.adjoint_of[back] = callee
 
         def adjoint_of(name: str, moving: tuple[bool, ...], given: tuple[bool, ...]) -> str:
             return back if (name, moving, given) == key else self.callee_adjoint(name, moving, given)
 
         try:
+            if (one := self._as_one(fn, wrt, results, back, adjoint_of)) is not None:
+                self.recursions[key] = one
+                return one
             made = sweeps(fn, wrt, self.facts, adjoint_of, False, results, split=True, stacks=True)
             apart = halves(fn, made, (down, back), wrt, residuals_of(made), self.facts)
         except AliasError:  # only between two functions; as one, they may share memory
@@ -194,6 +221,23 @@ class Deriver:
         self.recursions[key] = apart
         return apart
 
+    def _as_one(
+        self, fn: Function, wrt: tuple[int, ...], results: tuple[bool, ...], back: str, adjoint_of: CalleeAdjoint
+    ) -> OneRecursion | None:
+        """Return both sweeps of a function that calls itself as one recursion, added to the program, if they can be."""
+        made = sweeps(fn, wrt, self.facts, adjoint_of, False, results)
+        name = self.ctx.unique(f"{fn.name}_fwd_bwd")
+        self._announce_adjoint(name, fn, wrt, results)
+        one = one_recursion(fn, made, name, back, wrt, self.facts)
+        if one is None:
+            del self.functions[name]
+        else:
+            self.functions[name] = one.function
+            self.prepared[name] = made.primal
+            self.decisions.setdefault(fn.name, made.decisions)
+        self.facts.forget(name)
+        return one
+
     def _adopt_halves(self, apart: Halves, made: Sweeps, own: int) -> None:
         """Add two recursions to the program, tidied; each writes into what follows its `own` parameters."""
         parts = {fn.name: fn for fn in (apart.forward, apart.backward)}
@@ -209,9 +253,23 @@ class Deriver:
     def _sharing(self, made: Sweeps) -> Sweeps:
         """Return sweeps in which what calls itself is run once for its value and its adjoint."""
         for name, (callee, apart) in self.joint.items():
-            if not self.facts.has_effects(callee):  # which the halves leave out
+            if isinstance(apart, Halves) and not self.facts.has_effects(callee):  # which the halves leave out
                 made = sharing(made, callee, name, apart)
         return made
+
+    def _with_joint_calls(self, fn: Function) -> Function:
+        """Return a derivative that calls functions once for their values and their adjoints, where it can."""
+        for name, (callee, one) in self.joint.items():
+            if isinstance(one, OneRecursion) and not self.facts.has_effects(callee):
+                fn = with_joint_calls(fn, callee, name, one.function.name, self.facts)
+        for name, (callee, on, results) in list(self.plain.items()):
+            if has_joint_calls(fn, callee, name):
+                both = self.both.get(name) or self.ctx.unique(f"{callee}_fwd_bwd")
+                if name not in self.both:
+                    self.both[name] = both
+                    self._write_adjoint(callee, both, on, results, True)
+                fn = with_joint_calls(fn, callee, name, both, self.facts)
+        return fn
 
     def _writing_apart(self, instance: Instance, made: Function) -> Function:
         """Return the code of a rule that writes into copies of what it is given."""
@@ -370,7 +428,7 @@ class Deriver:
         self.prepared[name] = made.primal
         whole, kept = joined(made, name, headline(instance, mode, wrt), wanted, self.facts)
         whole = replace(whole, body=self._by_rules(whole.body))
-        return self._done(name, tidy(whole, self.facts, kept), instance)
+        return self._done(name, self._with_joint_calls(tidy(whole, self.facts, kept)), instance)
 
     def _split(self, instance: Instance, made: Sweeps, mode: str) -> Derived:
         """Put each sweep in a function of its own: `fwd` gives what `bwd` still needs after the results."""

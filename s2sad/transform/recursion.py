@@ -59,6 +59,7 @@ from s2sad.ir.walk import (
 from s2sad.transform.adjoint import Sweeps, placeholder
 from s2sad.transform.algebra import zero_list
 from s2sad.transform.naming import Namer
+from s2sad.transform.one_recursion import OneRecursion
 
 _CHEAP = frozenset({
     operator.add, operator.sub, operator.mul, operator.floordiv, operator.neg, operator.eq, operator.ne,
@@ -80,6 +81,16 @@ class Halves:
     tapes: tuple[Var, ...]
     pushed: tuple[tuple[Var, Var], ...]
     """What each call keeps, and on which tape, beside what its loops keep."""
+
+    @property
+    def results(self) -> tuple[Type, ...]:
+        """What the first gives: the function's own results."""
+        return self.forward.results
+
+    @property
+    def names(self) -> set[str]:
+        """The names of the second's parameters."""
+        return {p.name for p in self.backward.params}
 
     def run(
         self, seeds: Sequence[Expr], values: tuple[Var, ...], scalars: tuple[Var, ...], like: Function
@@ -360,23 +371,25 @@ def _created(tapes: Sequence[Var], fn: Function) -> list[Stmt]:
     return [Assign(tape, Apply(ops.new_list, (), tape.type), fn.span) for tape in tapes]
 
 
-def joint(name: str, fn: Function, apart: Halves) -> Function:
+def joint(name: str, fn: Function, apart: Halves | OneRecursion) -> Function:
     """Return both recursions, one after the other: the adjoint of `fn` for those who call it."""
     scalars = tuple(_bar(p) for p in apart.differentiated if not _is_shared(p.type))
     given = (Param(v.name, v.type) for v in (*apart.seeds, *apart.shadows))
     body = (*apart.run(apart.seeds, _unread(apart), scalars, fn), Return(scalars, fn.span))
     doc = f"Add the adjoint of `{fn.span.function or fn.name}` to the adjoints of its arrays."
-    return Function(name, (*fn.params, *given), body, apart.backward.results, doc, fn.span)
+    return Function(name, (*fn.params, *given), body, tuple(s.type for s in scalars), doc, fn.span)
 
 
-def begun(name: str, fn: Function, apart: Halves, seed: float | None, wanted: bool, doc: str) -> Function:
+def begun(
+    name: str, fn: Function, apart: Halves | OneRecursion, seed: float | None, wanted: bool, doc: str
+) -> Function:  # fmt: skip
     """Return both recursions, begun for `fn` itself: its derivative, with its results if they are `wanted`."""
     shared = [p for p in apart.differentiated if _is_shared(p.type)]
     bars = {p.name: _bar(p) for p in apart.differentiated} | {
         p.name: shadow for p, shadow in zip(shared, apart.shadows, strict=True)
     }
-    taken = Namer({p.name for p in (*fn.params, *apart.backward.params)})
-    values = tuple(Var(taken.fresh("result"), t) for t in apart.forward.results) if wanted else _unread(apart)
+    taken = Namer({p.name for p in fn.params} | apart.names)
+    values = tuple(Var(taken.fresh("result"), t) for t in apart.results) if wanted else _unread(apart)
     scalars = tuple(bars[p.name] for p in apart.differentiated if not _is_shared(p.type))
     zeros = (Assign(bars[p.name], _zeros(Var(p.name, p.type)), fn.span) for p in shared)
     seeds = apart.seeds if seed is None else tuple(literal(seed) for _ in apart.seeds)
@@ -386,8 +399,8 @@ def begun(name: str, fn: Function, apart: Halves, seed: float | None, wanted: bo
     return Function(name, (*fn.params, *given), body, tuple(o.type for o in outputs), doc, fn.span)
 
 
-def _unread(apart: Halves) -> tuple[Var, ...]:
-    return tuple(Var(f"_{k}" if k else "_", t) for k, t in enumerate(apart.forward.results))
+def _unread(apart: Halves | OneRecursion) -> tuple[Var, ...]:
+    return tuple(Var(f"_{k}" if k else "_", t) for k, t in enumerate(apart.results))
 
 
 def _bar(param: Param) -> Var:

@@ -14,7 +14,7 @@ from s2sad.frontend.operators import build
 from s2sad.frontend.values import literal
 from s2sad.ir.lengths import lengths_said
 from s2sad.ir.nodes import Assign, CallStmt, Comment, Const, Expr, For, Function, If, Param, Return, Stmt, Store, Var
-from s2sad.ir.types import Array
+from s2sad.ir.types import Array, ListOf
 from s2sad.ir.walk import bound, exprs_of, names_in, root_of, statements, subexpressions
 from s2sad.transform.adjoint import Sweeps, placeholder
 from s2sad.transform.fused import ADJOINT, WITH_PRIMAL
@@ -58,6 +58,27 @@ def halved(made: Sweeps, name: str, base: str, backward: bool, facts: Facts) -> 
     doc = f"Forward sweep of `{base}`: its value, then what the adjoint sweep needs."
     kinds = tuple(o.type for o in outputs)
     return Function(name, fn.params, (*forward, Return(outputs, fn.span)), kinds, doc, fn.span), len(residuals)
+
+
+def to_be_called(made: Sweeps, name: str, callee: str, wanted: bool) -> Function:
+    """Return both sweeps as a function to be called: its adjoints of arrays are given, and added to.
+
+    `wanted`: it gives the values of `callee`, before the adjoints of numbers.
+    """
+    fn = made.primal
+    sections, values = with_values(made, wanted)
+    arrays = tuple(b for b in made.bars if isinstance(b, Var) and isinstance(b.type, Array | ListOf))
+    outputs = (*values, *(b for b in made.bars if not isinstance(b.type, Array | ListOf)))
+    params = (*fn.params, *(Param(v.name, v.type) for v in (*made.seeds, *arrays)))
+    body = (*(s for s in sections if not _is_heading(s)), Return(outputs, fn.span))
+    doc = f"Add the adjoint of `{callee}` to the adjoints of its arguments."
+    if wanted:
+        doc = f"Value of `{callee}`; its adjoint is added to those of its arguments on the way."
+    return Function(name, params, body, tuple(o.type for o in outputs), doc, fn.span)
+
+
+def _is_heading(stmt: Stmt) -> bool:
+    return isinstance(stmt, Comment) and (not stmt.text or stmt.text.startswith("----"))
 
 
 def with_values(made: Sweeps, wanted: bool) -> tuple[list[Stmt], tuple[Expr, ...]]:
@@ -165,6 +186,7 @@ def headline(instance: Instance, mode: str, wrt: tuple[int, ...]) -> str:
 
 
 __all__ = [
-    "halved", "headline", "joined", "names_of", "private_copies", "residuals_of", "taken_in", "with_values",
+    "halved", "headline", "joined", "names_of", "private_copies", "residuals_of", "taken_in", "to_be_called",
+    "with_values",
     "without_empty_sweep",
 ]  # fmt: skip

@@ -18,8 +18,14 @@ from s2sad.ir.walk import map_blocks, statements
 
 def versions(functions: Mapping[str, Function]) -> dict[str, str]:
     """Return, for the functions of a program that are another for fewer lengths, the name of that one."""
-    best = {name: version(fn, functions) for name, fn in functions.items()}
-    return {name: other for name, other in best.items() if name != other}
+    names: dict[str, str] = {}
+    while True:
+        called = {name: calling(fn, names) for name, fn in functions.items()}
+        best = {name: version(fn, called) for name, fn in called.items() if name not in names}
+        found = {name: other for name, other in best.items() if name != other}
+        if not found:
+            return names
+        names = {name: found.get(other, other) for name, other in (names | found).items()}
 
 
 def calling(fn: Function, names: Mapping[str, str]) -> Function:
@@ -40,8 +46,8 @@ def version(fn: Function, functions: Mapping[str, Function]) -> str:
     called = {s.callee for s in statements(fn.body) if isinstance(s, CallStmt) and s.fn is None} - {fn.name}
     for name in sorted(called & functions.keys()):
         other = functions[name]
-        if other.span == fn.span and _outline(fn) == _outline(other) and _serves(other, fn):
-            return name
+        if other.span == fn.span and _outline(calling(fn, {fn.name: name})) == _outline(other) and _serves(other, fn):
+            return name  # what calls itself, beside the other, may call the other each time
     return fn.name
 
 
