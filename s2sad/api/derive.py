@@ -29,6 +29,7 @@ from s2sad.emit.factored import factored
 from s2sad.emit.flips import flips_as_slices
 from s2sad.emit.gathered import gathered
 from s2sad.emit.in_place import kept_in_place
+from s2sad.emit.items_set import with_items_set
 from s2sad.emit.leaving import left_early
 from s2sad.emit.legal import legalised
 from s2sad.emit.lent import lent
@@ -176,7 +177,7 @@ def _looped(derived: Derived, lines: Lines) -> dict[str, Function]:
     facts = Facts(made)
     made = set_anew({name: gathered(fn, facts) for name, fn in made.items()}, derived.entry)
     facts = Facts(made)
-    made = {name: filled(fn, facts) for name, fn in made.items()}
+    made = {name: with_items_set(filled(fn, facts), facts) for name, fn in made.items()}
     facts = Facts(made)
     made = {name: passed_on(fn, facts) for name, fn in made.items()}
     facts = Facts(made)
