@@ -13,6 +13,7 @@ from s2sad.transform.dead import without_dead_code
 from s2sad.transform.filled import filled
 from s2sad.transform.fused import fused
 from s2sad.transform.handed import handed
+from s2sad.transform.kept_before import kept_before
 from s2sad.transform.last_stores import without_last_stores
 from s2sad.transform.lighter import lighter
 from s2sad.transform.merged import merged
@@ -67,6 +68,8 @@ def tidy(
                 fn = _checked(made, facts)
         if fn == before:
             break
+    if together and "kept" not in DISABLED and (kept := kept_before(fn, facts)) != fn:
+        return tidy(_checked(kept, facts), facts, keep, outputs, silent)
     if together and "fused" not in DISABLED and (one := fused(fn, facts, keep)) != fn:
         one = _checked(one, facts)
         one = _checked(without_refills(one, facts), facts) if "refills" not in DISABLED else one

@@ -103,8 +103,10 @@ def test_jacobians_of_a_batch(fun, rest):
 
 def test_the_zeros_begin_behind_what_is_set():
     made = text(with_a_gap)
-    assert "range(4, p_bar.shape[0])" in made and "result_by_p[i, 2] = 0.0" in made, made
-    assert "p_bar[1] = " in made and "p_bar[3] += " in made, made
+    assert "range(4, p_bar.shape[0])" in made, made
+    assert "result_by_p[i, 2] = 0.0" in made, made
+    assert "p_bar[1] = " in made, made
+    assert "p_bar[3] += " in made, made
 
 
 @pytest.mark.parametrize(("fun", "rest"), [(from_the_end, ()), (any_of_them_too, (2,))])
