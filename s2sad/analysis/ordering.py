@@ -78,10 +78,10 @@ class Ordering:
         for s in statements((stmt,)):
             for expr in read_exprs(s, self.facts):
                 other |= self.groups.of(reads_content(expr))
-            other |= self.groups.of(bound(s))
+            other |= self.groups.of(set(bound(s)))
             mine = self.groups.of(added_by(s, self.facts))
             added |= mine
-            other |= self.groups.of(written_by(s, self.facts)) - mine
+            other |= self.groups.of(set(written_by(s, self.facts))) - mine
         return added - other
 
     def names_of(self, touched: str) -> set[str]:

@@ -65,7 +65,7 @@ def _fits(fn: Function, reverse: If, kept: Expr, taken: tuple[Put, Put], facts: 
     if root is None or any(place != kept for _, place in taken) or taken[0][0].index != taken[1][0].index:
         return False
     groups = Groups(fn, facts)
-    return not groups.of([root.name]) & groups.of(reads(reverse.test))
+    return not groups.of({root.name}) & groups.of(reads(reverse.test))
 
 
 def _moved(
