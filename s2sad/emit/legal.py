@@ -61,7 +61,7 @@ def legalised(fn: Function, target: str, facts: Facts) -> Function:
     made = [s.target.name for s in statements(fn.body) if isinstance(s, Assign) and isinstance(s.target.type, ListOf)]
     filled = {s.list.name for s in statements(fn.body) if isinstance(s, Append) and made.count(s.list.name) == 1}
     body = tuple(_typed_empty(s, filled) for s in fn.body)
-    places = _Places(Apart(fn, facts), fn)
+    places = _Places(Apart(fn, facts), fn, facts)
     made_legal = tuple(_stmt(s, places) for s in body)
     every = [stmt for one in facts.functions.values() for stmt in statements(one.body)]
     if any(_gives_columns(stmt) for stmt in every):
@@ -135,7 +135,7 @@ def _rows_first(expr: Any) -> Any:
 class _Places:
     """Which arrays may share memory when one of them is written into."""
 
-    def __init__(self, apart: Apart, fn: Function) -> None:
+    def __init__(self, apart: Apart, fn: Function, facts: Facts) -> None:
         self.may_meet = apart.may_meet_now
         self.values: dict[str, list[Expr]] = {}
         self.params = {p.name for p in fn.params}
@@ -146,6 +146,9 @@ class _Places:
             elif isinstance(stmt, Swap):
                 self.values.setdefault(stmt.first.name, []).append(stmt.second)
                 self.values.setdefault(stmt.second.name, []).append(stmt.first)
+            elif isinstance(stmt, CallStmt):  # results that share nothing with the arguments are arrays of their own
+                shares = facts.target_shares(stmt)
+                self.others.update(t.name for t, shared in zip(stmt.targets, shares, strict=True) if shared)
             else:
                 self.others.update(bound(stmt))
 

@@ -137,6 +137,8 @@ class _Work:
 
     def _inside(self, body: tuple[Stmt, ...], first: int, second: int) -> tuple[Stmt, ...] | None:
         """Fuse loops of two branches over one condition."""
+        if not all(any(isinstance(s, For) for s in statements((body[at],))) for at in (first, second)):
+            return None
         made = one_branch(body, first, second, self.ordering)
         if made is None:
             return None

@@ -10,8 +10,11 @@
     v_bar += dt * u_new_bar                        u_bar[1:] += v_bar[:-1]
     u_bar[1:] += v_bar[:-1]
 
+    y_bar = np.copy(result_bar)
+    x_bar += a * y_bar              becomes        x_bar += a * result_bar
+
 Needs: the array is the derivative's own, and the copy is not written before the array was last read;
-or nothing reads the array once it is copied.
+or nothing reads the array once it is copied; or neither is ever written.
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ import numpy as np
 from s2sad.analysis.facts import Facts, written_by
 from s2sad.analysis.sharing import Groups
 from s2sad.frontend.infer import is_elementwise
-from s2sad.ir.nodes import Apply, Assign, Expr, Function, Stmt, Store, Var
+from s2sad.ir.nodes import Append, Apply, Assign, Expr, Function, Return, Stmt, Store, Var
 from s2sad.ir.types import Array
 from s2sad.ir.views import view_base
 from s2sad.ir.walk import bound, exprs_of, map_blocks, map_exprs, names_in, reads, root_of, statements, substitute
@@ -45,6 +48,10 @@ class _Handing:
         self.known = names_in(fn.body) | {p.name for p in fn.params}
         self.bound = [name for stmt in every for name in bound(stmt)]
         self.readers = [name for stmt in every for name in _read(stmt)]
+        self.written = self.groups.of({name for stmt in every for name in written_by(stmt, facts)})
+        kept = [stmt for stmt in every if isinstance(stmt, Return | Append)]
+        self.given_on = {name for stmt in kept for name in _read(stmt)}
+        """Arrays that somebody else may hold: they are returned, or put into a list."""
         self.joined = {name for name in self.groups.parent} | set(self.groups.parent.values())
 
     def block(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
@@ -53,12 +60,29 @@ class _Handing:
             if isinstance(stmt, Assign) and _copies_new(stmt):
                 assert isinstance(stmt.value, Apply)
                 return self.block((*body[:at], replace(stmt, value=stmt.value.args[0]), *body[at + 1 :]))
+            if isinstance(stmt, Assign) and (old := self._only_read(stmt, body[at + 1 :])) is not None:
+                alike: dict[str, Expr] = {stmt.target.name: old}
+                return self.block((*body[:at], *(_under(s, alike) for s in body[at + 1 :])))
             if isinstance(stmt, Assign) and at + 1 < len(body) and self._stays(body, at, stmt):
                 name: dict[str, Expr] = {stmt.target.name: stmt.value}
                 return self.block((*body[:at], *(_under(s, name) for s in body[at + 2 :])))
             if isinstance(stmt, Assign) and (start := self._start(body, at, stmt)) is not None:
                 return self.block(_renamed(body, start, at))
         return tuple(map_blocks(stmt, self.block) for stmt in body)
+
+    def _only_read(self, copy: Assign, later: tuple[Stmt, ...]) -> Var | None:
+        """Return the array of which a copy is made that is only read, as the array itself is."""
+        value, new = copy.value, copy.target
+        if not (isinstance(value, Apply) and value.fn is np.copy and isinstance(old := value.args[0], Var)):
+            return None
+        if new.name in self.keep or new.name in self.joined or old.type != new.type or new.name in self.given_on:
+            return None
+        if {self.groups.find(new.name), self.groups.find(old.name)} & self.written:
+            return None
+        behind = list(statements(later))
+        if self.bound.count(new.name) != 1 or any({new.name, old.name} & {*bound(s)} for s in behind):
+            return None
+        return old if self.readers.count(new.name) == sum(new.name in _read(s) for s in behind) else None
 
     def _stays(self, body: tuple[Stmt, ...], at: int, alias: Assign) -> bool:
         """Say whether a name goes on with a copy of its array where it could go on with the array."""

@@ -26,6 +26,7 @@ from s2sad.ir.nodes import (
     If,
     Index,
     Pack,
+    Param,
     Slice,
     Stmt,
     Store,
@@ -398,7 +399,7 @@ class Tapes:
                 continue
             same = (  # of an argument, which is there whatever the derivative leaves out
                 build(ops.dim, Var(param.name, param.type), literal(at))
-                for param in self.layout.fn.params if self._fixed(param.name, outer)
+                for param in self.layout.fn.params if self._is_as_long_before(param, outer)
                 for at, other in enumerate(param.type.dims if isinstance(param.type, Array) else ())
                 if other == dim
             )
@@ -407,6 +408,10 @@ class Tapes:
                 return None
             found.append(length)
         return found or None
+
+    def _is_as_long_before(self, param: Param, outer: For) -> bool:
+        """Say whether an argument is there before a loop, or an array of the same lengths by its name."""
+        return self._fixed(param.name, outer) or self._is_of_one_length(Var(param.name, param.type))
 
     def _is_of_one_length(self, place: Var) -> bool:
         """Say whether all arrays that a name is ever given have the same lengths."""
