@@ -20,11 +20,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from s2sad.analysis.facts import Facts
+from s2sad.analysis.facts import Facts, written_by
 from s2sad.analysis.ordering import Ordering
-from s2sad.ir.nodes import CallStmt, Expr, Function, Param, Var
+from s2sad.ir.nodes import CallStmt, Expr, For, Function, Param, Var, While
 from s2sad.ir.types import Array, ListOf, Type
-from s2sad.ir.walk import statements
+from s2sad.ir.walk import bound, exprs_of, reads, statements
 from s2sad.transform.adjoint import Sweeps
 from s2sad.transform.joint_calls import with_joint_calls
 from s2sad.transform.one_branch import with_one_branch
@@ -63,6 +63,8 @@ def one_recursion(
 
     `back`: what `made` calls where it needs the adjoint of a call; it has no body.
     """
+    if _needs_values(callee, made, back, facts):
+        return None
     shadows = tuple(b for b in made.bars if isinstance(b, Var) and isinstance(b.type, Array | ListOf))
     whole = to_be_called(made, name, callee.span.function or callee.name, True)
     filled = frozenset(s.name for s in shadows)
@@ -75,6 +77,21 @@ def one_recursion(
         return None
     results, differentiated = made.primal.results, tuple(callee.params[i] for i in wrt)
     return OneRecursion(whole, results, differentiated, made.seeds, shadows)
+
+
+def _needs_values(callee: Function, made: Sweeps, back: str, facts: Facts) -> bool:
+    """Say whether a cotangent follows from what a call gives, so that it is not known before the call."""
+    every = [*statements(made.forward), *statements(made.reverse)]
+    calls = [s for s in every if isinstance(s, CallStmt) and s.fn is None]
+    known = {t.name for s in calls if s.callee == callee.name for t in s.targets}
+    follows: set[str] = set()
+    while known - follows:
+        follows |= known
+        for stmt in every:
+            if not isinstance(stmt, For | While) and any(reads(e) & follows for e in exprs_of(stmt)):
+                known |= {*bound(stmt), *written_by(stmt, facts)}
+    seeds = slice(len(callee.params), len(callee.params) + len(made.seeds))
+    return any(reads(seed) & follows for s in calls if s.callee == back for seed in s.args[seeds])
 
 
 __all__ = ["OneRecursion", "one_recursion"]
