@@ -323,8 +323,20 @@ def _expr(expr: Any) -> Any:
         return gathered
     if expr.fn is np.reshape:
         expr = replace(expr, args=(_reshapable(expr.args[0]), *expr.args[1:]))
+    if expr.fn in (np.allclose, np.isclose):
+        expr = _real_tolerances(expr)
     expr = _typed_constants(expr)
     return _helper(expr)
+
+
+def _real_tolerances(expr: Apply) -> Apply:
+    """`rtol=0` is a float to Numba only as `0.0`."""
+
+    def real(value: Any) -> Any:
+        return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+    args = tuple(literal(real(a.value)) if isinstance(a, Const) else a for a in expr.args)
+    return replace(expr, args=args, static=tuple((name, real(value)) for name, value in expr.static))
 
 
 def _reshapable(expr: Expr) -> Expr:

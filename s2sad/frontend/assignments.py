@@ -206,7 +206,8 @@ def _store_attribute(lw: Lowerer, target: Any, value: Value, node: Any) -> None:
                 "Give the array in its new shape a name: `a = a.reshape(…)`.")  # fmt: skip
     if not (isinstance(base, StructV) and is_mutable(base) and (target.attr in base.keys or is_open(base))):
         lw.fail(target, "this cannot be assigned to in a differentiated function",
-                "Attributes belong to an object outside; return the new value instead.")  # fmt: skip
+                "Attributes belong to an object outside: return the new value beside the result (`has_aux=True`), or\n"
+                "write it where the function is called.")  # fmt: skip
     assert isinstance(base, StructV)
     write_item(lw, base, target.attr, value, node)
 

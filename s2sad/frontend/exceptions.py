@@ -194,6 +194,7 @@ def _handled(lw: Lowerer, nodes: list[Any], caught: dict[Any, Any]) -> list[Any]
         if node in caught:
             handler = caught[node]
             body = _raised_again(_without_tries(lw, handler.body), node, _name_in(handler))
+            body = _said(body, _name_in(handler), _message(node))
             _without_its_name(lw, handler, body)
             result.extend(body)
         elif isinstance(node, gast.If):
@@ -201,6 +202,52 @@ def _handled(lw: Lowerer, nodes: list[Any], caught: dict[Any, Any]) -> list[Any]
         else:
             result.append(node)
     return result
+
+
+def _message(raised: Any) -> Any | None:
+    """Return the text that an exception is raised with, as it stands in the source; None if it is something else."""
+    match raised:
+        case gast.Raise(exc=gast.Call(args=[gast.Constant(value=str()) | gast.JoinedStr() as text], keywords=[])):
+            return text
+        case _:
+            return None
+
+
+def _said(body: list[Any], name: str | None, message: Any | None) -> list[Any]:
+    """Put the text of the exception that was caught where it is printed, or made a text of."""
+    if name is None or message is None:
+        return body
+    said = _Said(name, message)
+    return [said.visit(copy.deepcopy(node)) for node in body]
+
+
+class _Said(gast.NodeTransformer):
+    """`print(e)`, and of a text without numbers `str(e)` and `f"{e}"`, with the text of `e` in place of it."""
+
+    def __init__(self, name: str, message: Any) -> None:
+        self.name, self.message = name, message
+        self.is_known = isinstance(message, gast.Constant)
+
+    def visit_Call(self, node: Any) -> Any:
+        self.generic_visit(node)
+        called = getattr(node.func, "id", None)
+        if called == "print":
+            node.args = [self._text(arg) for arg in node.args]
+        elif called == "str" and len(node.args) == 1 and not node.keywords and self.is_known:
+            return self._text(node.args[0]) if self._is_it(node.args[0]) else node
+        return node
+
+    def visit_FormattedValue(self, node: Any) -> Any:
+        self.generic_visit(node)
+        if node.conversion in (-1, 115) and self.is_known:
+            node.value = self._text(node.value)
+        return node
+
+    def _is_it(self, node: Any) -> bool:
+        return isinstance(node, gast.Name) and node.id == self.name
+
+    def _text(self, node: Any) -> Any:
+        return gast.copy_location(copy.deepcopy(self.message), node) if self._is_it(node) else node
 
 
 def _name_in(handler: Any) -> str | None:

@@ -31,6 +31,19 @@ def of_parts(parts: list[Value]) -> Value:
     return StructV(_KIND, tuple(range(len(parts))), tuple(parts))
 
 
+def printed(value: StructV) -> list[Value]:
+    """Return the parts of a text for `print`, which puts a space between any two: it is left out of theirs."""
+    found: list[Value] = []
+    for at, part in enumerate(value.items):
+        if isinstance(part, StaticV) and isinstance(text := part.value, str):
+            text = text[1:] if at and text.startswith(" ") else text
+            text = text[:-1] if at + 1 < len(value.items) and text.endswith(" ") else text
+            part = StaticV(text)
+        if part != StaticV(""):
+            found.append(part)
+    return found
+
+
 def unrolled(lw: Lowerer, node: Any) -> Any:
     """Ask for the loop around a text to be written out, or refuse one that is not known as a key."""
     from s2sad.frontend.iteration import UnrollNeeded

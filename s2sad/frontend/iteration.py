@@ -49,6 +49,7 @@ from s2sad.ir.types import Array, ListOf, Scalar, Static, Struct, is_inexact
 
 INT = Scalar("int64", weak=True)
 _MAX_UNROLL = 64
+_FEW_TURNS = 4  # of which all are written out where kinds change
 _REFUSALS = (UnsupportedSyntaxError, MissingRuleError, InferenceError)
 
 
@@ -89,6 +90,12 @@ def loop_over(lw: Lowerer, node: Any, iterable: Value) -> bool:
     except (UnrollNeeded, *_REFUSALS) as refusal:
         # where the body needs the number itself, an axis or the place in a tuple, the loop is written out
         known = _known_range(iterable)
+        if known is not None and len(known) > _FEW_TURNS and not isinstance(refusal, UnrollNeeded):
+            lw.back_to(mark)
+            try:
+                return _first_apart(lw, node, iterable, known)
+            except (_NotApart, UnrollNeeded, *_REFUSALS):
+                lw.back_to(mark)
         if known is not None and len(known) <= _MAX_UNROLL:
             lw.back_to(mark)
             try:
@@ -99,6 +106,26 @@ def loop_over(lw: Lowerer, node: Any, iterable: Value) -> bool:
         if isinstance(refusal, UnrollNeeded):
             return unrollable(lw, refusal)
         raise
+
+
+class _NotApart(Exception):
+    """A loop whose first turn cannot stand before it."""
+
+
+def _first_apart(lw: Lowerer, node: Any, iterable: Value, known: range) -> bool:
+    """Write the first turn of a loop before it: a sum that begins as `0` is an array from then on."""
+    ways_out = (gast.Break, gast.Return, gast.Yield, gast.YieldFrom)
+    if node.orelse or any(isinstance(n, ways_out) for s in node.body for n in gast.walk(s)):
+        raise _NotApart
+    if _unrolled(lw, node, [const(known[0])]):
+        return True
+    assert isinstance(iterable, RangeV)
+    around = lw.turns
+    lw.turns = (*around, 1)
+    try:
+        return _counted(lw, node, RangeV(literal(known[1]), iterable.stop, iterable.step))
+    finally:
+        lw.turns = around
 
 
 def unrollable(lw: Lowerer, refusal: UnrollNeeded) -> Any:

@@ -117,7 +117,11 @@ def _tell_apart(lw: Lowerer, *found: str) -> None:
     raise KindFound
 
 
-_UNLIKE = ("the items of this list differ in kind", "A list that is appended to holds items of one type.")
+_UNLIKE = (
+    "the items of this list differ in kind",
+    "A list that is appended to holds items of one type, and lists of one length.\n"
+    "Rows that grow fit into an array: `table = np.zeros((n, n))`, and `table[i, j] = …`.",
+)
 
 
 def _coded(lw: Lowerer, value: Value) -> Value:

@@ -447,7 +447,7 @@ def _message(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any
 def _print(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
     flat: list[Value] = []
     for arg in args:
-        flat.extend(arg.items if isinstance(arg, StructV) and formatted.is_unknown(arg) else [arg])
+        flat.extend(formatted.printed(arg) if isinstance(arg, StructV) and formatted.is_unknown(arg) else [arg])
     exprs = tuple(as_expr(lw, a, node) for a in flat)
     return V(Apply(print, exprs, Static(None)))
 

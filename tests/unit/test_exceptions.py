@@ -194,7 +194,7 @@ def reads_the_exception(x):
             raise ValueError("large")
         s = x[0]
     except ValueError as error:
-        s = x[1] * len(str(error))
+        s = x[1] * len(error.args)
     return s
 
 
