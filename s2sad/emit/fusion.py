@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -209,16 +209,21 @@ class _Rows:
     def statements(self, known: set[frozenset[Dim]]) -> list[Stmt]:
         """Return the loops, and before them what they need."""
         nests = [nest for rows in self.fusions for nest in rows.nests]
-        alone = [nest.alone for nest in nests if nest.alone is not None]
-        if len(alone) == len(nests):
-            made = [stmt for nest in nests for stmt in nest.before]
-            return [*alone, *(stmt for stmt in self.before if stmt not in made), *self._end()]
+        if all(nest.alone is not None for nest in nests):
+            return [*self._each_alone(nests), *self._end()]
         checks = [check for rows in self.fusions for check in rows.checks(known)]
         first, *others = self.fusions
         body = tuple(stmt for rows in self.fusions for stmt in rows.loops(self.shared if others else 0))
         if others:
             body = first.around(body, 0, self.shared)
         return [*self.before, *checks, *body, *self._end()]
+
+    def _each_alone(self, nests: Sequence[Nest]) -> list[Stmt]:
+        """Return what comes before the loops, with copies as they were written where their arrays would be made."""
+        copies = {id(nest.before[0]): nest.alone for nest in nests if nest.before}
+        parts = {id(stmt) for nest in nests for stmt in nest.before}
+        stays = [stmt for stmt in self.before if id(stmt) in copies or id(stmt) not in parts]
+        return [copies.get(id(stmt)) or stmt for stmt in stays]
 
     def _end(self) -> list[Stmt]:
         return [*self.after, *self.headed]

@@ -528,3 +528,35 @@ def test_arrays_that_a_helper_writes_are_swapped(target):
     moved = (written_by_a_helper_then_swapped(x + 1e-6 * dot) - written_by_a_helper_then_swapped(x - 1e-6 * dot)) / 2e-6
     found = s2sad.grad(written_by_a_helper_then_swapped, target=target)(x)
     np.testing.assert_allclose(found @ dot, moved, rtol=1e-7)
+
+
+def copies_of_what_was_made_between(x):
+    u = x.copy()
+    v = np.ones(len(x))
+    s = v.copy()
+    for i in range(1, len(x)):
+        u[i] = u[i] * u[i - 1]
+        v[i] = v[i - 1] * u[i]
+        s[i] = s[i - 1] + v[i] * u[i]
+    return s[-1] + v[-1]
+
+
+def copies_around_a_write(x):
+    u = x.copy()
+    w = np.zeros(len(x))
+    w[0] = 2.0
+    s = w.copy()
+    for i in range(1, len(x)):
+        s[i] = s[i - 1] * u[i] + s[i]
+        u[i] = u[i - 1] * s[i]
+    return s[-1] + u[-1]
+
+
+@pytest.mark.parametrize("fun", [copies_of_what_was_made_between, copies_around_a_write])
+def test_copies_stay_in_order_with_what_is_made_between_them(fun):
+    x = np.array([0.3, 0.8, 1.1, 0.7])
+    got = s2sad.grad(fun)(x)
+    np.testing.assert_allclose(got, s2sad.grad(fun, target="python")(x), rtol=1e-13)
+    for k in range(x.size):
+        near = [fun(x + d * 1e-6 * np.eye(x.size)[k]) for d in (1, -1)]
+        np.testing.assert_allclose(got[k], (near[0] - near[1]) / 2e-6, rtol=1e-6)
