@@ -86,26 +86,27 @@ def _set(body: Sequence[Stmt], row: Var, groups: Groups) -> list[Stmt]:
     loop = body[0]
     assert isinstance(loop, For)
     store = next(s for s in loop.body if isinstance(s, Store))
-    met: set[int] = set()
-    zero: set[int] = set()
+    there = groups.find(row.name)
+    first: set[int] = set()  # items that are set, on every path: the row is as long as that
+    others: set[int] = set()
     made: list[Stmt] = []
-    for at, stmt in enumerate(body[1:], 1):
+    for stmt in body[1:]:
         found = _items(stmt, row, groups)
         if found is None:
             break
-        if _adds_to_item(stmt) and found - met and len(_uses(stmt, groups.find(row.name), groups)) == 1:
+        if _adds_to_item(stmt) and found - first - others and len(_uses(stmt, there, groups)) == 1:
             assert isinstance(stmt, Store)
-            stmt = replace(stmt, op="", value=negative(stmt.value) if stmt.op == "-" else stmt.value)
+            made.append(replace(stmt, op="", value=negative(stmt.value) if stmt.op == "-" else stmt.value))
+            first |= found
         else:
-            zero |= found - met
-        met |= found
-        made.append(stmt)
-        if may_leave(body[at]):
+            made.append(stmt)
+            others |= found - first
+        if may_leave(stmt):
             break
-    zero |= set(range(max(met, default=-1) + 1)) - met
-    if len(met - zero) < 2 or len(zero) > len(met - zero):
+    zero = set(range(max(first, default=0))) - first
+    if len(first) < 2 or len(zero) > len(first):
         return list(body)
-    rest = replace(loop, start=literal(max(met) + 1))
+    rest = replace(loop, start=literal(max(first) + 1))
     assert isinstance(store.place, Index)
     none = [
         replace(store, place=replace(store.place, index=(*store.place.index[:-1], literal(k)))) for k in sorted(zero)

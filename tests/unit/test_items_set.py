@@ -57,6 +57,24 @@ def any_of_them_too(p, k):
     return out
 
 
+def as_long_as_it_is(p, k):
+    out = np.empty(2)
+    out[0] = p[0] * math.sin(p[1])
+    out[1] = p[1]
+    if k > 2:
+        out[1] += p[2] * 3.0
+    return out
+
+
+def under_a_condition_first(p, k):
+    out = np.empty(2)
+    out[0] = p[0] * p[1] + p[2]
+    out[1] = p[1]
+    if k > 2:
+        out[1] += p[0] * 3.0
+    return out
+
+
 def several_times(p):
     out = np.empty(2)
     out[0] = p[0] * p[0] * p[1] - p[0]
@@ -66,7 +84,8 @@ def several_times(p):
 
 PROGRAMS = [
     (circle, ()), (with_a_branch, ()), (with_a_gap, ()), (from_the_end, ()), (all_of_them_too, ()),
-    (any_of_them_too, (2,)), (any_of_them_too, (0,)), (several_times, ()),
+    (any_of_them_too, (2,)), (any_of_them_too, (0,)), (several_times, ()), (as_long_as_it_is, (3,)),
+    (as_long_as_it_is, (0,)), (under_a_condition_first, (3,)), (under_a_condition_first, (0,)),
 ]  # fmt: skip
 POINTS = [np.array([0.7, -1.2, 0.4, 0.9]), np.array([-0.7, 1.3, 0.4, 0.9])]
 
@@ -99,6 +118,15 @@ def test_jacobians_of_a_batch(fun, rest):
     got = s2sad.vmap(s2sad.jacrev(fun), in_axes=(0, *(None for _ in rest)))(points, *rest)
     for point, jacobian in zip(points, got, strict=True):
         np.testing.assert_allclose(jacobian, s2sad.jacrev(fun, target="python")(point, *rest), rtol=1e-13, atol=1e-15)
+
+
+def test_nothing_is_set_that_a_short_row_may_not_have():
+    made = text(as_long_as_it_is, 0)
+    assert "range(2, p_bar.shape[0])" in made, made
+    assert "p_bar[2] += " in made, made
+    assert "[i, 2] = 0.0" not in made, made
+    got = s2sad.jacrev(as_long_as_it_is)(POINTS[0][:2], 0)
+    np.testing.assert_allclose(got, s2sad.jacrev(as_long_as_it_is, target="python")(POINTS[0][:2], 0))
 
 
 def test_the_zeros_begin_behind_what_is_set():
