@@ -36,8 +36,11 @@ _NEW = (np.zeros, np.empty, np.ones, np.full, np.zeros_like, np.empty_like, np.o
 
 def handed(fn: Function, facts: Facts, keep: frozenset[str]) -> Function:
     """Leave out copies of arrays that nobody writes and that are read no more once the copy is written."""
-    work = _Handing(fn, facts, keep | {p.name for p in fn.params})
-    return replace(fn, body=work.block(fn.body))
+    while True:
+        work = _Handing(fn, facts, keep | {p.name for p in fn.params})
+        fn = replace(fn, body=work.block(fn.body))
+        if not work.touched:
+            return fn
 
 
 class _Handing:
@@ -53,6 +56,8 @@ class _Handing:
         self.given_on = {name for stmt in kept for name in _read(stmt)}
         """Arrays that somebody else may hold: they are returned, or put into a list."""
         self.joined = {name for name in self.groups.parent} | set(self.groups.parent.values())
+        self.touched: set[str] = set()
+        """Groups of names that were put in the place of each other: what is known of them is no longer so."""
 
     def block(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         """Return a block, and those in it, without such copies."""
@@ -60,15 +65,23 @@ class _Handing:
             if isinstance(stmt, Assign) and _copies_new(stmt):
                 assert isinstance(stmt.value, Apply)
                 return self.block((*body[:at], replace(stmt, value=stmt.value.args[0]), *body[at + 1 :]))
-            if isinstance(stmt, Assign) and (old := self._only_read(stmt, body[at + 1 :])) is not None:
+            if not isinstance(stmt, Assign) or self.touched & self.groups.of({stmt.target.name, *_read(stmt)}):
+                continue
+            if (old := self._only_read(stmt, body[at + 1 :])) is not None:
                 alike: dict[str, Expr] = {stmt.target.name: old}
+                self._touch(stmt)
                 return self.block((*body[:at], *(_under(s, alike) for s in body[at + 1 :])))
-            if isinstance(stmt, Assign) and at + 1 < len(body) and self._stays(body, at, stmt):
+            if at + 1 < len(body) and self._stays(body, at, stmt):
                 name: dict[str, Expr] = {stmt.target.name: stmt.value}
+                self._touch(stmt)
                 return self.block((*body[:at], *(_under(s, name) for s in body[at + 2 :])))
-            if isinstance(stmt, Assign) and (start := self._start(body, at, stmt)) is not None:
+            if (start := self._start(body, at, stmt)) is not None:
+                self._touch(stmt)
                 return self.block(_renamed(body, start, at))
         return tuple(map_blocks(stmt, self.block) for stmt in body)
+
+    def _touch(self, stmt: Assign) -> None:
+        self.touched |= self.groups.of({stmt.target.name, *_read(stmt)})
 
     def _only_read(self, copy: Assign, later: tuple[Stmt, ...]) -> Var | None:
         """Return the array of which a copy is made that is only read, as the array itself is."""

@@ -157,7 +157,12 @@ class Deriver:
         self.facts.forget(name)
 
     def _may_be_joint(self, callee: str) -> bool:
-        """Say whether a function and its adjoint may be one call: it has loops, writes nothing and raises nothing."""
+        """Say whether a function and its adjoint may be one call.
+
+        It has loops, writes nothing, raises nothing, and returns no lists, which its adjoint takes apart.
+        """
+        if any(isinstance(kind, ListOf) for kind in self.functions[callee].results):
+            return False
         loops = (s for name in self.facts.reached(callee) for s in statements(self.functions[name].body))
         return (
             not self.ctx.device and any(isinstance(s, For | While) for s in loops)
