@@ -138,6 +138,19 @@ def _binds(stmt: Stmt, name: str) -> bool:
     return any(name in bound(inner) for inner in statements((stmt,)))
 
 
+def _is_surely_bound(body: tuple[Stmt, ...], name: str, before: Stmt) -> bool:
+    """Say whether each way to a statement binds a name: another branch of the same turn may read what this one sets."""
+    bound_here = False
+    for stmt in body:
+        if stmt is before:
+            return bound_here
+        inner = next((b for b in blocks_of(stmt) if any(s is before for s in statements(b))), None)
+        if inner is not None:
+            return bound_here or _is_surely_bound(inner, name, before)
+        bound_here = bound_here or name in bound(stmt)
+    return False
+
+
 def _in_a_turn(body: tuple[Stmt, ...]) -> Iterator[Assign]:
     """Go through the statements of a turn, without those of inner loops, that bind arrays."""
     for stmt in body:
@@ -205,6 +218,8 @@ class _InPlace:
         """Return a state that is copied when the loop begins, so that what met the array before meets it no more."""
         target, loop = state.made.target, state.loop
         if isinstance(loop, If) or target.name not in self.live.before_loop_body(loop):
+            return None
+        if target.name not in self.params and not _is_surely_bound(self.fn.body, target.name, loop):
             return None
         if not self._is_of_one_length(target):
             return None

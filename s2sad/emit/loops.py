@@ -90,6 +90,7 @@ class _Loops:
         self.made: set[str] = set()
         self.copies: set[str] = set()
         self.span = fn.span
+        self.named = fn.named
         self.views: dict[str, Expr] = {}
         self.least = lower_bounds(fn)
         self.index: list[Expr] = []
@@ -180,41 +181,45 @@ class _Loops:
         if not isinstance(stmt, Assign | Store | Return | CallStmt):
             raise Unfit
         whole = isinstance(stmt, CallStmt | Return) or (isinstance(stmt, Store) and _replaces_item(stmt))
-        changed = map_exprs(stmt, lambda expr: self._hoisted(expr, out, whole))
+        if isinstance(stmt, Return) and len(stmt.values) == len(self.named):
+            given = zip(stmt.values, self.named, strict=True)
+            changed: Stmt = replace(stmt, values=tuple([self._hoisted(v, out, whole, name) for v, name in given]))
+        else:
+            changed = map_exprs(stmt, lambda expr: self._hoisted(expr, out, whole))
         if not out:
             raise Unfit
         return [*out, self._bound(changed) if isinstance(changed, Assign) else changed]
 
-    def _hoisted(self, expr: Expr, out: list[Stmt | Nest], whole: bool) -> Expr:
-        """Move sums, and arithmetic handed to other functions, into statements of their own."""
+    def _hoisted(self, expr: Expr, out: list[Stmt | Nest], whole: bool, name: str = "") -> Expr:
+        """Move sums, and arithmetic handed to other functions, into statements of their own; the whole as `name`."""
         if isinstance(expr, Apply) and expr.fn in _LAZY:
             return expr
         if whole and is_compound(expr):
-            return self._attempt(expr, out)
+            return self._attempt(expr, out, name)
         if isinstance(expr, Apply) and (
             (expr.fn in _SUMS and self._is_sum(expr)) or self._is_along_an_axis(expr)
             or _is_strided_product(expr) or is_small_product(expr)
         ):  # fmt: skip
-            return self._attempt(expr, out)
+            return self._attempt(expr, out, name)
         if isinstance(expr, Apply) and expr.fn in REDUCTIONS and dict(expr.static).get("keepdims"):
             expr = _without_keepdims(expr)
         inside = isinstance(expr, Apply) and not is_compound(expr)
         return map_children(expr, lambda child: self._hoisted(child, out, inside))
 
-    def _attempt(self, expr: Expr, out: list[Stmt | Nest]) -> Expr:
+    def _attempt(self, expr: Expr, out: list[Stmt | Nest], name: str) -> Expr:
         before = len(out)
         try:
-            return self._named(expr, out)
+            return self._named(expr, out, name)
         except Unfit:
             del out[before:]
             return expr
 
-    def _named(self, expr: Expr, out: list[Stmt | Nest]) -> Var:
-        """Compute an expression into a new name."""
+    def _named(self, expr: Expr, out: list[Stmt | Nest], name: str = "") -> Var:
+        """Compute an expression into a new name: `name` if there is one, and it is free."""
         kind = expr.type
         if isinstance(kind, Scalar):
             kind = Scalar(kind.dtype, kind.weak)
-        hint = noun(expr)
+        hint = name or noun(expr)
         target = Var(self.namer.fresh("total" if hint == "sum" else hint), kind)
         statement = Assign(target, expr, self.span)
         try:

@@ -120,7 +120,7 @@ class _Passing:
 
     def _joined(self, first: For, second: For) -> For | None:
         """Return the second loop with what the first one works out in place of the array that this fills."""
-        *comments, last = _innermost(first)
+        *comments, last = _innermost(first) or (first,)
         if any(not isinstance(s, Comment) for s in comments) or not isinstance(last, Store) or last.op:
             return None
         place = last.place

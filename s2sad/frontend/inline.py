@@ -8,7 +8,7 @@ import gast
 
 from s2sad.errors import S2SADError, SourceNotFoundError
 from s2sad.frontend.collected import meant
-from s2sad.frontend.containers import identified
+from s2sad.frontend.containers import identified, scopes
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.noneresults import called, returned
 from s2sad.frontend.nonlocals import rebind, rebound_outside
@@ -17,10 +17,11 @@ from s2sad.frontend.optional import may_be_none, optional_names
 from s2sad.frontend.scopes import free_names
 from s2sad.frontend.source import Source, has_source, source_of, unwrap
 from s2sad.frontend.texts import changing_texts
-from s2sad.frontend.values import FuncV, StaticV, StructV, V, Value
+from s2sad.frontend.values import FuncV, StaticV, StructV, V, Value, leaves_of
 from s2sad.ir.nodes import Const, Expr, Var
 from s2sad.ir.types import Array, Scalar
 from s2sad.ir.views import view_base
+from s2sad.ir.walk import reads
 from s2sad.rules.registry import is_changing
 
 _MAX_DEPTH = 32
@@ -143,10 +144,14 @@ def call_local(lw: Lowerer, fn: FuncV, args: list[Value], kwargs: dict[str, Valu
 
 
 def _calls_itself(fn: FuncV) -> bool:
-    """Say whether an inner function calls itself."""
+    """Say whether an inner function calls itself: not what another call of the function around it has made."""
     calls = [n.func.id for n in gast.walk(fn.node) if isinstance(n, gast.Call) and isinstance(n.func, gast.Name)]
     named = [fn.scope.get(name) for name in calls]
-    return any(isinstance(called, FuncV) and called.node is fn.node for called in named)
+    return any(
+        isinstance(called, FuncV) and called.node is fn.node and called.owner is fn.owner
+        and (fn.owner is not None or called.env is fn.env)
+        for called in named
+    )  # fmt: skip
 
 
 def _inline(
@@ -176,7 +181,12 @@ def _inline(
     )  # fmt: skip
     bound = bind_parameters(lw, fn_node, source, args, kwargs, node, None if local is None else local.defaults)
     for name, value in bound.items():
-        inner.env[name] = _named(inner, name, identified(value), body, lw.span(node))
+        seen_by = _kept_for_later(name, body) and _is_bound_again(lw, value)
+        known = identified(value)
+        inner.env[name] = (
+            inner.store_value(inner.ir_name(name), known, lw.span(node)) if seen_by
+            else _named(inner, name, known, body, lw.span(node))
+        )  # fmt: skip
     if not _straight(body) and returns_a_function(fn_node):
         body = _path(inner, body) or body
     if not _straight(body) and local is None:
@@ -214,6 +224,37 @@ def _named(lw: Lowerer, name: str, value: Value, body: list[Any], span: Any) -> 
     if rebound or (uses > 1 and computed) or later:
         return lw.store_value(lw.ir_name(name), value, span)
     return value
+
+
+def _kept_for_later(name: str, body: list[Any]) -> bool:
+    """Say whether a function that is defined in a body reads a name: it may be called when the caller's is another."""
+    inner = [n for s in body for n in gast.walk(s) if isinstance(n, gast.FunctionDef | gast.Lambda)]
+    return any(isinstance(n, gast.Name) and n.id == name for f in inner for n in gast.walk(f))
+
+
+def _is_bound_again(lw: Lowerer, value: Value) -> bool:
+    """Say whether a name around may get another value that what is given is read from."""
+    used = {n for leaf in leaves_of(value) for n in reads(leaf)}
+    around = scopes(lw)
+    return any(
+        used & scope.variables(scope.ir_name(name), held)
+        and sum(_bindings(other.source.node, name) for other in around) != 1  # none: a name that is not in the text
+        for scope in around for name, held in scope.env.items() if isinstance(held, V | StructV)
+    )  # fmt: skip
+
+
+def _bindings(node: Any, name: str) -> int:
+    """Return how often a function binds a name: many times where a loop does."""
+    given = getattr(node, "args", None)
+    count = sum(isinstance(n, gast.Name) and n.id == name for n in (given.args if given is not None else ()))
+
+    def walk(part: Any, times: int) -> int:
+        inside = 2 * times if isinstance(part, gast.For | gast.While) else times
+        own = times * (isinstance(part, gast.Name) and part.id == name and not isinstance(part.ctx, gast.Load))
+        return own + sum(walk(child, inside) for child in gast.iter_child_nodes(part))
+
+    body = node.body if isinstance(node.body, list) else [node.body]
+    return count + sum(walk(stmt, 1) for stmt in body)
 
 
 def _is_view(expr: Expr) -> bool:

@@ -6,6 +6,7 @@ from typing import Any
 
 import gast
 
+from s2sad.frontend.lazily import is_behind
 from s2sad.frontend.lowerer import Lowerer
 
 
@@ -14,7 +15,7 @@ def check_used_once(lw: Lowerer, name: str, value: Any, statement: Any) -> None:
     if not _is_iterator(value):
         return
     whole = lw.source.node
-    behind = [n for n in gast.walk(whole) if isinstance(n, gast.Name) and n.lineno > statement.lineno]
+    behind = [n for n in gast.walk(whole) if isinstance(n, gast.Name) and is_behind(n, statement)]
     loads = [n for n in gast.walk(whole) if isinstance(n, gast.Name) and n.id == name and isinstance(n.ctx, gast.Load)]
     loops = [n for n in gast.walk(whole) if isinstance(n, gast.For | gast.While)]
     inside = [loop for loop in loops if any(load is n for load in loads for s in loop.body for n in gast.walk(s))]
@@ -25,7 +26,8 @@ def check_used_once(lw: Lowerer, name: str, value: Any, statement: Any) -> None:
                 "Index what it goes over, or take parts of it: `x[0]`, `x[k]`, `x[1:]`." if bare
                 else "Make it a list: `list(…)`, or a comprehension in brackets.")  # fmt: skip
     read = {n.id for n in gast.walk(value) if isinstance(n, gast.Name) and isinstance(n.ctx, gast.Load)}
-    if read & {n.id for n in behind if isinstance(n.ctx, gast.Store)}:
+    last = max(((n.lineno, n.col_offset) for n in loads), default=(0, 0))
+    if read & {n.id for n in behind if isinstance(n.ctx, gast.Store) and (n.lineno, n.col_offset) < last}:
         lw.fail(statement, "this iterator reads names that are bound again before it is used",
                 "Make it a list: `list(…)`, or a comprehension in brackets.")  # fmt: skip
 

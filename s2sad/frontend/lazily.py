@@ -43,10 +43,16 @@ def check_written_before_use(lw: Lowerer, node: Any) -> None:
     target = node.targets[0]
     if len(node.targets) != 1 or not isinstance(target, gast.Name) or not _is_lazy(lw, node.value):
         return
-    every = [part for part in gast.walk(lw.source.node) if getattr(part, "lineno", 0) > node.lineno]
+    every = [part for part in gast.walk(lw.source.node) if hasattr(part, "lineno") and is_behind(part, node)]
     name = target.id
-    uses = [part.lineno for part in every if isinstance(part, gast.Name) and part.id == name]
-    _check(lw, node.value, [part for part in every if part.lineno <= max(uses, default=0)])
+    uses = [(part.lineno, part.col_offset) for part in every if isinstance(part, gast.Name) and part.id == name]
+    _check(lw, node.value, [part for part in every if (part.lineno, part.col_offset) <= max(uses, default=(0, 0))])
+
+
+def is_behind(part: Any, statement: Any) -> bool:
+    """Say whether a part of the text stands behind a statement, on its line or a later one."""
+    end = statement.end_lineno or statement.lineno, statement.end_col_offset or 0
+    return bool((part.lineno, part.col_offset) >= end)
 
 
 def check_extended_by_itself(lw: Lowerer, target: Any, iterator: Any, node: Any) -> None:

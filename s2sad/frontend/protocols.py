@@ -6,6 +6,7 @@ import builtins
 import inspect
 import operator
 import types
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -28,31 +29,46 @@ _COMPARED = {
     "Eq": ("eq", "eq"), "NotEq": ("ne", "ne"), "Lt": ("lt", "gt"), "Gt": ("gt", "lt"), "LtE": ("le", "ge"),
     "GtE": ("ge", "le"),
 }  # fmt: skip
+_NUMBERS = ("abs", "float", "int", "complex", "round")
+"""Asked of an object alone; of its length and its truth Python itself knows what an object from outside says."""
 GENERATED = "<string>"
 """The file of methods that `dataclass` writes, which do what is done with containers anyway."""
 
 
-def own_method(value: Value, word: str) -> types.FunctionType | None:
-    """Return the special method that the class of an object defines; None for all other values."""
-    if not isinstance(value, StructV) or not isinstance(value.kind, type):
-        return None
-    method = inspect.getattr_static(value.kind, f"__{word}__", None)
-    if not isinstance(method, types.FunctionType) or method.__code__.co_filename == GENERATED:
+def special(value: Value, word: str, others: Sequence[Value | None] = ()) -> types.FunctionType | None:
+    """Return the special method that the class of an object defines in Python; None for all other values.
+
+    An object from outside the function counts where one of `others`, what it meets, is worked out at run time.
+    """
+    from s2sad.frontend.calls import python_callee
+
+    kind: Any = value.kind if isinstance(value, StructV) else None
+    outside = isinstance(value, StaticV) and not all(isinstance(other, StaticV) for other in others)
+    if outside and isinstance(value, StaticV):
+        kind = type(value.value)
+    method = inspect.getattr_static(kind, f"__{word}__", None) if isinstance(kind, type) else None
+    if not isinstance(method, types.FunctionType) or (outside and not python_callee(method)):
         return None
     return method
 
 
-def asked(lw: Lowerer, owner: Value, word: str, args: list[Value], node: Any) -> Value | None:
+def own_method(value: Value, word: str, others: Sequence[Value | None] = ()) -> types.FunctionType | None:
+    """Return such a method that the user has written, not `dataclass`."""
+    method = special(value, word, others)
+    return None if method is None or method.__code__.co_filename == GENERATED else method
+
+
+def asked(lw: Lowerer, owner: Value, word: str, args: Sequence[Value], node: Any) -> Value | None:
     """Return what a special method of an object gives; None if its class defines none."""
     from s2sad.frontend.calls import call_function
 
-    method = own_method(owner, word)
+    method = own_method(owner, word, args or [None] * (word in _NUMBERS))
     return None if method is None else call_function(lw, method, [owner, *args], {}, node)
 
 
 def called_with(lw: Lowerer, fn: Any, args: list[Value], node: Any) -> Value | None:
     """Return what `len(p)`, `abs(p)` and their like give where the class of `p` says so."""
-    word = _CALLED.get(fn) if args and isinstance(args[0], StructV) else None
+    word = _CALLED.get(fn) if args and isinstance(args[0], StructV | StaticV) else None
     if word == "bool":
         said = truth(lw, args[0], node)
         return V(build(operator.ne, said.expr, literal(0))) if isinstance(said, V) else said
@@ -122,7 +138,7 @@ def iterated(lw: Lowerer, value: Value, node: Any) -> Value:
     if not isinstance(value, StructV):
         return value
     formatted.refuse_parts(lw, value, node)
-    if (method := own_method(value, "iter")) is not None:
+    if (method := own_method(value, "iter", [None])) is not None:
         if gives_values(method):
             return listed(lw, method, [value], {}, node, once=True)
         lw.ctx.asking_iter += 1

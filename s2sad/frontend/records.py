@@ -107,10 +107,10 @@ def operated(lw: Lowerer, fn: Any, left: Value, right: Value | None, node: Any) 
 
     word = _NAMES.get(fn)
     for owner, other, prefix in ((left, right, ""), (right, left, "r")):
-        if word is None or not isinstance(owner, StructV) or isinstance(owner.kind, str):
+        if word is None or owner is None:
             continue
-        method = inspect.getattr_static(owner.kind, f"__{prefix}{word}__", None)
-        if isinstance(method, types.FunctionType):
+        method = protocols.special(owner, f"{prefix}{word}", (other,))
+        if method is not None:
             return call_function(lw, method, [owner] if other is None else [owner, other], {}, node)
     return None
 

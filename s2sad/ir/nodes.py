@@ -260,7 +260,8 @@ class Function:
     """A function of flat parameters and flat results.
 
     `returns` names the result count: 0 for a procedure, 1 prints `return x`, more a tuple. `invented` are
-    names that are not the user's: those in code that stands for a library function.
+    names that are not the user's: those in code that stands for a library function. `named` are the names
+    of the results, where their values should have one.
     """
 
     name: str
@@ -270,6 +271,7 @@ class Function:
     doc: str = ""
     span: Span = NOWHERE
     invented: frozenset[str] = frozenset()
+    named: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

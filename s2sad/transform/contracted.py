@@ -29,13 +29,17 @@ from s2sad.ir.nodes import (
     Append,
     Apply,
     Assign,
+    Break,
     Const,
+    Continue,
     Expr,
     For,
     Function,
     If,
     Index,
     Pack,
+    Raise,
+    Return,
     Slice,
     Stmt,
     Store,
@@ -56,6 +60,7 @@ from s2sad.ir.walk import (
     statements,
     subexpressions,
 )
+from s2sad.transform.filled import is_length
 from s2sad.transform.naming import Namer
 from s2sad.transform.stepping import forwards
 
@@ -95,10 +100,12 @@ class _Narrow:
         self.every = list(statements(fn.body))
         self.inside = {id(s) for s in statements(loop.body)}
         self.creations: dict[str, Assign] = {}
-        bindings = Counter(name for s in self.every for name in bound(s))
+        self.left: set[str] = set()
+        """Arrays in which a turn may find what an earlier run of the loop has left, unless it sets them first."""
+        self.bindings = Counter(name for s in self.every for name in bound(s))
         for stmt in self.every:
-            if isinstance(stmt, Assign) and bindings[stmt.target.name] == 1 and _is_creation(stmt):
-                if stmt.target.name in tapes or self._runs_between(stmt) == []:  # made for this run of the loop
+            if isinstance(stmt, Assign) and self.bindings[stmt.target.name] == 1 and _is_creation(stmt):
+                if stmt.target.name in tapes or self._runs_between(stmt) is not None:
                     self.creations[stmt.target.name] = stmt
         for param in fn.params:
             self.creations.pop(param.name, None)
@@ -112,6 +119,10 @@ class _Narrow:
                 axes = {name: axis for name, axis in axes.items() if name not in lost}
                 continue
             made, loop = self._without(axes)
+            found = self.left & axes.keys()
+            if lost := [name for name in found if not self._begins_anew(loop.body, name, axes[name])]:
+                axes = {name: axis for name, axis in axes.items() if name not in lost}
+                continue
             unset = [name for name in sorted(axes) if self._needs_zeros(name) and not _ends_at_zero(loop.body, name)]
             cleared = tuple(self._cleared(name, axes[name]) for name in unset)
             return replace(made, body=_put(made.body, {id(loop): replace(loop, body=(*cleared, *loop.body))}))
@@ -135,9 +146,29 @@ class _Narrow:
         if uses != len(places) or any(len(place.index) != len(kind.dims) for place in places):
             return None
         between = self._runs_between(self.creations[name])
-        if between is None or any(common_axis(places, outer) is None for outer in between):
-            return None  # another run of the loop may read what this one leaves
+        if between is None:
+            return None
+        if any(common_axis(places, outer) is None for outer in between):
+            self.left.add(name)
         return common_axis(places, self.loop)
+
+    def _begins_anew(self, turn: tuple[Stmt, ...], name: str, axis: int) -> bool:
+        """Say whether a turn reads nothing of an array that it has not set, or finds zeros and leaves them."""
+        if self._needs_zeros(name):
+            return _ends_at_zero(turn, name)
+        kind = _less(self.creations[name].target.type, axis)
+        sizes = self._sizes(name)
+        return _Filling(name, kind, sizes[:axis] + sizes[axis + 1 :], turn).comes_first()
+
+    def _sizes(self, name: str) -> tuple[Expr, ...]:
+        """Return the lengths that an array is made with, as far as they are names that are bound once."""
+        made = self.creations[name]
+        like = _like(made)
+        if like is not None:
+            return self._sizes(like) if like in self.creations else (made.value,) * rank(made.target.type)
+        assert isinstance(made.value, Apply) and isinstance(made.value.args[0], Pack)
+        known = {n for n, count in self.bindings.items() if count == 1} - {p.name for p in self.fn.params}
+        return tuple(size if reads(size) <= known else made.value for size in made.value.args[0].items)
 
     def _runs_between(self, creation: Assign) -> list[For] | None:
         """Return the loops that run the loop more than once after something is made; None where others do."""
@@ -249,6 +280,51 @@ def _ends_at_zero(body: tuple[Stmt, ...], name: str) -> bool:
     """Say whether a block leaves zero in every item of an array that it has found so."""
     last = next((s for s in reversed(body) if _meets(s, name)), None)
     return isinstance(last, For) and name in filled_by(_forwards(last)) and _stores_zero_last(last.body, name)
+
+
+class _Filling:
+    """Whether a turn sets what it uses of an array before it reads it."""
+
+    def __init__(self, name: str, kind: Array, sizes: tuple[Expr, ...], turn: tuple[Stmt, ...]) -> None:
+        self.name, self.kind, self.sizes, self.turn = name, kind, sizes, turn
+        self.inner = {n for s in statements(turn) for n in bound(s)}
+
+    def comes_first(self) -> bool:
+        """Say so; all uses have one index along an axis, or loops that set the elements count along it."""
+        parts = self._parts(self.turn)
+        steady = {
+            axis: parts[0].index[axis] for axis in range(len(self.kind.dims))
+            if len({p.index[axis] for p in parts}) == 1 and not reads(parts[0].index[axis]) & self.inner
+        }  # fmt: skip
+        return self._first(self.turn, steady)
+
+    def _first(self, body: tuple[Stmt, ...], fixed: dict[int, Any]) -> bool:
+        if any(part.index[axis] != item for part in self._parts(body) for axis, item in fixed.items()):
+            return False
+        first = next(s for s in body if _meets(s, self.name))
+        if isinstance(first, Store):
+            places = first.place, first.value
+            sets = not first.op and _is_part(first.place, self.name) and len(fixed) == len(self.kind.dims)
+            return sets and sum(len(self._parts_of(e)) for e in places) == 1
+        if not isinstance(first, For) or first.var.name in {n for s in statements(first.body) for n in bound(s)}:
+            return False
+        if any(isinstance(s, Break | Continue | Return | Raise) for s in statements(first.body)):
+            return False
+        stored = [s.place for s in statements(first.body) if isinstance(s, Store) and _is_part(s.place, self.name)]
+        along = [axis for axis, item in enumerate(stored[0].index) if item == first.var] if stored else []
+        if len(along) != 1 or not self._runs_over(_forwards(first), along[0]):
+            return False
+        return self._first(first.body, {**fixed, along[0]: first.var})
+
+    def _runs_over(self, loop: For, axis: int) -> bool:
+        whole = is_const(loop.start, 0) and is_const(loop.step, 1)
+        return whole and (loop.stop == self.sizes[axis] or is_length(loop.stop, self.kind.dims[axis]))
+
+    def _parts(self, body: tuple[Stmt, ...]) -> list[Index]:
+        return [part for s in statements(body) for e in exprs_of(s) for part in self._parts_of(e)]
+
+    def _parts_of(self, expr: Expr) -> list[Index]:
+        return [part for part in subexpressions(expr) if _is_part(part, self.name)]
 
 
 def _forwards(loop: For) -> For:

@@ -19,6 +19,7 @@ from s2sad.ir.types import Array, ListOf, Scalar, Struct, Type, is_inexact, leaf
 from s2sad.ir.walk import exprs_of, map_blocks, reads, statements
 from s2sad.transform.adjoint import Sweeps, sweeps
 from s2sad.transform.adjoint_statements import CalleeAdjoint
+from s2sad.transform.cancelled import without_cancelled
 from s2sad.transform.decisions import Decisions
 from s2sad.transform.entry import arguments_kept, bound_apart, parameters_kept, ranks_apart, with_own_arguments
 from s2sad.transform.inlined import inlined, recursive
@@ -83,6 +84,10 @@ class Deriver:
         self.functions: dict[str, Function] = {name: calling(fn, self.versions) for name, fn in own.items()}
         self.rules: dict[str, Instance] = {i.name: i for i in ctx.instances.values() if i.rule is not None}
         self.facts = Facts(self.functions, frozenset(self.rules))
+        for name, fn in list(self.functions.items()):
+            if (made := without_cancelled(fn, self.facts)) is not fn:
+                self.functions[name] = made
+                self.facts.forget(name)
         self.adjoints: dict[Any, str] = {}
         self.tangents: dict[Any, str] = {}
         self.transposing: frozenset[str] = frozenset()
@@ -569,7 +574,8 @@ class Deriver:
 
     def _main(self, instance: Instance) -> Function:
         assert instance.function is not None
-        return ranks_apart(calling(with_views_written_out(with_named_results(instance.function)), self.versions))
+        fn = calling(with_views_written_out(with_named_results(instance.function)), self.versions)
+        return ranks_apart(without_cancelled(fn, self.facts))
 
     def _done(self, name: str, fn: Function, instance: Instance, residuals: int = 0) -> Derived:
         fn = without_empty_sweep(fn)

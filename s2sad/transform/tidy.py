@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from s2sad.analysis.facts import Facts
-from s2sad.ir import verify
-from s2sad.ir.nodes import Function
-from s2sad.ir.walk import each_once
+from s2sad.ir import ops, verify
+from s2sad.ir.nodes import Apply, Expr, Function, Stmt
+from s2sad.ir.walk import each_once, exprs_of, map_blocks, map_children, map_exprs, subexpressions
 from s2sad.transform.dead import without_dead_code
 from s2sad.transform.filled import filled
 from s2sad.transform.fused import fused
@@ -60,7 +60,7 @@ def tidy(
         ("signs", lambda f: signed(f, keep)),
         ("merge", lambda f: merged(f, facts, keep)),
     ]
-    fn = replace(fn, body=each_once(fn.body))  # the sweeps have statements of the primal in common
+    fn = replace(fn, body=each_once(_without_marks(fn.body)))  # the sweeps have statements of the primal in common
     for _ in range(_ROUNDS):
         before = fn
         for name, apply in passes:
@@ -82,6 +82,21 @@ def tidy(
     fn = _checked(forward_order(fn, facts), facts) if "order" not in DISABLED else fn
     fn = _checked(filled(fn, facts), facts) if "filled" not in DISABLED else fn
     return _checked(without_last_copies(fn, facts), facts) if "returns" not in DISABLED else fn
+
+
+def _without_marks(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    """Return a block without what says that no derivative flows somewhere: all derivatives have been written."""
+
+    def plain(expr: Expr) -> Expr:
+        made: Expr = map_children(expr, plain)
+        return made.args[0] if isinstance(made, Apply) and made.fn is ops.stop_gradient else made
+
+    def each(stmt: Stmt) -> Stmt:
+        parts = (part for expr in exprs_of(stmt) for part in subexpressions(expr))
+        marked = any(isinstance(part, Apply) and part.fn is ops.stop_gradient for part in parts)
+        return map_blocks(map_exprs(stmt, plain) if marked else stmt, _without_marks)
+
+    return tuple(each(stmt) for stmt in body)
 
 
 def _checked(fn: Function, facts: Facts) -> Function:

@@ -32,7 +32,8 @@ def joined(made: Sweeps, name: str, doc: str, wanted: bool, facts: Facts) -> tup
     params = (*fn.params, *(Param(s.name, s.type) for s in made.seeds))
     body = (*private_copies(fn, facts), *sections, Return(outputs, fn.span))
     kept = names_of(fn) | {v.name for v in values if isinstance(v, Var)}
-    return Function(name, params, body, tuple(o.type for o in outputs), doc, fn.span), kept
+    named = tuple(o.name if isinstance(o, Var) else "" for o in outputs)
+    return Function(name, params, body, tuple(o.type for o in outputs), doc, fn.span, named=named), kept
 
 
 def halved(made: Sweeps, name: str, base: str, backward: bool, facts: Facts) -> tuple[Function, int]:
