@@ -219,6 +219,10 @@ def _stmt(stmt: Stmt, places: _Places) -> Stmt:
         product = _expr(build(operator.matmul, stmt.place, stmt.value))
         whole = Index(stmt.place, (Slice(None, None, None),), stmt.place.type)
         stmt = replace(stmt, place=whole if stmt.place is root_of(stmt.place) else stmt.place, op="", value=product)
+    if isinstance(stmt, Append):  # the arrays of a list lie alike
+        kind = stmt.value.type
+        if isinstance(kind, Array) and kind.layout != "C" and len(kind.dims) > 1 and view_base(stmt.value) is None:
+            stmt = replace(stmt, value=Apply(np.ascontiguousarray, (stmt.value,), replace(kind, layout="C")))
     if isinstance(stmt, Store):
         stmt = _apart(stmt, places)
         scatter = _scatter(stmt)

@@ -181,7 +181,7 @@ def _inline(
     )  # fmt: skip
     bound = bind_parameters(lw, fn_node, source, args, kwargs, node, None if local is None else local.defaults)
     for name, value in bound.items():
-        seen_by = _kept_for_later(name, body) and _is_bound_again(lw, value)
+        seen_by = _kept_for_later(name, body) and is_bound_again(lw, value)
         known = identified(value)
         inner.env[name] = (
             inner.store_value(inner.ir_name(name), known, lw.span(node)) if seen_by
@@ -232,7 +232,7 @@ def _kept_for_later(name: str, body: list[Any]) -> bool:
     return any(isinstance(n, gast.Name) and n.id == name for f in inner for n in gast.walk(f))
 
 
-def _is_bound_again(lw: Lowerer, value: Value) -> bool:
+def is_bound_again(lw: Lowerer, value: Value) -> bool:
     """Say whether a name around may get another value that what is given is read from."""
     used = {n for leaf in leaves_of(value) for n in reads(leaf)}
     around = scopes(lw)

@@ -12,7 +12,7 @@ import gast
 from s2sad.errors import NOWHERE, S2SADError, Span, UnsupportedSyntaxError
 from s2sad.frontend.infer import count_of_dims, fresh_dim, lengths_made
 from s2sad.frontend.source import Source
-from s2sad.frontend.values import RangeV, RowsV, Scope, SliceV, StaticV, StructV, V, Value
+from s2sad.frontend.values import MethodV, RangeV, RowsV, Scope, SliceV, StaticV, StructV, V, Value
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Assign, Const, Expr, Function, Index, Stmt, Store, Var
 from s2sad.ir.types import Array, Dim, ListOf, Scalar, Sym, Type
@@ -457,6 +457,14 @@ class Lowerer:
             case SliceV(lower, upper, step):
                 bounds = _named(lower, upper, step)
                 return SliceV(*(None if part is None else self._bound(ir_name, w, part, span) for w, part in bounds))
+            case MethodV(StructV() as owner):
+                from s2sad.frontend.inline import is_bound_again
+
+                if not is_bound_again(self, owner):
+                    return value
+                kept = self.store_value(self.part_name(ir_name, "self"), owner, span)
+                self.env[f"{ir_name} self"] = kept  # where writes into the object reach it
+                return replace(value, owner=kept)
             case RangeV(start, stop, step):
                 held = [self._bound(ir_name, word, V(expr), span) for word, expr in _named(start, stop, step)]
                 return RangeV(*(part.expr for part in held if isinstance(part, V)))

@@ -135,9 +135,10 @@ def iterated(lw: Lowerer, value: Value, node: Any) -> Value:
         return iterated(lw, value.parts[0], node)
     if isinstance(value, IterV):
         return replace(value, parts=tuple(iterated(lw, part, node) for part in value.parts))
-    if not isinstance(value, StructV):
+    if not isinstance(value, StructV | StaticV):
         return value
-    formatted.refuse_parts(lw, value, node)
+    if isinstance(value, StructV):
+        formatted.refuse_parts(lw, value, node)
     if (method := own_method(value, "iter", [None])) is not None:
         if gives_values(method):
             return listed(lw, method, [value], {}, node, once=True)
@@ -147,6 +148,8 @@ def iterated(lw: Lowerer, value: Value, node: Any) -> Value:
         if given is None or given == value:
             return value
         return iterated(lw, given, node)
+    if not isinstance(value, StructV):
+        return value
     held = _handed_on(own_method(value, "getitem"))
     items = value.items[value.keys.index(held)] if held in value.keys else value
     return items if not isinstance(items, StructV) or items.kind in ("list", "tuple") else value

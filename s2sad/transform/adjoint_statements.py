@@ -22,6 +22,7 @@ from s2sad.analysis.saved import Plan
 from s2sad.analysis.sharing import Groups
 from s2sad.analysis.steep import is_steep
 from s2sad.errors import AliasError, NotDifferentiableError, Span
+from s2sad.frontend.infer import fresh_dim
 from s2sad.frontend.operators import BY_SYMBOL, build
 from s2sad.frontend.values import literal
 from s2sad.ir import ops
@@ -389,6 +390,9 @@ class Statements:
                 isinstance(s, Assign) and _is_empty(s.value) for s in self.layout.defs.get(target.name, ())
             )
             source = like if len(kinds) == 1 and not changes else target
+            if len(kinds) > 1:  # the older value may have another length
+                older = _of_any_length(target.type, kinds)
+                source, bar = replace(target, type=older), replace(bar, type=older)
             return Assign(bar, build(np.zeros_like, source), span)
         return Assign(bar, zero(target.type), span)
 
@@ -772,6 +776,12 @@ def _reads_many(expr: Expr, active: set[str]) -> bool:
 
     found = [p for p in subexpressions(expr) if isinstance(p, Var) and p.name in active]
     return len(found) > 1
+
+
+def _of_any_length(kind: Array, dims: set[tuple[Dim, ...]]) -> Array:
+    """Return the type of arrays that have one of several shapes."""
+    apart = [len(set(lengths)) > 1 for lengths in zip(*dims, strict=True)]
+    return replace(kind, dims=tuple(fresh_dim() if other else n for n, other in zip(kind.dims, apart, strict=True)))
 
 
 def _is_empty(value: Expr) -> bool:

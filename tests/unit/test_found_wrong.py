@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import s2sad
-from tests.differences import also_on
+from tests.differences import also_on, assert_derivatives, differences
 
 V = np.array([1.3, -0.6, 2.7, 0.4, -1.2, 0.9])
 M = np.arange(12.0).reshape(3, 4) / 7.0 - 0.5
@@ -560,3 +560,77 @@ def test_copies_stay_in_order_with_what_is_made_between_them(fun):
     for k in range(x.size):
         near = [fun(x + d * 1e-6 * np.eye(x.size)[k]) for d in (1, -1)]
         np.testing.assert_allclose(got[k], (near[0] - near[1]) / 2e-6, rtol=1e-6)
+
+
+def another_length_in_a_loop(x):
+    a = x[0].copy()
+    for _ in range(3):
+        b = np.empty(3)
+        for j in range(3):
+            total = 0.0
+            for i in range(3):
+                total += np.sin(a[i] * x[i, j])
+            b[j] = total
+        a = b
+    return np.sum(a)
+
+
+def made_in_one_branch_alone(x):
+    y = x.copy()
+    a = 0.5
+    for i in range(3):
+        if x[i] > 0.4:
+            z = a * y
+            a = np.sin(z @ y)
+        y *= x
+    return a + np.sum(y)
+
+
+def read_in_a_later_branch(x):
+    y = x.copy()
+    a = 0.5
+    for i in range(3):
+        if x[i] < 0.4:
+            for _ in range(2):
+                y[1:] /= 1.5
+        else:
+            a += (a * y) @ y
+            a += np.sin(a)
+        y[1:-1] *= x[:-2]
+    return a + np.sum(y)
+
+
+def loops_with_nothing_left_in_them(x):
+    a = 1.0
+    for _ in range(3):
+        b = x + x  # noqa: F841
+    for _ in range(3):
+        d = x - x
+        a += d[0]
+    return np.sum(x) + a * 0.0
+
+
+def inserted_by_columns(x):
+    kept = []
+    m = x[:, :3]
+    for _ in range(3):
+        kept.insert(0, m.T * 2.0)
+    total = 0.0
+    for one in kept:
+        total += np.sum(one * one[0, 0])
+    return total
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+@pytest.mark.parametrize(
+    ("fun", "x"),
+    [
+        (another_length_in_a_loop, M), (made_in_one_branch_alone, np.abs(V[:5]) / 2.0),
+        (read_in_a_later_branch, np.array([0.3, 0.5, 0.7, 0.2, 0.9])), (loops_with_nothing_left_in_them, V),
+        (inserted_by_columns, M),
+    ],
+)  # fmt: skip
+def test_gradients_and_hessians(fun, x, target):
+    assert_derivatives(fun, x, target)
+    want = differences(s2sad.grad(fun, target="python"), x)
+    np.testing.assert_allclose(s2sad.hessian(fun, target=target)(x), want, rtol=1e-6, atol=1e-6)
