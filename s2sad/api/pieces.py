@@ -154,6 +154,8 @@ class Half:
             fn = made.functions[made.entry]
             if self.mode in _AFTER:
                 fn = _reusable(fn, Facts(made.functions) if self.mode == "bwd" else None)
+            if self.mode == "jvp":
+                fn = _captured_last(fn, len(made.instance.captured), len(self.wrt))
             made.functions[fn.name] = fn
             ctx.parts[fn.name] = made.prepared.get(fn.name, fn)
             for known in [k for k, i in ctx.instances.items() if i.name == fn.name]:
@@ -175,6 +177,12 @@ class Half:
         captured = ctx.instances["half", self.fun, self.mode, self.types, self.wrt, self.aux].captured
         inner = Instance(fn.name, self, types, fn, result, [] if self.mode in _AFTER else captured)
         return part(ctx, ("half", fn.name, types, repr(result)), inner, types, result)
+
+
+def _captured_last(fn: Function, captured: int, dots: int) -> Function:
+    """Return a tangent that takes the arrays from outside after the tangents, as they are passed."""
+    first, last = len(fn.params) - captured - dots, len(fn.params) - dots
+    return replace(fn, params=(*fn.params[:first], *fn.params[last:], *fn.params[first:last]))
 
 
 def _reusable(fn: Function, facts: Facts | None) -> Function:

@@ -285,7 +285,7 @@ class _Writer:
         """One tangent for each element of each argument; the blocks come output by output."""
         blocks: dict[tuple[int, int], str] = {}
         kinds = second.results[len(second.results) - len(moving) :] if moving else ()
-        seeds = [p.type for p in second.params[len(second.params) - len(wrt) :]]
+        seeds = [p.type for p in second.params[len(args) : len(args) + len(wrt)]]
         skipped = [self._name(f"{name}_again") for name in ignored]
         for at, (name, argument) in enumerate(wrt):
             dots = [self._name(f"{output}_dot") for output, _ in moving]

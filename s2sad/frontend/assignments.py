@@ -22,7 +22,7 @@ from s2sad.frontend.indexing import expand_index, lower_index
 from s2sad.frontend.item_cases import needs_cases
 from s2sad.frontend.iterators import check_used_once
 from s2sad.frontend.knownlists import extend
-from s2sad.frontend.lazily import check_extended_by_itself, check_written_before_use
+from s2sad.frontend.lazily import check_dict_is_not_written, check_extended_by_itself, check_written_before_use
 from s2sad.frontend.lowerer import Contribution, Lowerer
 from s2sad.frontend.methods import list_method
 from s2sad.frontend.noneresults import returned
@@ -58,6 +58,7 @@ def lower_assign(lw: Lowerer, node: Any) -> None:
     if isinstance(first, gast.Name):
         check_used_once(lw, first.id, node.value, node)
     check_written_before_use(lw, node)
+    check_dict_is_not_written(lw, node)
     lw.wanted = _wanted(lw, first, node.value)
     if isinstance(first, gast.Tuple) and isinstance(node.value, gast.Tuple) and len(first.elts) == len(node.value.elts):
         others = [_wanted(lw, t, node.value) for t in first.elts]

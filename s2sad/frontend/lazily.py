@@ -18,7 +18,7 @@ import gast
 
 from s2sad.errors import S2SADError
 from s2sad.frontend.generators import WRITING
-from s2sad.frontend.values import StaticV
+from s2sad.frontend.values import StaticV, StructV
 
 if TYPE_CHECKING:
     from s2sad.frontend.lowerer import Lowerer
@@ -47,6 +47,27 @@ def check_written_before_use(lw: Lowerer, node: Any) -> None:
     name = target.id
     uses = [(part.lineno, part.col_offset) for part in every if isinstance(part, gast.Name) and part.id == name]
     _check(lw, node.value, [part for part in every if (part.lineno, part.col_offset) <= max(uses, default=(0, 0))])
+
+
+def check_dict_is_not_written(lw: Lowerer, node: Any) -> None:
+    """Refuse a name for `d.values()` and its like where the dict is written before the name is last read."""
+    match node:
+        case gast.Assign(
+            targets=[gast.Name(id=view)],
+            value=gast.Call(func=gast.Attribute(value=gast.Name(id=name), attr="values" | "items" | "keys"), args=[]),
+        ):
+            held = lw.env.get(name)
+        case _:
+            return
+    if not isinstance(held, StructV) or held.kind != "dict":
+        return
+    every = [part for part in gast.walk(lw.source.node) if hasattr(part, "lineno") and is_behind(part, node)]
+    uses = [(n.lineno, n.col_offset) for n in every if isinstance(n, gast.Name) and n.id == view]
+    for part in every:
+        itself = isinstance(getattr(getattr(part, "func", part), "value", None), gast.Name)  # not what it holds
+        if itself and (part.lineno, part.col_offset) <= max(uses, default=(0, 0)) and _written(part) == name:
+            lw.fail(part, f"`{name}` is written while `{view}`, which shows what is in it, has yet to be read",
+                    f"Ask for `{name}.{node.value.func.attr}()` where it is used.")  # fmt: skip
 
 
 def is_behind(part: Any, statement: Any) -> bool:

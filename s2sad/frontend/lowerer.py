@@ -457,13 +457,14 @@ class Lowerer:
             case SliceV(lower, upper, step):
                 bounds = _named(lower, upper, step)
                 return SliceV(*(None if part is None else self._bound(ir_name, w, part, span) for w, part in bounds))
-            case MethodV(StructV() as owner):
+            case MethodV(StructV() | V() as owner):
                 from s2sad.frontend.inline import is_bound_again
 
                 if not is_bound_again(self, owner):
                     return value
                 kept = self.store_value(self.part_name(ir_name, "self"), owner, span)
-                self.env[f"{ir_name} self"] = kept  # where writes into the object reach it
+                if isinstance(kept, StructV):
+                    self.env[f"{ir_name} self"] = kept  # where writes into the object reach it
                 return replace(value, owner=kept)
             case RangeV(start, stop, step):
                 held = [self._bound(ir_name, word, V(expr), span) for word, expr in _named(start, stop, step)]

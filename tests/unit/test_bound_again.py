@@ -200,6 +200,13 @@ def a_method_of_what_is_fixed(p):
     return m(r) + o.scale(q)
 
 
+def a_method_of_an_array(p):
+    w = p * 2.0
+    dot, total = w.dot, w.sum
+    w = w * p[0]
+    return dot(p) * total() + w[1]
+
+
 def used_before(p):
     values = [p[0], p[1]]
     r = p[2]
@@ -215,7 +222,8 @@ def used_before(p):
     [
         a_number, with_a_function, in_a_loop, exchanged, an_array, an_array_that_is_written, an_object,
         an_object_that_changes, in_a_constructor, partials_in_turn, composed, three_deep, a_third_difference, a_method,
-        methods_in_a_tuple, a_method_that_writes, a_method_of_what_is_fixed, used_before,
+        methods_in_a_tuple, a_method_that_writes, a_method_of_what_is_fixed, a_method_of_an_array,
+        used_before,
     ],
 )  # fmt: skip
 def test_each_keeps_what_it_was_made_of(fun, target):
@@ -232,3 +240,25 @@ def test_an_iterator_that_reads_what_is_bound_again_is_refused_on_one_line_too()
     with pytest.raises(s2sad.UnsupportedSyntaxError, match="bound again") as refused:
         s2sad.grad(read_late, target="python")(X)
     assert "g = (x * r for x in values)" in str(refused.value)
+
+
+def a_view_of_a_dict(p):
+    d = {"a": p[0], "b": p[1]}
+    values = d.values()
+    d["a"] = p[2]
+    return sum(values)
+
+
+def a_view_read_in_time(p):
+    d = {"a": p[0], "b": p[1]}
+    values = d.values()
+    total = sum(values)
+    d["a"] = total * p[2]
+    return sum(d.values()) + total
+
+
+def test_a_view_of_a_dict_that_is_written_before_it_is_read_is_refused():
+    with pytest.raises(s2sad.UnsupportedSyntaxError, match="`d` is written while `values`") as refused:
+        s2sad.grad(a_view_of_a_dict, target="python")(X)
+    assert "`d.values()` where it is used" in str(refused.value)
+    assert_derivatives(a_view_read_in_time, X, "python")
