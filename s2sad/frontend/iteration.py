@@ -631,20 +631,23 @@ def _own_names(node: Any) -> list[str]:
 
 def _comprehension(lw: Lowerer, node: Any, name: str | None) -> Value:
     iterable: Value | None = None
-    if len(node.generators) == 1:
+    keyed = isinstance(node, gast.DictComp)
+    if len(node.generators) == 1 or keyed:
         generator = node.generators[0]
         iterable = protocols.iterated(lw, lower_expr(lw, generator.iter), generator.iter)
         items: list[Value] | None = static_items(lw, iterable)
-        if items is None and (known := _known_range(iterable)) is not None and len(known) <= 8 and not generator.ifs:
+        few = _KEYS if keyed else 8
+        known = _known_range(iterable) if items is None and (keyed or not generator.ifs) else None
+        if known is not None and len(known) <= few:
             items = list[Value](const(i) for i in known)
         if items is not None:
             check_reach(lw, iterable, len(items), generator.iter)
             made = _unrolled_comprehension(lw, node, generator, items, iterable)
             if made is not None:
                 return made
-    if isinstance(node, gast.DictComp):
-        return lw.fail(node, "a dict comprehension needs keys known at transform time",
-                       "Make it a list, `[f(i) for i in range(n)]`, which is indexed alike.")  # fmt: skip
+    if keyed:
+        return lw.fail(node, f"a dict comprehension needs keys known at transform time, {_KEYS} of a range at most",
+                       "Make it a list, `[f(i) for i in range(n)]`, or an array, which are indexed alike.")  # fmt: skip
     target = Var(name or lw.fresh("items"), ListOf(None))
     lw.proven = frozenset(fact for fact in lw.proven if "." not in fact)  # its variables have names of others, perhaps
     position = len(lw.block)
@@ -778,11 +781,18 @@ def _unrolled_comprehension(
     lw.env = before
     kept = tuple(value for value in order.values if value is not _LEFT_OUT)
     if isinstance(node, gast.DictComp):
-        last = dict(zip(keys, kept, strict=True))  # a key that comes twice has the value of its last time
+        last: dict[Any, Value] = {}  # a key that comes twice has the value of its last time
+        for key, value in zip(keys, kept, strict=True):
+            inner = value if key is _SEVERAL and isinstance(value, StructV) else None
+            last |= {key: value} if inner is None else dict(zip(inner.keys, inner.items, strict=True))
         return StructV("dict", tuple(last), tuple(last.values()))
     return StructV("list", tuple(range(len(kept))), kept)
 
 
+_KEYS = 64
+"""Items of a range for which a dict comprehension is written out."""
+_SEVERAL = object()
+"""Stands for the keys of the loops inside another of a dict comprehension."""
 _LEFT_OUT = StaticV("left out")
 _UNKNOWN = StaticV("not known")
 
@@ -797,6 +807,10 @@ def _one(lw: Lowerer, node: Any, generator: Any, item: Value, keys: list[Any]) -
         return _UNKNOWN
     if not test:
         return _LEFT_OUT
+    if isinstance(node, gast.DictComp) and len(node.generators) > 1:
+        rest = gast.DictComp(key=node.key, value=node.value, generators=node.generators[1:])
+        keys.append(_SEVERAL)
+        return _comprehension(lw, gast.copy_location(rest, node), None)
     if isinstance(node, gast.DictComp):
         keys.append(known_key(lw, node.key))
         return lower_expr(lw, node.value)
