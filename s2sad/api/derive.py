@@ -35,6 +35,7 @@ from s2sad.emit.legal import legalised
 from s2sad.emit.lent import lent
 from s2sad.emit.loops import looped
 from s2sad.emit.names import Names
+from s2sad.emit.one_array import in_one_array
 from s2sad.emit.passed_on import passed_on
 from s2sad.emit.printer import print_function
 from s2sad.emit.sent_on import sent_on
@@ -55,6 +56,7 @@ from s2sad.transform.called_once import Before, put_together
 from s2sad.transform.counters import with_named_counters
 from s2sad.transform.filled import filled
 from s2sad.transform.pipeline import Derived, derive_program
+from s2sad.transform.together import names_of
 
 
 def derive(
@@ -191,10 +193,18 @@ def _looped(derived: Derived, lines: Lines) -> dict[str, Function]:
 def _roomy(functions: dict[str, Function], derived: Derived) -> dict[str, Function]:
     """Return functions with the arrays made once in which turns, or calls, work one after another."""
     facts = Facts(functions)
-    made = {name: made_once(fn, facts) for name, fn in functions.items()}
+    made = {name: in_one_array(fn, facts, _own_names(derived, name)) for name, fn in functions.items()}
+    facts = Facts(made)
+    made = {name: made_once(fn, facts) for name, fn in made.items()}
     made = lent(made, derived.sources, derived.entry)
     facts = Facts(made)
     return {name: left_early(with_tape_rows(fn, facts)) for name, fn in made.items()}
+
+
+def _own_names(derived: Derived, name: str) -> frozenset[str]:
+    """Return the names in a function that are the user's."""
+    before = derived.prepared.get(name)
+    return names_of(before) if before is not None else frozenset()
 
 
 def _each_once(
