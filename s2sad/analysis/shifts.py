@@ -209,13 +209,21 @@ class Reader:
         for at in (1, 0) if sign > 0 else (1,):
             much, other = args[at], found[1 - at]
             if isinstance(other, Shift) and not other.factor and found[at] == FIXED:
-                if isinstance(much, Const) and isinstance(much.value, int | float) and math.isfinite(much.value):
-                    return replace(other, by=scaled(other.by, Fraction(much.value) ** sign))
+                if number := _number(much):
+                    return replace(other, by=scaled(other.by, number**sign))
                 if isinstance(much, Apply) and much.fn in _NEG:
                     return _negated(self._scaled(_with(args, at, much.args[0]), found, sign))
                 if isinstance(much, Var) and rank(much.type) == 0 and much.name in self.stays:
                     return replace(other, by=times(other.by, much.name, sign))
         return product_of(found[0], found[1], sign)
+
+
+def _number(expr: Expr) -> Fraction | None:
+    """Return a finite number other than zero that is known."""
+    value = expr.value if isinstance(expr, Const) else None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    return Fraction(value) or None
 
 
 def _with(args: tuple[Expr, ...], at: int, expr: Expr) -> tuple[Expr, ...]:
@@ -258,9 +266,8 @@ def _of_several(fn: Any, args: tuple[Expr, ...], found: list[Follows]) -> Follow
     first, second = found[0], found[1]
     if fn in _EITHER and len(found) == 2:
         return joined(first, second)
-    if fn in _POW and isinstance(first, Shift) and first.factor and isinstance(args[1], Const):
-        power = args[1].value
-        return replace(first, by=scaled(first.by, Fraction(power))) if power else FIXED
+    if fn in _POW and isinstance(first, Shift) and first.factor and (power := _number(args[1])):
+        return replace(first, by=scaled(first.by, power))
     if fn is np.logaddexp and first == second and isinstance(first, Shift) and not first.factor:
         return first
     if any(isinstance(v, Shift) and v.own for v in found):

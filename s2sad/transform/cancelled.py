@@ -10,6 +10,7 @@ Needs: nothing that follows it is used once it is bound anew.
 
 from __future__ import annotations
 
+import builtins
 import math
 import operator
 from collections.abc import Iterator
@@ -43,9 +44,10 @@ from s2sad.ir.nodes import (
     Var,
     While,
 )
-from s2sad.ir.types import Array, Scalar, is_complex, is_inexact
+from s2sad.ir.types import Array, ListOf, Scalar, is_complex, is_inexact
 from s2sad.ir.views import view_base
 from s2sad.ir.walk import (
+    blocks_of,
     bound,
     children,
     exchanged,
@@ -62,6 +64,7 @@ from s2sad.transform.filled import covers
 
 _EXP = (np.exp, math.exp)
 _EXTREMES = (np.max, np.min)
+_CHOOSING = (*_EXTREMES, np.maximum, np.minimum, np.fmax, np.fmin, builtins.max, builtins.min, ops.ifexp, np.where)
 _IN_PLACE = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv}
 
 Env = dict[str, Follows]
@@ -96,7 +99,7 @@ def _taken_off(stmt: Stmt) -> Iterator[Expr]:
 
 
 def _names_taken_off(fn: Function, every: list[Stmt], groups: Groups, facts: Facts) -> list[Var]:
-    """Return the names of numbers, and of arrays that nobody writes into, that are bound by assignments alone."""
+    """Return the names of chosen numbers, and arrays that nobody writes into, that are bound by assignments alone."""
     params = {p.name for p in fn.params}
     written = groups.of({name for stmt in every for name in written_by(stmt, facts)})
     found: dict[str, Var] = {}
@@ -109,7 +112,23 @@ def _names_taken_off(fn: Function, every: list[Stmt], groups: Groups, facts: Fac
             array = isinstance(found[name].type, Array)
             if not isinstance(stmt, Assign) or (array and view_base(stmt.value) is not None):
                 del found[name]
-    return [v for v in found.values() if not (isinstance(v.type, Array) and groups.find(v.name) in written)]
+    extreme = _chosen(fn.body)
+    return [
+        v for v in found.values()
+        if v.name in extreme and not (isinstance(v.type, Array) and groups.find(v.name) in written)
+    ]
+
+
+def _chosen(body: tuple[Stmt, ...], in_branch: bool = False) -> set[str]:
+    """Return the names of what is chosen among others, by a function or in a branch: the largest element is."""
+    found: set[str] = set()
+    for stmt in body:
+        if isinstance(stmt, Assign):
+            chosen = any(isinstance(p, Apply) and p.fn in _CHOOSING for p in subexpressions(stmt.value))
+            found |= {stmt.target.name} if chosen or in_branch else set()
+        for block in blocks_of(stmt):
+            found |= _chosen(block, isinstance(stmt, If))
+    return found
 
 
 def _extremes_taken_off(stmt: Stmt) -> Iterator[Apply]:
@@ -164,7 +183,7 @@ class _Shifted:
         return self.env.get(name, NOT_YET)
 
     def _leave(self, env: Env) -> None:
-        given = (env.get(p.name) for p in self.fn.params if isinstance(p.type, Array))
+        given = (env.get(p.name) for p in self.fn.params if isinstance(p.type, Array | ListOf))
         self.fine = self.fine and all(v in (FIXED, ZERO) for v in given)
 
     def _block(self, body: tuple[Stmt, ...], env: Env | None) -> Env | None:
