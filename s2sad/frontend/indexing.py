@@ -541,12 +541,16 @@ def counted(lw: Lowerer, part: Slice, length: Expr, node: Any) -> tuple[Expr, Ex
     """Return where a slice of a list begins, how many items it has, and its step."""
     step = 1 if part.step is None else getattr(part.step.type, "value", None)
     whole = part.lower is None and part.upper is None
-    if not isinstance(step, int) or step == 0 or (step < 0 and not whole):
-        lw.fail(node, "this slice of a growing list is not supported",
-                "Its step must be known, and a negative one goes through the whole list.")  # fmt: skip
+    if not isinstance(step, int) or step == 0:
+        lw.fail(node, "this slice of a growing list is not supported", "Its step must be known, and not zero.")
     assert isinstance(step, int)
-    start = build(operator.sub, length, literal(1)) if step < 0 else _bound(part.lower, length, literal(0))
-    count = length if whole else build(operator.sub, _bound(part.upper, length, length), start)
+    if step < 0:
+        last = build(operator.sub, length, literal(1))
+        start, stop = _bound_below(part.lower, last, last), _bound_below(part.upper, last, literal(-1))
+        count = length if whole else Apply(max, (build(operator.sub, start, stop), literal(0)), Scalar("int64", True))
+    else:
+        start = _bound(part.lower, length, literal(0))
+        count = length if whole else build(operator.sub, _bound(part.upper, length, length), start)
     if abs(step) > 1:
         rounded = build(operator.add, count, literal(abs(step) - 1))
         count = build(operator.floordiv, rounded, literal(abs(step)))
@@ -567,6 +571,18 @@ def _bound(given: Expr | None, length: Expr, missing: Expr) -> Expr:
     if isinstance(known, int):
         return within
     behind = Apply(max, (build(operator.add, length, given), literal(0)), whole)
+    return Apply(ops.ifexp, (build(operator.lt, given, literal(0)), behind, within), whole)
+
+
+def _bound_below(given: Expr | None, last: Expr, missing: Expr) -> Expr:
+    """Return where a slice that goes backwards begins or ends, from the `last` item to before the first."""
+    if given is None:
+        return missing
+    known, whole = getattr(given.type, "value", None), Scalar("int64", True)
+    behind = Apply(max, (build(operator.add, last, build(operator.add, given, literal(1))), literal(-1)), whole)
+    within = Apply(min, (given, last), whole)
+    if isinstance(known, int):
+        return behind if known < 0 else within
     return Apply(ops.ifexp, (build(operator.lt, given, literal(0)), behind, within), whole)
 
 

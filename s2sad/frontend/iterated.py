@@ -183,7 +183,8 @@ def endless_item(lw: Lowerer, items: IterV, at: Value, node: Any) -> Value:
 
 def refuse_endless(lw: Lowerer, items: IterV, node: Any) -> Any:
     """A located error where something without an end is gone through alone."""
-    return lw.fail(node, f"`{items.kind}` has no end, and nothing here says how many of its items are used", _IN_ZIP)
+    return lw.fail(node, f"`{items.kind}` has no end, and nothing here says how many of its items are used",
+                   f"{_IN_ZIP}\nOr count by yourself, in a `while True:` that breaks.")  # fmt: skip
 
 
 def _filled(lw: Lowerer, text: str, made: str, node: Any) -> Value:

@@ -278,3 +278,43 @@ def rows_of_different_lengths(x):
 def test_rows_of_different_lengths_are_noticed(target):
     with pytest.raises(Exception, match=r"shape|length|size"):
         s2sad.grad(rows_of_different_lengths, target=target)(np.array([1.0, 2.0, 4.0]))
+
+
+def grown(x):
+    items = [x[0]]
+    for _ in range(4):
+        items.append(items[-1] * x[1])
+    return items
+
+
+def backwards_beside_itself(x):
+    items = grown(x)
+    total = 0.0
+    for a, b in zip(items[-2::-1], items[::-1], strict=False):
+        total += a * b
+    return total
+
+
+def backwards_by_every_bound(x):
+    items = grown(x)
+    total = 0.0
+    for a in range(-7, 8):
+        for b in range(-7, 8):
+            for i, item in enumerate(items[a:b:-1]):
+                total += item * (i + 1) * (a + 2 * b)
+            for i, item in enumerate(items[a::-2]):
+                total += item * (i + 1) * (a + 2 * b)
+            for i, item in enumerate(items[:b:-3]):
+                total += item * (i + 1) * (a + 2 * b)
+    return total
+
+
+def backwards_by_known_bounds(x):
+    items = grown(x)
+    return sum(items[3:0:-2]) + sum(items[10::-3]) * 2 + sum(items[:-3:-1]) + sum(items[-1:0:-1]) * x[0]
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+@pytest.mark.parametrize("fun", [backwards_beside_itself, backwards_by_every_bound, backwards_by_known_bounds])
+def test_slices_that_go_backwards(fun, target):
+    assert_derivatives(fun, np.array([0.4, 0.9]), target)
