@@ -26,6 +26,7 @@ import numpy as np
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Const, Expr, Index, Pack, Slice, Var
 from s2sad.ir.types import is_complex, is_inexact, rank
+from s2sad.ir.walk import is_const
 from s2sad.rules.registry import Constant, find
 
 Multiple = frozenset[tuple[tuple[tuple[str, int], ...], Fraction]]
@@ -154,13 +155,13 @@ class Reader:
         """Return how the value of `expr` follows."""
         if expr == self.seed:
             return shifted(expr)
-        if isinstance(expr, Apply) and expr.fn in _FRESH:
+        if (isinstance(expr, Apply) and expr.fn in _FRESH) or is_const(expr, 0):
             return ZERO
         if not is_inexact(expr.type):
             return FIXED  # it stays as it is for a shift that is small enough
         match expr:
-            case Const(value):
-                return ZERO if not isinstance(value, str) and value == 0 else FIXED
+            case Const():
+                return FIXED
             case Var(name):
                 return self.of(name)
             case Index(base, index):

@@ -24,7 +24,7 @@ def in_loops(x):
     for v in x:
         if v > largest:
             largest = v
-    total = 0.0
+    total = 0
     for v in x:
         total += math.exp(v - largest)
     return largest + math.log(total)
