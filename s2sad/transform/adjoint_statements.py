@@ -255,7 +255,7 @@ class Statements:
         return [
             Append(items, stmt.target, stmt.span),
             Append(self.bar(items), bar, stmt.span),
-            *([] if self._is_local(stmt.target.name) else [self._zero(stmt.target, bar, stmt.span)]),
+            *([] if self._is_local(stmt.target.name) else [self._zero(stmt.target, bar, stmt.span, put_back=False)]),
         ]
 
     def _is_local(self, name: str) -> bool:
@@ -373,8 +373,11 @@ class Statements:
             code.append(self._zero(target, bar, stmt.span))
         return code
 
-    def _zero(self, target: Var, like: Var, span: Span) -> Stmt:
-        """Set the adjoint of a rebound name back to zero, in the shape of its older value."""
+    def _zero(self, target: Var, like: Var, span: Span, put_back: bool = True) -> Stmt:
+        """Set the adjoint of a rebound name back to zero, in the shape of its older value.
+
+        `put_back`: the name has that value again, here.
+        """
         bar = self.bar(target)
         if isinstance(target.type, ListOf):
             return Assign(bar, zero_list(target), span)
@@ -390,7 +393,7 @@ class Statements:
                 isinstance(s, Assign) and _is_empty(s.value) for s in self.layout.defs.get(target.name, ())
             )
             source = like if len(kinds) == 1 and not changes else target
-            if len(kinds) > 1:  # the older value may have another length
+            if len(kinds) > 1 and put_back:  # the older value may have another length
                 older = _of_any_length(target.type, kinds)
                 source, bar = replace(target, type=older), replace(bar, type=older)
             return Assign(bar, build(np.zeros_like, source), span)
