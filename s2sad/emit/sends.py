@@ -19,7 +19,7 @@ from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Assign, Comment, Const, Expr, For, Index, Slice, Stmt, Store, Var
 from s2sad.ir.shapes import SHAPES
 from s2sad.ir.types import Array, Scalar, Sym
-from s2sad.ir.walk import bound, children, exprs_of, reads, subexpressions
+from s2sad.ir.walk import bound, children, exprs_of, reads, statements, subexpressions
 
 ARITHMETIC = frozenset({operator.add, operator.sub, operator.mul, operator.truediv, operator.neg, operator.pow})
 
@@ -73,15 +73,18 @@ def groups_of(inner: tuple[Stmt, ...], counters: list[Var]) -> list[list[Send]]:
     """List the additions to one array at all counters plus constants, every other index the same."""
     names = {name for s in inner for name in bound(s)} | {v.name for v in counters}
     names |= {s.place.name for s in inner if isinstance(s, Store) and isinstance(s.place, Var)}
-    once = Counter(name for s in inner for name in bound(s))
+    once = Counter(name for s in statements(inner) for name in bound(s))
     multiples: dict[str, Expr] = {}
     product = _Product(multiples, frozenset(names))
     found: dict[Any, list[Send]] = {}
+    so_far: set[str] = set()
     for stmt in inner:
         if isinstance(stmt, Assign) and once[stmt.target.name] == 1:
             base = product.split(stmt.value)[1]
-            if base != stmt.value and not (isinstance(base, Var) and once[base.name] > 1):
+            stays = all(once[name] == 0 or (once[name] == 1 and name in so_far) for name in reads(base))
+            if base != stmt.value and stays:  # not what the turn before has left
                 multiples[stmt.target.name] = stmt.value
+        so_far |= {name for one in statements((stmt,)) for name in bound(one)}
         if not (isinstance(stmt, Store) and stmt.accumulate and isinstance(stmt.place, Index)):
             continue
         base = stmt.place.base

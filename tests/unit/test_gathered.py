@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 import s2sad
+from tests.differences import assert_derivatives
+from tests.unit.test_methods_bound import method_9
 from tests.unit.test_turns_apart import rows_in_time
 
 
@@ -331,3 +333,7 @@ def test_rows_of_one_array_gather():
     text = made.source("grad")
     assert "total_bars" in text
     assert "for i in range(x.shape[0] - 2, 0, -1)" not in text
+
+
+def test_a_number_that_each_turn_multiplies_is_no_multiple_of_itself():
+    assert_derivatives(method_9, np.array([0.7, 1.3]), "cpu")
