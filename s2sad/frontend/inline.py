@@ -246,7 +246,8 @@ def is_bound_again(lw: Lowerer, value: Value) -> bool:
 def _bindings(node: Any, name: str) -> int:
     """Return how often a function binds a name: many times where a loop does."""
     given = getattr(node, "args", None)
-    count = sum(isinstance(n, gast.Name) and n.id == name for n in (given.args if given is not None else ()))
+    params = () if given is None else (*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg)
+    count = sum(isinstance(n, gast.Name) and n.id == name for n in params)
 
     def walk(part: Any, times: int) -> int:
         inside = 2 * times if isinstance(part, gast.For | gast.While) else times

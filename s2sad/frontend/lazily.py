@@ -63,6 +63,11 @@ def check_dict_is_not_written(lw: Lowerer, node: Any) -> None:
         return
     every = [part for part in gast.walk(lw.source.node) if hasattr(part, "lineno") and is_behind(part, node)]
     uses = [(n.lineno, n.col_offset) for n in every if isinstance(n, gast.Name) and n.id == view]
+    uses += [  # a loop behind reads it again in its next turn
+        (loop.end_lineno or loop.lineno, loop.end_col_offset or 0) for loop in every
+        if isinstance(loop, gast.For | gast.While)
+        and any(isinstance(n, gast.Name) and n.id == view for n in gast.walk(loop))
+    ]  # fmt: skip
     for part in every:
         itself = isinstance(getattr(getattr(part, "func", part), "value", None), gast.Name)  # not what it holds
         if itself and (part.lineno, part.col_offset) <= max(uses, default=(0, 0)) and _written(part) == name:

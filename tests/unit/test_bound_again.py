@@ -83,6 +83,16 @@ def a_number(p):
     return f(r) + power(v)(q) + v
 
 
+def given_by_name(p):
+    return _given_by_name(v=p[0], q=p[1], r=p[2])
+
+
+def _given_by_name(*, v, q, r):
+    f = power(v)
+    v = v * q
+    return f(r) + v
+
+
 def with_a_function(p):
     v, q, r = p
     f = added(np.sin, v)
@@ -220,7 +230,7 @@ def used_before(p):
 @pytest.mark.parametrize(
     "fun",
     [
-        a_number, with_a_function, in_a_loop, exchanged, an_array, an_array_that_is_written, an_object,
+        a_number, given_by_name, with_a_function, in_a_loop, exchanged, an_array, an_array_that_is_written, an_object,
         an_object_that_changes, in_a_constructor, partials_in_turn, composed, three_deep, a_third_difference, a_method,
         methods_in_a_tuple, a_method_that_writes, a_method_of_what_is_fixed, a_method_of_an_array,
         used_before,
@@ -249,6 +259,16 @@ def a_view_of_a_dict(p):
     return sum(values)
 
 
+def a_view_of_a_dict_in_a_loop(p):
+    d = {"a": p[0], "b": p[1]}
+    values = d.values()
+    total = 0.0
+    for _ in range(2):
+        total += sum(values)
+        d["a"] = p[2]
+    return total
+
+
 def a_view_read_in_time(p):
     d = {"a": p[0], "b": p[1]}
     values = d.values()
@@ -258,7 +278,8 @@ def a_view_read_in_time(p):
 
 
 def test_a_view_of_a_dict_that_is_written_before_it_is_read_is_refused():
-    with pytest.raises(s2sad.UnsupportedSyntaxError, match="`d` is written while `values`") as refused:
-        s2sad.grad(a_view_of_a_dict, target="python")(X)
-    assert "`d.values()` where it is used" in str(refused.value)
+    for fun in (a_view_of_a_dict, a_view_of_a_dict_in_a_loop):
+        with pytest.raises(s2sad.UnsupportedSyntaxError, match="`d` is written while `values`") as refused:
+            s2sad.grad(fun, target="python")(X)
+        assert "`d.values()` where it is used" in str(refused.value)
     assert_derivatives(a_view_read_in_time, X, "python")
