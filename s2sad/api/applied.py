@@ -119,6 +119,9 @@ def write_owned(writer: Writer, flat: list[str], kept: range, arrays: list[str],
         return
     share = writer.constant(may_share)
     for i in doubtful:
+        if i in made.given_back:
+            writer.line(f'{flat[i]} = {flat[i]}.copy(order="K")')
+            continue
         others = [*arrays, *(name for name in own[: own.index(flat[i])])]
         same = [f"{flat[i]} is {other}" for other in arrays]  # an argument itself comes back as it is
         tests = " or ".join([*same, *(f"{share}({flat[i]}, {other})" for other in others)])

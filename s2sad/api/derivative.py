@@ -31,6 +31,7 @@ class Derivative:
         program: returns the program that was printed; for a derivative from disk, it is derived anew.
         written: the array arguments that the function writes into; no other may overlap them.
         fresh: which flat values surely own their memory.
+        given_back: which flat values are arguments as they were given.
         consumed: the positions of the arguments that a call may write into.
         takes: the types of the entry's parameters.
         gives: the types of its flat results.
@@ -46,6 +47,7 @@ class Derivative:
     program: Callable[[], Derived | None] = unknown
     written: tuple[str, ...] = ()
     fresh: frozenset[int] = frozenset()
+    given_back: frozenset[int] = frozenset()
     consumed: frozenset[int] = frozenset()
     takes: tuple[Type, ...] = ()
     gives: tuple[Type, ...] = ()

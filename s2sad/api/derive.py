@@ -14,7 +14,7 @@ from s2sad.analysis.facts import Facts
 from s2sad.analysis.small import compiled_into_callers
 from s2sad.analysis.sums import accumulators
 from s2sad.api.derivative import Derivative
-from s2sad.api.fresh import unshared
+from s2sad.api.fresh import given_back, unshared
 from s2sad.api.known_lengths import lengths_in
 from s2sad.api.nested import context, overwritten
 from s2sad.api.options import Options, nans_are_checked
@@ -130,8 +130,8 @@ def derive(
     main = derived.functions[derived.entry]
     return Derivative(
         module, text, derived.instance.result, derived.residuals, tuple(derived.instance.captured),
-        lambda: derived, _written(derived, ctx), unshared(main, derived.functions), consumed,
-        tuple(param.type for param in main.params), main.results, lengths_in(derived.sources.values()),
+        lambda: derived, _written(derived, ctx), unshared(main, derived.functions), given_back(main),
+        consumed, tuple(param.type for param in main.params), main.results, lengths_in(derived.sources.values()),
         tuple(param.name for param in primal.params) if (primal := derived.instance.function) is not None else (),
     )  # fmt: skip
 

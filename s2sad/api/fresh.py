@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections import Counter
 
 import numpy as np
@@ -15,7 +16,7 @@ from s2sad.ir.walk import bound, statements
 
 _CREATIONS = frozenset({
     np.zeros, np.zeros_like, np.ones, np.ones_like, np.empty, np.empty_like, np.full, np.full_like, np.copy,
-    np.outer, np.eye,
+    np.outer, np.eye, np.dot, operator.matmul, np.sum, np.mean, np.concatenate, np.stack, np.where, np.cumsum,
 })  # fmt: skip
 
 
@@ -47,6 +48,15 @@ def unshared(fn: Function, functions: dict[str, Function]) -> frozenset[int]:
         if _is_new(value)
         or (isinstance(value, Var) and groups.find(value.name) not in doubtful and names[groups.find(value.name)] == 1)
     )  # fmt: skip
+
+
+def given_back(fn: Function) -> frozenset[int]:
+    """Return the positions of the results that are arguments as they were given."""
+    returns = [stmt for stmt in statements(fn.body) if isinstance(stmt, Return)]
+    if len(returns) != 1:
+        return frozenset()
+    own = {param.name for param in fn.params} - {name for stmt in statements(fn.body) for name in bound(stmt)}
+    return frozenset(i for i, value in enumerate(returns[0].values) if isinstance(value, Var) and value.name in own)
 
 
 def _is_new(value: Expr) -> bool:

@@ -75,6 +75,11 @@ class Entry:
         """Which of the entry's flat values surely own their memory."""
         return getattr(self.derivative, "fresh", frozenset())
 
+    @property
+    def given_back(self) -> frozenset[int]:
+        """Which of the entry's flat values are arguments as they were given."""
+        return getattr(self.derivative, "given_back", frozenset())
+
     def main(self, options: Options) -> Tree:
         """Return the structure of the differentiated part of the output."""
         return split_aux(self.output, options)[0]

@@ -199,7 +199,7 @@ def _store_attribute(lw: Lowerer, target: Any, value: Value, node: Any) -> None:
     if isinstance(base, StructV) and records.set_by_property(lw, base, target.attr, value, node):
         return
     is_record = isinstance(base, StructV) and hasattr(base.kind, "__dataclass_fields__") and is_mutable(base)
-    if isinstance(base, StructV) and is_record and target.attr not in base.keys:
+    if isinstance(base, StructV) and is_record and target.attr not in base.keys and not is_open(base):
         lw.fail(target, f"`{getattr(base.kind, '__name__', base.kind)}` has no field `{target.attr}`",
                 f"Make it one in the class: `{target.attr}: float = field(init=False)`.")  # fmt: skip
     if isinstance(base, V) and target.attr == "shape":

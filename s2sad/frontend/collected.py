@@ -55,7 +55,7 @@ def written_as_plain(source: Source) -> Source:
                 tree = _Bounded(name, most, call, tree).visit(tree)
                 call.bounded = True
         for name, call in _made(replace(source, node=tree), collections.defaultdict).items():
-            default = _default(source, call)
+            default = _default(replace(source, node=tree), call)
             if default is not None and _is_only_used(tree, name, _OF_DICTS) and not _is_read_perhaps(tree, name):
                 tree = _Filled(name, default, call).visit(tree)
         for name, call in _sets(replace(source, node=tree)).items():
@@ -183,10 +183,24 @@ def _default(source: Source, call: Any) -> Any:
         case gast.Call(args=[gast.Name(id=name)], keywords=[]) if source.knows(name):
             made = _EMPTY.get(source.resolve(name))
             return None if made is None else made()
-        case gast.Call(args=[gast.Lambda() as made], keywords=[]) if isinstance(made.body, gast.Constant):
-            return made.body
+        case gast.Call(args=[gast.Lambda(body=body) as made], keywords=[]) if _is_settled_text(source, made):
+            return body
         case _:
             return None
+
+
+def _is_settled_text(source: Source, made: Any) -> bool:
+    """Say whether what a function of no parameters returns may be written where it is called."""
+    own = [part for part in gast.walk(made.body) if isinstance(part, gast.Lambda | gast.comprehension | gast.NamedExpr)]
+    names = {part.id for part in gast.walk(made.body) if isinstance(part, gast.Name)}
+    return not own and not _parameters(made) and not any(_is_stored_twice(source.node, name) for name in names)
+
+
+def _parameters(made: Any) -> list[Any]:
+    """Return the parameters of a function."""
+    given = made.args
+    rest = [one for one in (given.vararg, given.kwarg) if one is not None]
+    return [*given.posonlyargs, *given.args, *given.kwonlyargs, *rest]
 
 
 def _is_only_used(tree: Any, name: str, methods: tuple[str, ...], reading: tuple[str, ...] = _READING) -> bool:
@@ -321,6 +335,9 @@ class _Filled(gast.NodeTransformer):
             return node
         now = copy.deepcopy(target)
         now.value.ctx = now.ctx = gast.Load()
+        if not isinstance(self.default, gast.Constant):  # it is changed in place, under every name that it has
+            made = gast.copy_location(gast.Expr(value=self.visit_Subscript(now)), node)
+            return [made, node]
         value = gast.copy_location(gast.BinOp(left=self.visit_Subscript(now), op=node.op, right=node.value), node)
         return gast.copy_location(gast.Assign(targets=[target], value=value, type_comment=None), node)
 

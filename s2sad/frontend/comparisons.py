@@ -106,7 +106,7 @@ def _compare_two(lw: Lowerer, op: str, left: Value, right: Value, node: Any) -> 
     if isinstance(left, StructV) and isinstance(right, StructV) and op in ("Eq", "NotEq"):
         return _compare_structs(lw, op, left, right, node)
     if _is_sequence(left) and _is_sequence(right) and left.kind == right.kind:
-        return _in_dictionary_order(lw, op, left.items, right.items, node)
+        return _in_dictionary_order(lw, op, _compared_parts(left), _compared_parts(right), node)
     numbers = [_number_of(value) for value in (left, right)]
     if None not in numbers:
         return bool(fn(*numbers))
@@ -163,9 +163,11 @@ def _number_of(value: Value) -> Any:
 
 
 def _compare_structs(lw: Lowerer, op: str, left: StructV, right: StructV, node: Any) -> Expr | bool:
-    if left.keys != right.keys:
+    is_record = any(hasattr(value.kind, "__dataclass_fields__") for value in (left, right))
+    if left.keys != right.keys if not is_record else left.kind is not right.kind:
         return op == "NotEq"
-    parts = [_compare_two(lw, "Eq", a, b, node) for a, b in zip(left.items, right.items, strict=True)]
+    own, other = _compared_parts(left), _compared_parts(right)
+    parts = [_compare_two(lw, "Eq", a, b, node) for a, b in zip(own, other, strict=True)]
     if any(part is False for part in parts):
         return op == "NotEq"
     open_parts = [part for part in parts if not isinstance(part, bool)]
@@ -173,6 +175,15 @@ def _compare_structs(lw: Lowerer, op: str, left: StructV, right: StructV, node: 
         return op == "Eq"
     equal = open_parts[0] if len(open_parts) == 1 else Apply(ops.both, tuple(open_parts), BOOL)
     return equal if op == "Eq" else Apply(operator.not_, (equal,), BOOL)
+
+
+def _compared_parts(value: StructV) -> tuple[Value, ...]:
+    """Return what decides which of two is less, and whether they are equal: of a dataclass the fields, but for some."""
+    fields: dict[str, Any] | None = getattr(value.kind, "__dataclass_fields__", None)
+    if fields is None:
+        return value.items
+    return tuple(item for name, item in zip(value.keys, value.items, strict=True)
+                 if name in fields and fields[name].compare)  # fmt: skip
 
 
 def _is_sequence(value: Value) -> TypeGuard[StructV]:

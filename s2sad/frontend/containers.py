@@ -49,8 +49,10 @@ def of_the_caller(value: Value) -> Value:
 
 
 def is_open(value: StructV) -> bool:
-    """Say whether a container can get attributes that it does not have yet: an object of a plain class."""
-    return isinstance(value.kind, type) and not hasattr(value.kind, "__dataclass_fields__")
+    """Say whether a container can get attributes that it does not have yet: an object that has a `__dict__`."""
+    return isinstance(value.kind, type) and (
+        not hasattr(value.kind, "__dataclass_fields__") or bool(getattr(value.kind, "__dictoffset__", 0))
+    )
 
 
 def identified(value: Value, cell: Cell | None = None) -> Value:

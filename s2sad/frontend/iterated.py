@@ -132,7 +132,7 @@ def lower_repeat(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node:
 
 
 def lower_count(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
-    """`itertools.count(start, step)`: numbers, as many as what stands beside them in `zip`."""
+    """`itertools.count(start, step)`: numbers, as many as a loop takes, or what stands beside them in `zip`."""
     from s2sad.frontend.values import const
 
     start = args[0] if args else kwargs.get("start", const(0))
@@ -181,10 +181,67 @@ def endless_item(lw: Lowerer, items: IterV, at: Value, node: Any) -> Value:
     return expression(lw, f"{given}[{place} % {length}({given})]", node)
 
 
+def is_endless(items: Value) -> bool:
+    """Say whether an iterator has no end: one that `itertools` makes, or several beside each other."""
+    if not isinstance(items, IterV):
+        return False
+    if items.kind == "zip":
+        return all(is_endless(part) for part in items.parts)
+    return items.kind in ENDLESS or (items.kind == "enumerate" and is_endless(items.parts[0]))
+
+
+def loop_without_end(lw: Lowerer, node: Any, items: IterV) -> bool:
+    """Lower `for k in count():`, which something in it leaves, as a `while True:` that counts."""
+    from s2sad.frontend.expressions import as_expr
+    from s2sad.frontend.statements import lower_block
+
+    if not any(isinstance(part, gast.Break | gast.Return | gast.Raise) for s in node.body for part in gast.walk(s)):
+        return refuse_endless(lw, items, node)
+    stored = [part.id for s in node.body for part in gast.walk(s)
+              if isinstance(part, gast.Name) and not isinstance(part.ctx, gast.Load)]  # fmt: skip
+    own = node.target.id if isinstance(node.target, gast.Name) else ""
+    counts = items.kind == "count" and all(isinstance(part, V) and _is_whole(part) for part in items.parts)
+    alone = counts and own and own not in stored and own not in lw.env
+    at = own if alone else lw.fresh("turn")
+    first, step = bind_each(lw, list(items.parts)) if counts else ("0", "1")
+    known = [getattr(as_expr(lw, part, node), "value", None) for part in items.parts] if counts else [0, 1]
+    before = f"{first} - {step}" if None in known else str(known[0] - known[1])
+    text = f"{at} = {before}\nwhile True:\n    {at} = {at} + {step}\n"
+    begin, loop = placed(gast.parse(text).body, node)
+    if not alone:
+        (bind,) = placed(gast.parse(f"target = {at if counts else _text_at(lw, items, at)}").body, node)
+        bind.targets = [node.target]
+        loop.body.append(bind)
+    loop.body += node.body
+    return lower_block(lw, [begin, loop])
+
+
+def _is_whole(value: V) -> bool:
+    return getattr(value.expr.type, "dtype", "") == "int64"
+
+
+def _text_at(lw: Lowerer, items: IterV, at: str) -> str:
+    """Return the text of the item that an iterator without an end has at a place."""
+    match items:
+        case IterV("zip", parts):
+            return f"({', '.join(_text_at(lw, part, at) for part in parts if isinstance(part, IterV))},)"
+        case IterV("enumerate", (IterV() as part,), start):
+            number = at if start is None else f"{at} + {bind_each(lw, [V(start)])[0]}"
+            return f"({number}, {_text_at(lw, part, at)})"
+        case IterV("repeat", (value,)):
+            return bind_each(lw, [value])[0]
+        case IterV("count", parts):
+            start, step = bind_each(lw, list(parts))
+            return f"{start} + {step} * {at}"
+        case _:
+            given, length = bind_each(lw, [items.parts[0], StaticV(builtins.len)])
+            return f"{given}[{at} % {length}({given})]"
+
+
 def refuse_endless(lw: Lowerer, items: IterV, node: Any) -> Any:
     """A located error where something without an end is gone through alone."""
     return lw.fail(node, f"`{items.kind}` has no end, and nothing here says how many of its items are used",
-                   f"{_IN_ZIP}\nOr count by yourself, in a `while True:` that breaks.")  # fmt: skip
+                   f"{_IN_ZIP}\nOr leave the loop: `break`, `return`.")  # fmt: skip
 
 
 def _filled(lw: Lowerer, text: str, made: str, node: Any) -> Value:

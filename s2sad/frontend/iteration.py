@@ -64,6 +64,8 @@ class UnrollNeeded(Exception):
 
 def loop_over(lw: Lowerer, node: Any, iterable: Value) -> bool:
     """Lower a `for` statement over any iterable value."""
+    if isinstance(iterable, IterV) and iterated.is_endless(iterable):
+        return iterated.loop_without_end(lw, node, iterable)
     items = static_items(lw, iterable)
     if items is not None:
         check_reach(lw, iterable, len(items), node)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from s2sad.errors import ArgumentError
-from s2sad.frontend.containers import current, was_put_away, write_item
+from s2sad.frontend.containers import current, is_open, was_put_away, write_item
 from s2sad.frontend.fields import stored
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.protocols import GENERATED, refuse_hooks
@@ -75,7 +75,9 @@ def _prepared(lw: Lowerer, made: StructV, given: dict[str, Value], node: Any) ->
 def set_attribute(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
     """`object.__setattr__(self, "x", value)`: how a frozen dataclass is written into while it is made."""
     owner, name, value = args
-    if not isinstance(owner, StructV) or not isinstance(name, StaticV) or name.value not in owner.keys:
+    if not isinstance(owner, StructV) or not isinstance(name, StaticV) or not (
+        name.value in owner.keys or is_open(owner)
+    ):
         return lw.fail(node, "this attribute cannot be written here", "Name a field of a dataclass.")
     write_item(lw, owner, name.value, value, node)
     return StaticV(None)

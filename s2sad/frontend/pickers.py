@@ -41,11 +41,11 @@ def _as_plain(kind: str) -> Any:
     def plain(value: Value) -> Value:
         if not isinstance(value, StructV):
             return value
-        items = tuple(plain(item) for item in value.items)
         if hasattr(value.kind, "__dataclass_fields__"):
-            keys = value.keys if kind == "dict" else tuple(range(len(items)))
-            return StructV(kind, keys, items)
-        return StructV(value.kind, value.keys, items)
+            fields = tuple(field.name for field in dataclasses.fields(value.kind))
+            own = tuple(plain(value.items[value.keys.index(name)]) for name in fields)
+            return StructV(kind, fields if kind == "dict" else tuple(range(len(own))), own)
+        return StructV(value.kind, value.keys, tuple(plain(item) for item in value.items))
 
     def lower(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
         if len(args) != 1 or kwargs or not hasattr(getattr(args[0], "kind", None), "__dataclass_fields__"):

@@ -115,7 +115,18 @@ def lists_by_key(x):
     return sum(d["a"]) * sum(d["b"]) * scales["a"] * scales["b"]
 
 
-PROGRAMS = [the_last_ones, that_begins_full, a_queue, a_search, turned, sums_by_key, lists_by_key]
+def arrays_by_key(x):
+    scale = 2.0
+    sums = defaultdict(lambda: np.zeros(2))
+    firsts = defaultdict(lambda: [scale, 1.0])
+    kept = sums["a"]
+    for k, v in zip("abab", x):
+        sums[k] += np.array([v, v * v])
+        firsts[k] += [v]
+    return np.sum(sums["a"] * sums["b"]) * np.sum(kept) + sum(firsts["a"]) * firsts["b"][2] + sum(firsts["c"])
+
+
+PROGRAMS = [the_last_ones, that_begins_full, a_queue, a_search, turned, sums_by_key, lists_by_key, arrays_by_key]
 
 
 @pytest.mark.parametrize("target", ["python", "cpu"])
@@ -145,7 +156,17 @@ def by_what_a_run_tells(x):
     return d[0] * d[1]
 
 
+def a_default_that_moves(x):
+    scale = 1.0
+    d = defaultdict(lambda: scale)
+    for k, v in zip("abab", x):
+        scale *= v
+        d[k] += v
+    return d["a"]
+
+
 @pytest.mark.parametrize(("fun", "what"), [
+    (a_default_that_moves, "`defaultdict` is not supported"),
     (under_two_names, "is read under a local name only, bound once and handed to nobody"),
     (read_perhaps, "`defaultdict` is not supported"),
     (by_what_a_run_tells, "the key of this dict is not known before the function runs"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import namedtuple
-from dataclasses import InitVar, dataclass, field, replace
+from dataclasses import InitVar, asdict, dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -176,8 +176,60 @@ def summed(x):
     return sum([Added(x[0]), Added(x[1])]).x ** 2 + sum([Added(x[2])], Added(x[1])).x ** 2
 
 
+@dataclass
+class Rod:
+    """Keeps what is no field."""
+
+    length: float
+    mass: float
+
+    def __post_init__(self) -> None:
+        self.inertia = self.mass * self.length**2 / 12.0  # pyright: ignore[reportUninitializedInstanceVariable]
+        self.inertias = [self.inertia]
+
+
+@dataclass(frozen=True)
+class Squared:
+    """Keeps what is no field, and cannot be changed."""
+
+    side: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "area", self.side**2)
+
+
+def beside_fields(x):
+    rods = [Rod(length, 2.0) for length in x]
+    rods[0].mass, rods[0].note = 5.0 * x[1], x[2]
+    other = replace(rods[1], mass=x[0])
+    last = Rod(x[2], 2.0)
+    last.inertia = 0.0
+    total = sum(rod.inertia for rod in rods) + other.inertia * rods[0].note
+    total += rods[0].mass * sum(asdict(rods[1]).values()) + Squared(x[0]).area * rods[0].inertias[0]
+    return total * (2.0 if last == rods[2] else 3.0)
+
+
+@dataclass(order=True)
+class Priced:
+    """Has a field that takes no part in comparisons."""
+
+    cost: float
+    name: str = field(compare=False, default="")
+
+
+@dataclass
+class Dear(Priced):
+    """Is equal to no object of the class that it comes from."""
+
+
+def compared(x):
+    total = x[0] if Priced(x[1], "a") == Priced(x[1], "b") else 2.0 * x[0]
+    total += x[1] if Priced(x[1]) == Dear(x[1]) else 3.0 * x[1]
+    return total + max(Priced(x[0], "a"), Priced(x[1], "b"), Priced(x[2], "c")).cost ** 2
+
+
 @pytest.mark.parametrize("target", ["python", "cpu"])
-@pytest.mark.parametrize("fun", [prepared, layers, moved, summed, frozen])
+@pytest.mark.parametrize("fun", [prepared, layers, moved, summed, frozen, beside_fields, compared])
 def test_what_classes_do(fun, target):
     assert_derivatives(fun, np.array([0.7, 1.3, -0.4]), target)
 

@@ -148,8 +148,44 @@ def filled_up(x):
     return total + sum(k * a * b for k, (a, b) in enumerate(itertools.zip_longest(few, x, fillvalue=2.0)))
 
 
+def a_series(x):
+    total = 0.0
+    for k in itertools.count(1):
+        term = x[0] ** k / math.factorial(k)
+        if k % 3 == 0:
+            continue
+        total += term
+        if term < 1e-12:
+            break
+    return total * k
+
+
+def until_it_settles(x):
+    y = x[1]
+    for _ in itertools.repeat(None):
+        new = 0.5 * (y + 2.0 * x[0] / y)
+        if abs(new - y) < 1e-13:
+            return new * y + x[2]
+        y = new
+
+
+def in_turns(x):
+    total, n = 0.0, 2
+    for i, (k, w) in enumerate(zip(itertools.count(2.0, 0.5), itertools.cycle([x[0], -x[1]])), 3):
+        total += w * x[2] ** i / k
+        if i > 9:
+            break
+    for k in itertools.count(n, n):
+        n += 1
+        k = k + 1
+        total += x[3] * k
+        if total > 50.0:
+            break
+    return total * n
+
+
 PROGRAMS = [
-    filled_up,
+    filled_up, a_series, until_it_settles, in_turns,
     slices_passed_on, slices_and_ranges_keep_their_bounds, without_an_end, running, parts, getters, pairs_in_order,
     members, fields_of_dataclasses, counted_and_named,
 ]  # fmt: skip
@@ -162,6 +198,18 @@ def test_value_gradient_and_tangent(fun, target):
 
 
 SCALE = 2.5
+
+
+def without_a_way_out(x):
+    total = 0.0
+    for k in itertools.count():
+        total += k * x[0]
+    return total
+
+
+def test_a_loop_that_nothing_leaves_is_refused():
+    with pytest.raises(s2sad.UnsupportedSyntaxError, match="`count` has no end"):
+        s2sad.grad(without_a_way_out, target="python")(X)
 
 
 @pytest.mark.parametrize("fun", [

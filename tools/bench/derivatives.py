@@ -41,8 +41,8 @@ class _Covectors:
     def __call__(self, first: Any, *others: Any) -> Any:
         rest, covectors = others[:-1], others[-1]
         if len(rest) != len(self.rest) or not all(map(operator.is_, rest, self.rest)):
-            self.rest = rest
-            self.fun = lambda x: self.primal(x, *rest)
+            self.rest, primal = rest, self.primal
+            self.fun = lambda x: primal(x, *rest)
         _, pullback = s2sad.vjp(self.fun, first, target=self.target)
         return s2sad.vmap(pullback)(covectors)[0]
 
