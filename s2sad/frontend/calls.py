@@ -75,6 +75,7 @@ from s2sad.frontend.values import (
     rebuild,
     type_of,
 )
+from s2sad.frontend.whole_matrices import as_real
 from s2sad.frontend.written_loops import stops_early
 from s2sad.ir import ops
 from s2sad.ir.draws import UNSUPPORTED, is_draw, rehearsed
@@ -627,6 +628,7 @@ def library_call(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Valu
     if is_draw(fn):
         return _draw(lw, fn, args, kwargs, node)
     dynamic, static = split_arguments(lw, fn, args, kwargs, node)
+    dynamic = as_real(fn, dynamic)
     nouns = several_results(fn)
     if nouns:
         return _several(lw, fn, nouns, dynamic, static, node)

@@ -201,16 +201,15 @@ def _dense(x: Expr, kind: Array) -> Expr:
 
 
 def _kron(call: Apply) -> Expr | None:
-    """`np.kron`: Numba takes arrays in one piece, and does not know the layout of a transpose."""
+    """`np.kron`: Numba takes arrays in one piece and of one dtype, and does not know the layout of a transpose."""
 
     def is_dense(x: Expr) -> bool:
         moved = isinstance(x, Apply) and x.fn in (np.transpose, ops.transpose)
         return isinstance(x.type, Array) and x.type.layout == "C" and not moved
 
-    if all(is_dense(x) or not isinstance(x.type, Array) for x in call.args):
-        return None
     args = [x if is_dense(x) or not isinstance(x.type, Array) else _dense(x, x.type) for x in call.args]
-    return replace(call, args=tuple(args))
+    args = legal_products.of_one_dtype(*args)
+    return None if args == call.args else replace(call, args=args)
 
 
 def _argsort(call: Apply) -> Expr | None:

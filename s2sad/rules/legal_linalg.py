@@ -13,6 +13,7 @@ from s2sad import runtime
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, CallStmt, Const, Expr
 from s2sad.ir.types import Array, Scalar, Type, is_complex, rank
+from s2sad.rules.legal_products import of_one_dtype
 from s2sad.runtime import decompositions as helpers
 
 Rewrite = Callable[[Apply], Expr | None]
@@ -173,8 +174,10 @@ def _real(kind: Type) -> Array:
 
 
 def _vdot(call: Apply) -> Expr | None:
-    a, b = call.args
-    return None if rank(a.type) == rank(b.type) == 1 else Apply(runtime.vdot_flat, (a, b), call.type)
+    a, b = of_one_dtype(*call.args)
+    if rank(a.type) == rank(b.type) == 1:
+        return None if (a, b) == call.args else Apply(np.vdot, (a, b), call.type)
+    return Apply(runtime.vdot_flat, (a, b), call.type)
 
 
 REWRITES: dict[Any, Rewrite] = {

@@ -17,7 +17,7 @@ from s2sad.rules import subscripts
 from s2sad.rules.legal_parts import applied, expanded, number, without_axes
 
 
-def _of_one_dtype(a: Expr, b: Expr) -> tuple[Expr, Expr]:
+def of_one_dtype(a: Expr, b: Expr) -> tuple[Expr, Expr]:
     """Numba multiplies matrices of one floating dtype only."""
     if not (isinstance(a.type, Array) and isinstance(b.type, Array)) or a.type.dtype == b.type.dtype:
         return a, b
@@ -35,7 +35,7 @@ def as_dtype(x: Expr, dtype: Any) -> Expr:
 
 
 def _matmul(call: Apply) -> Expr | None:
-    a, b = _of_one_dtype(*call.args)
+    a, b = of_one_dtype(*call.args)
     m, n = rank(a.type), rank(b.type)
     if m == 0 or n == 0:
         return applied(operator.mul, (a, b), call.type)
@@ -75,7 +75,7 @@ def _matmul_batches(a: Expr, b: Expr, kind: Array) -> Expr:
 
 
 def _inner(call: Apply) -> Expr | None:
-    a, b = _of_one_dtype(*call.args)
+    a, b = of_one_dtype(*call.args)
     match rank(a.type), rank(b.type):
         case 1, 1:
             return applied(operator.matmul, (a, b), call.type)
@@ -233,7 +233,7 @@ def _contract(a: _Part, b: _Part, wanted: str, sizes: _Sizes) -> _Part:
 
 
 def _product(fn: Any, a: _Part, b: _Part, left: str, right: str, result: str) -> _Part:
-    first, second = _of_one_dtype(_as_letters(a, left).expr, _as_letters(b, right).expr)
+    first, second = of_one_dtype(_as_letters(a, left).expr, _as_letters(b, right).expr)
     dims = tuple((a if c in a.letters else b).dim(c) for c in result)
     dtype = first.type.dtype  # type: ignore[union-attr]
     kind = Array(dtype, dims, "C") if dims else Scalar(dtype)
@@ -247,7 +247,7 @@ def _common(a: _Part, b: _Part) -> Scalar:
 def _by_matrices(a: _Part, b: _Part, groups: tuple[str, str, str, str], sizes: dict[str, Expr]) -> _Part:
     """Multiply as matrices, in batches if need be: axes that go together are laid out as one."""
     batch, rows, summed, columns = groups
-    x, y = _of_one_dtype(a.expr, b.expr)
+    x, y = of_one_dtype(a.expr, b.expr)
     left = _joined(_Part(x, a.letters), [g for g in (batch, rows, summed) if g], sizes)
     right = _joined(_Part(y, b.letters), [g for g in (batch, summed, columns) if g], sizes)
     result = batch + rows + columns
