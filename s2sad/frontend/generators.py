@@ -170,6 +170,9 @@ def _arguments_kept(call: Any, changed: set[str], stmt: Any, writer: _Writer) ->
     def kept(value: Any) -> Any:
         if isinstance(value, gast.Constant) or (isinstance(value, gast.Name) and value.id not in changed):
             return value
+        if writer.is_over(value):
+            before.extend(_arguments_kept(value, changed, stmt, writer))
+            return value
         name = writer.name("given")
         before.append(placed(_assign(named(name, gast.Store()), value), stmt))
         return placed(named(name), stmt)
@@ -178,6 +181,20 @@ def _arguments_kept(call: Any, changed: set[str], stmt: Any, writer: _Writer) ->
     for keyword in call.keywords:
         keyword.value = kept(keyword.value)
     return before
+
+
+def _is_gone_through_once(node: Any, name: str) -> bool:
+    """Say whether a parameter of a generator is only what one loop, which runs once, goes over."""
+    if sum(isinstance(n, gast.Name) and n.id == name for s in node.body for n in gast.walk(s)) != 1:
+        return False
+    blocks = [node.body]
+    for block in blocks:
+        for stmt in block:
+            if isinstance(stmt, gast.For) and getattr(stmt.iter, "id", "") == name:
+                return True
+            if isinstance(stmt, gast.If | gast.With):
+                blocks += [stmt.body, getattr(stmt, "orelse", [])]
+    return False
 
 
 def _bound_in(body: list[Any]) -> set[str]:
@@ -339,6 +356,11 @@ class _Writer:
             value = given.get(name, defaults.get(name))
             if value is None or (name not in given and not isinstance(value, gast.Constant)):
                 raise Stays
+            if self.is_over(value) and _is_gone_through_once(generator.node, name):
+                before += _arguments_kept(value, changed, loop, self)
+                self.taken.discard(names[name])
+                names[name] = value  # a generator given to a generator
+                continue
             plain = isinstance(value, gast.Constant) or (isinstance(value, gast.Name) and value.id not in changed)
             if plain and name not in stored:
                 self.taken.discard(names[name])
@@ -374,7 +396,7 @@ class _Writer:
         """Return the loops that fill lists with what the generators in a statement give."""
         before: list[Any] = []
         match stmt:
-            case gast.Assign(targets=[gast.Tuple()], value=gast.Call() as call) if self._is_over(call):
+            case gast.Assign(targets=[gast.Tuple()], value=gast.Call() as call) if self.is_over(call):
                 whole = gast.Call(func=placed(named("list"), call), args=[call], keywords=[])
                 stmt.value = gast.copy_location(whole, call)
             case _:
@@ -404,7 +426,7 @@ class _Writer:
                 name in self.found and not node.keywords
             ):
                 return self._first(stmt, call, before)
-            case gast.ListComp() | gast.GeneratorExp() if self._is_over(node.generators[0].iter):
+            case gast.ListComp() | gast.GeneratorExp() if self.is_over(node.generators[0].iter):
                 return self._list(stmt, node.generators[0].iter, node, before)
             case gast.Starred(value=gast.Call(func=gast.Name(id=name)) as call) if name in self.found:
                 node.value = self._list(stmt, call, None, before)
@@ -414,11 +436,12 @@ class _Writer:
             case _:
                 return with_parts(node, lambda part: self._replaced(part, stmt, before))
 
-    def _is_over(self, node: Any) -> bool:
+    def is_over(self, node: Any) -> bool:
+        """Say whether an expression calls a generator, or counts or joins what one gives."""
         if not isinstance(node, gast.Call) or not isinstance(node.func, gast.Name):
             return False
         return node.func.id in self.found or (
-            node.func.id in ("enumerate", "zip") and any(map(self._is_over, node.args))
+            node.func.id in ("enumerate", "zip") and any(map(self.is_over, node.args))
         )
 
     def _list(self, stmt: Any, items: Any, node: Any, before: list[Any]) -> Any:

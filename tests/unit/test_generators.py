@@ -242,8 +242,32 @@ def first_of_each(x):
     return s
 
 
+def smoothed(items, decay=0.5):
+    state = 0.0
+    for item in items:
+        state = decay * state + item
+        yield state
+
+
+def above(items, least):
+    if least > 0.0:
+        for item in items:
+            if item > least:
+                yield item * item
+
+
+def pipelines(x):
+    decay = 0.3
+    total = sum(above(smoothed(x, decay=0.4), 0.5)) + max(smoothed(a - 1.0 for a in x))
+    for i, v in enumerate(above(above(smoothed(x * decay, decay), 0.1), 0.05)):
+        decay = decay * v
+        total += i * decay
+    steps = smoothed(x)
+    return total * sum(above(steps, 1.0))
+
+
 PROGRAMS = [
-    named_first, first_of_each,
+    pipelines, named_first, first_of_each,
     a_loop, left_by_break, with_an_else, that_returns, without_an_end, several_yields, arrays_written_meanwhile,
     what_it_reads_is_written_meanwhile, names_bound_anew, one_in_the_other, gathered, beside_others, from_others,
     returns_from_within,
@@ -300,7 +324,18 @@ def yields_in_try(x):
     return sum(tidied(x))
 
 
-@pytest.mark.parametrize("fun", [used_twice, yields_in_try])
+def again(items):
+    for item in items:
+        yield item
+    for item in items:
+        yield 2.0 * item
+
+
+def used_up(x):
+    return sum(again(smoothed(x)))
+
+
+@pytest.mark.parametrize("fun", [used_twice, yields_in_try, used_up])
 def test_what_is_refused(fun):
     with pytest.raises(s2sad.UnsupportedSyntaxError, match="is written into what uses it up at once"):
         s2sad.grad(fun, target="python")(X)
