@@ -11,9 +11,9 @@ import gast
 import numpy as np
 
 from s2sad.errors import AliasError
-from s2sad.frontend import anew, growing, optional, protocols, records, rows, texts
+from s2sad.frontend import anew, growing, keyed, optional, protocols, records, rows, texts
 from s2sad.frontend.arguments import UNKNOWN, known_value
-from s2sad.frontend.containers import holds, identified, is_mutable, is_open, may_be_written, write_item
+from s2sad.frontend.containers import OF_THE_CALLER, holds, identified, is_mutable, is_open, may_be_written, write_item
 from s2sad.frontend.displays import array_of, operands
 from s2sad.frontend.environments import seen
 from s2sad.frontend.exchange import exchanged_names, is_read_behind
@@ -400,6 +400,8 @@ def _store_struct(lw: Lowerer, target: Any, base: StructV, value: Value, node: A
             lw.fail(target, f"an item of a `{base.kind.__name__}` cannot be written here",
                     "Write into the attribute that holds the items.")  # fmt: skip
         return
+    if base.kind == "dict" and base.cell is OF_THE_CALLER:
+        keyed.begin_again(lw, target)
     may_be_written(lw, base, target)
     key = lower_expr(lw, target.slice)
     known = key.value if isinstance(key, StaticV) else _known_int(key)
@@ -409,6 +411,8 @@ def _store_struct(lw: Lowerer, target: Any, base: StructV, value: Value, node: A
         known += len(base.keys)
     if known is None or (base.kind == "list" and known not in base.keys):
         if known is None and not isinstance(key, StaticV):
+            if base.kind == "dict":
+                keyed.begin_again(lw, target)
             needs_cases(lw, base, target)
         lw.fail(target, f"the key written to this {base.kind} is not known here",
                 f"Use a constant key, or an array instead of a {base.kind}.")  # fmt: skip

@@ -16,6 +16,7 @@ from s2sad.frontend.expressions import as_expr, plain_value
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.operators import BOOL, COMPARE, apply, build, negate
 from s2sad.frontend.order import in_order
+from s2sad.frontend.searched import place_in
 from s2sad.frontend.values import FuncV, RangeV, RowsV, StaticV, StructV, V, Value, leaves_of, literal
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Const, Expr, Index, Var
@@ -238,6 +239,9 @@ def _membership(lw: Lowerer, op: str, left: Value, right: Value, node: Any) -> E
         if isinstance(left, StructV) and isinstance(right.expr, Var):
             rows.look_for_records(lw, right.expr, left)
             return lw.fail(node, "`in` is only supported here for what a list of numbers may hold")
+        place = place_in(lw, right, left, node)
+        if place is not None:
+            return build(operator.ge if op == "In" else operator.lt, place, literal(0))
         items = as_expr(lw, array_of(lw, right, node), node)
         equal = apply(lw, operator.eq, (items, as_expr(lw, left, node)), {}, node)
         return _or_not(as_expr(lw, call_function(lw, np.any, [equal], {}, node), node), op)
@@ -286,6 +290,9 @@ def _among_rows(lw: Lowerer, op: str, left: StructV, right: RowsV, node: Any) ->
     """`(i, j) in pairs`: a turn in which every field is equal."""
     from s2sad.frontend.calls import call_function
 
+    place = place_in(lw, right, left, node)
+    if place is not None:
+        return build(operator.ge if op == "In" else operator.lt, place, literal(0))
     fields, items = leaves_of(right), left.items
     numbers = all(isinstance(item, V) and isinstance(item.expr.type, Scalar) for item in items)
     if len(fields) != len(items) or not numbers or not all(_holds_numbers(field) for field in fields):

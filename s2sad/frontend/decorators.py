@@ -7,6 +7,7 @@ from typing import Any
 
 import gast
 
+from s2sad.frontend import keyed
 from s2sad.frontend.expressions import lower_expr
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.values import StaticV
@@ -21,8 +22,10 @@ def decorate(lw: Lowerer, name: str, decorator: Any) -> None:
     known = lower_expr(lw, decorator.func if isinstance(decorator, gast.Call) else decorator)
     meant = known.value if isinstance(known, StaticV) else None
     if meant in _REMEMBERING:
+        keyed.begin_again(lw, keyed.remembered(name))
         lw.fail(decorator, "an inner function that remembers its results is not supported",
-                "Fill an array in a loop, or leave the decorator out where few calls are made.")  # fmt: skip
+                "Its parameters must be whole numbers that it does not change. Else fill an array in a loop, or leave\n"
+                "the decorator out where few calls are made.")  # fmt: skip
     if getattr(meant, "__name__", "") == "checkpoint":
         lw.fail(decorator, "`checkpoint` of an inner function is not supported",
                 "Define the function outside, or put its loop under `with s2sad.checkpoint():`.")  # fmt: skip

@@ -17,6 +17,7 @@ from s2sad.frontend import (
     fields,
     formatted,
     growing,
+    keyed,
     optional,
     protocols,
     records,
@@ -187,6 +188,8 @@ def _name(lw: Lowerer, node: Any) -> Value:
         value = lw.env[node.id]
         if isinstance(value, Poison):
             widening.ask_for(lw, node.id, value)
+            if value.of_keys:
+                keyed.begin_again(lw, node.id)
             way_out = "" if value.wide is None else f"\n{widening.way_out(node.id, value.wide)}"
             lw.fail(node, f"`{node.id}` has no single meaning here", f"{value.reason}.{way_out}")
         if isinstance(value, StructV) and value.kind == optional.KIND:

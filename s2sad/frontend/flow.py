@@ -66,6 +66,7 @@ def _branch(lw: Lowerer, body: list[Any], env: Environment) -> tuple[list[Any], 
 def _run_loop(lw: Lowerer, node: Any, key: str, body: Any) -> tuple[list[Any], Scope, Environment]:
     """Lower a loop body until the types at its head no longer change; keep the last lowering."""
     widening.before_loop(lw, node)
+    key = lw.ctx.told_apart_from_others(key)
     head = seen(lw)
     names = set(lw.names)
     lw.proven = frozenset(fact for fact in lw.proven if "." not in fact)  # an attribute may be written in it

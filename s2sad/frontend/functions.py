@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +11,7 @@ import gast
 import numpy as np
 
 from s2sad.errors import ArgumentError, S2SADError, Span, UnsupportedSyntaxError
+from s2sad.frontend import keyed
 from s2sad.frontend.constant_tables import with_tables
 from s2sad.frontend.containers import (
     OF_THE_CALLER,
@@ -32,7 +34,19 @@ from s2sad.frontend.source import Source, source_of, unwrap
 from s2sad.frontend.statements import lower_block
 from s2sad.frontend.surely import NoneOperand, SurelyRaises
 from s2sad.frontend.texts import changing_texts
-from s2sad.frontend.values import StaticV, StructV, V, Value, const, join_types, leaves_of, literal, rebuild, type_of
+from s2sad.frontend.values import (
+    FuncV,
+    StaticV,
+    StructV,
+    V,
+    Value,
+    const,
+    join_types,
+    leaves_of,
+    literal,
+    rebuild,
+    type_of,
+)
 from s2sad.frontend.widening import check_not_written
 from s2sad.ir.nodes import Assign, CallStmt, Const, Expr, Function, Param, Raise, Return, Stmt, Var
 from s2sad.ir.types import ListOf, Scalar, Static, Struct, Type, given_length, leaf_types
@@ -132,8 +146,15 @@ def _settle(
                 return _lower_into(ctx, instance, source, names, types, env)
             except KindFound:
                 _drop(ctx, before)
+            except keyed.KeyedFound as found:
+                if found.owner != id(source.node):
+                    raise
+                _drop(ctx, before)
             except S2SADError as error:
-                guesses.next(error)
+                if not guesses.are_left(error):
+                    if not keyed.give_up(ctx, source, error):
+                        raise guesses.first or error
+                    guesses.first = None
                 _drop(ctx, before)
 
     def whole() -> bool:
@@ -207,12 +228,27 @@ def _lower_into(
     ctx: Context, instance: Instance, source: Source, names: list[str], types: tuple[Type, ...], env: dict[str, Value]
 ) -> bool:
     """Lower the body once; return False if a recursive call's result was not yet known."""
+    ctx.being_lowered.append(source)
+    ctx.loops_met.append(Counter())
+    try:
+        return _lower_now(ctx, instance, keyed.without_dicts(source, ctx, instance.fun), names, types, env)
+    finally:
+        ctx.being_lowered.pop()
+        ctx.loops_met.pop()
+
+
+def _lower_now(
+    ctx: Context, instance: Instance, source: Source, names: list[str], types: tuple[Type, ...], env: dict[str, Value]
+) -> bool:
     params: list[Param] = []
     used = {n.id for n in gast.walk(source.node) if isinstance(n, gast.Name)}.union(names)
     lw = Lowerer(
         ctx, source, dict(env), [], used, instance, dynamic_lists=dynamic_lists(source.node, source),
         optional=optional_names(source.node), texts=changing_texts(source.node),
     )  # fmt: skip
+    for name, value in env.items():
+        if isinstance(value, FuncV) and value.env is _ITSELF:
+            lw.env[name] = replace(value, owner=lw)
     entered = next(iter(ctx.instances.values())) is instance
     literals = _literal_defaults(source.node.args)
     source = replace(source, node=with_arrays(source.node))
@@ -496,9 +532,12 @@ def call_lifted(lw: Lowerer, fn_node: Any, source: Source, scope: dict[str, Valu
     from s2sad.frontend.captures import pass_captured
 
     recursive = any(i.fun is fn_node and i.open for i in lw.ctx.instances.values())
+    itself = {name: FuncV(fn_node, value.source, _ITSELF, value.name, value.defaults)
+              for name, value in scope.items() if isinstance(value, FuncV) and _sees_what_it_is_given(value, fn_node)}
+    scope = {name: value for name, value in scope.items() if name not in itself}
     names = [name for name, value in scope.items() if leaves_of(value)]
     kinds, back = canonical(tuple(type_of(scope[name]) for name in names), recursive)
-    instance = lifted(lw, fn_node, source, scope, kinds)
+    instance = lifted(lw, fn_node, source, scope, kinds, itself)
     if instance.result is None:
         raise BottomReached
     span = lw.span(node)
@@ -514,19 +553,31 @@ def call_lifted(lw: Lowerer, fn_node: Any, source: Source, scope: dict[str, Valu
     return called(lw, given, node, instance.name, instance.optional_result is not None)
 
 
+_ITSELF: dict[str, Value] = {}
+"""What a function sees that calls itself: its own parameters, among which stands all that it sees."""
+
+
+def _sees_what_it_is_given(value: FuncV, fn_node: Any) -> bool:
+    """Say whether a function is the one that is called, which need not be given what it sees twice."""
+    defaults = [leaf for default in value.defaults.values() for leaf in leaves_of(default)]
+    return value.node is fn_node and all(isinstance(leaf, Const) for leaf in defaults)
+
+
 def lifted(
-    lw: Lowerer, fn_node: Any, source: Source, scope: dict[str, Value], kinds: tuple[Type, ...] | None = None
-) -> Instance:
+    lw: Lowerer, fn_node: Any, source: Source, scope: dict[str, Value], kinds: tuple[Type, ...] | None = None,
+    itself: dict[str, FuncV] | None = None,
+) -> Instance:  # fmt: skip
     """Return the function of the program that an inner function is: all that it sees is a parameter.
 
-    `kinds`: the types of what is a value at run time, if not as they stand.
+    `kinds`: the types of what is a value at run time, if not as they stand. `itself`: the names by which it calls
+    itself.
     """
     dynamic = {name: value for name, value in scope.items() if leaves_of(value)}
     fixed = {name: value for name, value in scope.items() if name not in dynamic}
     names = list(dynamic)
     types = kinds or tuple(type_of(value) for value in dynamic.values())
     key = ("inner", id(fn_node), tuple(names), tuple(_key(kind) for kind in types),
-           tuple((n, _key(type_of(v))) for n, v in fixed.items()))  # fmt: skip
+           tuple((n, _key(type_of(v))) for n, v in fixed.items()), tuple(itself or ()))  # fmt: skip
     ctx = lw.ctx
     instance = ctx.instances.get(key)
     if instance is None:
@@ -535,7 +586,8 @@ def lifted(
         ctx.instances[key] = instance
         ctx.keep.append((fn_node, fixed))
         inner = dataclasses.replace(source, name=name, node=fn_node)
-        _finish(ctx, instance, inner, names, types, {n: of_the_caller(value) for n, value in fixed.items()})
+        around = {n: of_the_caller(value) for n, value in fixed.items()}
+        _finish(ctx, instance, inner, names, types, {**around, **(itself or {})})
         ctx.instances[key] = ctx.instances.pop(key)
     return instance
 

@@ -174,19 +174,20 @@ class Guesses:
         self.ranks: dict[tuple[tuple[int, str], ...], list[tuple[int, ...]]] = {}
         self.left = _MOST_GUESSES
 
-    def next(self, error: S2SADError) -> None:
-        """Suppose something else of the lists; raise the first error if there is nothing left to suppose."""
+    def are_left(self, error: S2SADError) -> bool:
+        """Suppose something else of the lists; say whether there was anything left to suppose."""
         self.first = self.first or error
         lists = tuple(sorted(key for key in self.ctx.guessed if key[0] == self.owner))
         ranks = self.ranks.setdefault(lists, _ranks(len(lists)))
         if not ranks or not self.left:
-            raise self.first
+            return False
         self.left -= 1
         guess = zip(lists, ranks.pop(0), strict=True)
         self.ctx.list_items.clear()
         self.ctx.list_items.update(self.items)
         self.ctx.list_items.update((key, _any_array("float64", rank) if rank else _GUESS) for key, rank in guess)
         self.ctx.guessed = {key for key in self.ctx.guessed if key[0] != self.owner} | set(lists)
+        return True
 
 
 def _ranks(lists: int) -> list[tuple[int, ...]]:

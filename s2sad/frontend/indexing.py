@@ -9,7 +9,7 @@ from typing import Any, cast
 import gast
 import numpy as np
 
-from s2sad.frontend import choices, fields, formatted, growing, protocols, rows, sparse, texts
+from s2sad.frontend import choices, fields, formatted, growing, keyed, protocols, rows, sparse, texts
 from s2sad.frontend.constant_tables import table as table_of
 from s2sad.frontend.containers import CHANGING, is_mutable
 from s2sad.frontend.cuts import cut_dim
@@ -212,6 +212,7 @@ def _keyed_item(lw: Lowerer, base: StructV, key: Expr, node: Any) -> Value:
         return _by_truth(lw, base, key, node)
     whole = all(isinstance(known, int) for known in base.keys) and getattr(key.type, "dtype", "") == "int64"
     if not base.keys or not whole:
+        keyed.begin_again(lw, node)
         return lw.fail(node, "which item of this dict is meant is not known before the function runs",
                        "Let the keys be whole numbers, or loop over the items.")  # fmt: skip
     low, high = min(base.keys), max(base.keys)

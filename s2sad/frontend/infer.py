@@ -44,6 +44,7 @@ from s2sad.ir.types import (
     same_dim,
 )
 from s2sad.rules.registry import BROADCASTING
+from s2sad.runtime import lists
 
 # Far apart, so that adding or taking a small constant never lands on another one.
 # The second time in falling order: the smaller of two lengths is then not the same one both times.
@@ -236,6 +237,8 @@ def _special(fn: Any, args: tuple[Expr, ...], static: dict[str, Any]) -> Type | 
                 return Array(np.result_type(first, second).name, like.dims, "C")
             case _:
                 return None
+    if fn in (lists.place_of, lists.place_of_pair, lists.place_of_three):
+        return Scalar("int64", weak=True)
     if fn is runtime.sure_bound:
         return Scalar("float64")
     if fn is runtime.sparse_pairs:

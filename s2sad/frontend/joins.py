@@ -109,10 +109,12 @@ def _join(meeting: Meeting, name: str, a: Value, b: Value, phi: str) -> Value:
             meeting.torn += [(kind, key, x, y) for key, x, y, one in met if isinstance(one, Poison)]
             return StructV(kind, keys, joined, meeting.cell(a, b), a.origin if a.origin == b.origin else 0)
         case StructV("dict", keys, _), StructV("dict", others, _) if set(keys) == set(others):
-            return Poison(f"`{name}` has its keys in another order on another path; write them in one order on both")
+            return Poison(
+                f"`{name}` has its keys in another order on another path; write them in one order on both", of_keys=True
+            )
         case StructV("dict", keys, _), StructV("dict", others, _) if keys != others:
             missing = next(key for key in (*keys, *others) if not (key in keys and key in others))
-            return Poison(f"`{name}` has the key {missing!r} on one path only; give it one on both")
+            return Poison(f"`{name}` has the key {missing!r} on one path only; give it one on both", of_keys=True)
         case StructV(type() as kind, keys, _), StructV(other, others, _) if kind is other:
             missing = next((key for key in (*keys, *others) if not (key in keys and key in others)), None)
             if missing is None:

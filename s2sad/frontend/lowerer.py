@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -146,6 +147,14 @@ class Context:
     """Names of lists that are not of one known length, by function."""
     widened: dict[tuple[int, str], str | None] = field(default_factory=dict[tuple[int, str], str | None])
     """The dtype of arrays that go on in a wider one than they begin in, by function and name; None if they may not."""
+    loops_met: list[Counter[str]] = field(default_factory=lambda: [Counter[str]()])
+    """How often each loop of the text was met, in the function and in each loop around."""
+    being_lowered: list[Source] = field(default_factory=list[Source])
+    """The functions that are being lowered, one for the other."""
+    keyed: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
+    """The dicts that are written as two lists, each with the `id` of the text of its function."""
+    not_keyed: set[tuple[int, str]] = field(default_factory=set[tuple[int, str]])
+    """Those for which that was tried, and did not do."""
     known_lists: set[tuple[int, str]] = field(default_factory=set[tuple[int, str]])
     """Names of lists that grow by items of several kinds, by function: the structure of such a list is known, or it is
     refused."""
@@ -196,10 +205,21 @@ class Context:
     def loop(self) -> Generator[None]:
         """Note that what is lowered within is done again and again."""
         self.loops_begun.append(count_of_dims())
+        self.loops_met.append(Counter())
         try:
             yield
         finally:
             self.loops_begun.pop()
+            self.loops_met.pop()
+
+    def told_apart_from_others(self, key: str) -> str:
+        """Return the key of a loop of the text, which a helper that is written in twice has twice.
+
+        It is the same whenever the loop around is lowered again.
+        """
+        count = self.loops_met[-1][key]
+        self.loops_met[-1][key] += 1
+        return f"{key}~{count}" if count else key
 
     @contextmanager
     def blamed(self) -> Generator[None]:
@@ -241,6 +261,8 @@ class Mark:
     turns: tuple[int, ...]
     known: frozenset[Any]
     """The helpers that had been begun."""
+    met: Counter[str]
+    """The loops that had been met."""
 
 
 @dataclass(slots=True)
@@ -358,7 +380,8 @@ class Lowerer:
 
         sizes = len(self.block), len(self.results), len(self.loops)
         known = frozenset(self.ctx.instances)
-        return Mark(seen(self), self.block, set(self.names), sizes, self.depth, self.turns, known)
+        met = Counter(self.ctx.loops_met[-1])
+        return Mark(seen(self), self.block, set(self.names), sizes, self.depth, self.turns, known, met)
 
     def back_to(self, mark: Mark) -> None:
         """Forget what was lowered since `mark`."""
@@ -367,6 +390,7 @@ class Lowerer:
         see(self, mark.env)
         self.block, self.names = mark.block, set(mark.names)
         self.depth, self.turns = mark.depth, mark.turns
+        self.ctx.loops_met[-1] = Counter(mark.met)
         for items, size in zip((self.block, self.results, self.loops), mark.sizes, strict=True):
             del items[size:]
         half = [key for key, one in self.ctx.instances.items() if one.function is None and key not in mark.known]

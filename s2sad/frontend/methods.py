@@ -13,7 +13,7 @@ import gast
 import numpy as np
 
 from s2sad.errors import AliasError
-from s2sad.frontend import anew, formatted, growing, inherited, objects, rows, sparse, texts
+from s2sad.frontend import anew, formatted, growing, inherited, keyed, objects, rows, sparse, texts
 from s2sad.frontend.arguments import UNKNOWN, known_value
 from s2sad.frontend.containers import current, rewrite, write_item
 from s2sad.frontend.expressions import append_all, as_expr, list_of, outside_value
@@ -175,7 +175,7 @@ def call_method(lw: Lowerer, method: MethodV, args: list[Value], kwargs: dict[st
         return owner
     if isinstance(owner, StructV) and isinstance(owner.kind, inherited.Behind):
         return inherited.method_behind(lw, owner, name, args, kwargs, node)
-    searched = isinstance(owner, StructV) and owner.kind in ("list", "tuple")
+    searched = isinstance(owner, RowsV) or (isinstance(owner, StructV) and owner.kind in ("list", "tuple"))
     if name in SEARCHES and (searched or (isinstance(owner, V) and isinstance(owner.expr.type, ListOf))):
         return search(lw, name, current(lw, owner) if isinstance(owner, StructV) else owner, args, node)
     if isinstance(owner, StructV):
@@ -245,6 +245,7 @@ def dict_method(
             now = current(lw, owner)
             return now.items[now.keys.index(key)]
         case "setdefault":
+            keyed.begin_again(lw, node)
             return lw.fail(node, "the key of this dict is not known before the function runs",
                            "Count keys in an array, `total[k] += v`, or loop over known keys.")  # fmt: skip
         case "pop" if key is not None:
@@ -254,6 +255,7 @@ def dict_method(
             rewrite(lw, owner, tuple(k for k, _ in left), tuple(v for _, v in left), node)
             return now.items[now.keys.index(key)]
         case _:
+            keyed.begin_again(lw, node)
             return lw.fail(node, f"`{name}` of a dict is not supported here", "Its keys must be known constants.")
 
 

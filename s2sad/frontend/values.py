@@ -167,6 +167,8 @@ class Poison:
     reason: str
     wide: str | None = None
     """The dtype that would hold what it is on either path."""
+    of_keys: bool = False
+    """It is a dict, the keys of which differ."""
 
 
 @dataclass(slots=True)

@@ -32,6 +32,30 @@ def add_lists(first: list[Any], second: list[Any]) -> list[Any]:
     return [first[k] + second[k] for k in range(len(first))]
 
 
+def place_of(items: list[Any], value: Any) -> int:
+    """Return the first place of a number in a list, -1 if it is not there."""
+    for place in range(len(items)):
+        if items[place] == value:
+            return place
+    return -1
+
+
+def place_of_pair(first: list[Any], second: list[Any], a: Any, b: Any) -> int:
+    """Return the first place of a pair of numbers in a list of pairs, kept as two lists; -1 if it is not there."""
+    for place in range(len(first)):
+        if first[place] == a and second[place] == b:
+            return place
+    return -1
+
+
+def place_of_three(first: list[Any], second: list[Any], third: list[Any], a: Any, b: Any, c: Any) -> int:
+    """Return the first place of three numbers in a list of threes, kept as three lists; -1 if they are not there."""
+    for place in range(len(first)):
+        if first[place] == a and second[place] == b and third[place] == c:
+            return place
+    return -1
+
+
 def copy_list(items: list[Any]) -> list[Any]:
     """Return another list of the same items."""
     return [item for item in items]

@@ -631,6 +631,8 @@ class _Adjoint(Statements):
                 back = [undone] if undone else []
                 code = self.adjoint_code.get(id(stmt), [])
                 made = self.results_read.get(id(stmt))
+                if isinstance(stmt, Append) and id(stmt) in self.left_out:
+                    code = [s for s in code if not _takes_away(s, stmt.list)]  # it was never put there
                 items = popped_from(stmt)
                 popped = items is not None  # the item is put back before its name is
                 if popped and id(stmt) in self.left_out:
@@ -724,6 +726,10 @@ class _Adjoint(Statements):
             back = _folded(build(operator.neg, stmt.step))
             return For(stmt.var, self._last_turn(stmt), stop, back, body, stmt.span)
         return reversed_range(replace(stmt, body=body))
+
+
+def _takes_away(stmt: Stmt, items: Var) -> bool:
+    return isinstance(stmt, Effect) and popped_from(stmt) == items
 
 
 def _with_own_item(stmt: Stmt) -> Stmt:

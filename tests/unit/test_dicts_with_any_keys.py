@@ -1,0 +1,178 @@
+"""Dicts whose keys a run tells, and inner functions that remember their results: written as two lists."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections import defaultdict
+from functools import lru_cache
+
+import numpy as np
+import pytest
+
+import s2sad
+from tests.differences import assert_derivatives
+
+X = np.array([0.7, 1.3, 0.4, 1.9, 0.9, 0.6, 1.1])
+
+
+def counted(x):
+    sums = {}
+    for i in range(len(x)):
+        key = (i * i) % 5
+        sums[key] = sums.get(key, 0.0) + x[i] ** 2
+    total = len(sums) * x[0]
+    for key, value in sums.items():
+        total += value**2 * (key + 1)
+    return total
+
+
+def by_pairs(x):
+    sums = {(0, 0): x[0] ** 2}
+    n = len(x)
+    for i in range(n):
+        for j in range(n):
+            if ((i + j) % 3, i % 2) not in sums:
+                sums[(i + j) % 3, i % 2] = 0.0
+            sums[(i + j) % 3, i % 2] += x[i] * x[j] ** 2
+    return sum(v * v for v in sums.values()) * sums.get((7, 7), 2.0) + sum(a + 2 * b for a, b in sums.keys()) * x[1]
+
+
+def by_default(x):
+    sums = defaultdict(float)
+    firsts = {}
+    for i in range(len(x)):
+        sums[int(3.0 * x[i])] += x[i] ** 3
+        firsts.setdefault(i // 2, x[i])
+    for key in firsts:
+        firsts[key] *= key + 1
+    return sum(sums[key] ** 2 for key in sorted(sums)) + sum(firsts.values())
+
+
+def on_some_paths(x):
+    seen = {}
+    at, total = 0, 0.0
+    while at not in seen:
+        seen[at] = x[at] ** 2
+        total += seen[at]
+        at = (2 * at + 1) % 7
+    return total * seen[at]
+
+
+def of_arrays(x):
+    rows = {}
+    for i in range(len(x)):
+        rows[i % 3] = np.array([x[i], x[i] ** 2])
+    total = np.zeros(2)
+    for key in rows:
+        total = total + rows[key] * key
+    return total[0] * total[1]
+
+
+def what_is_put_in_may_put_in_too(x):
+    kept = {}
+
+    def legendre(k):
+        if k in kept:
+            return kept[k]
+        if k == 0:
+            kept[k] = 1.0
+        elif k == 1:
+            kept[k] = x[0]
+        else:
+            kept[k] = ((2 * k - 1) * x[0] * legendre(k - 1) - (k - 1) * legendre(k - 2)) / k
+        return kept[k]
+
+    return sum(legendre(i) * x[i] for i in range(len(x)))
+
+
+def remembers(x):
+    n = len(x)
+
+    @lru_cache(maxsize=128)
+    def best(i):
+        if i >= n:
+            return 0.0
+        return math.log(math.exp(x[i] + best(i + 2)) + math.exp(best(i + 1)))
+
+    return best(0)
+
+
+def remembers_pairs(x):
+    n = len(x)
+
+    @functools.cache
+    def distance(i, j):
+        if i == 0 or j == 0:
+            return 0.1 * (i + j) * x[0]
+        cost = (x[i - 1] - 0.5 * x[j - 1]) ** 2
+        return cost + min(distance(i - 1, j), distance(i, j - 1), distance(i - 1, j - 1))
+
+    return distance(n, n - 2)
+
+
+PROGRAMS = [
+    counted, by_pairs, by_default, on_some_paths, of_arrays, what_is_put_in_may_put_in_too, remembers, remembers_pairs,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+@pytest.mark.parametrize("fun", PROGRAMS)
+def test_value_gradient_and_tangent(fun, target):
+    assert_derivatives(fun, X, target)
+
+
+def test_a_key_that_is_not_there():
+    def missing(x):
+        sums = {}
+        for i in range(len(x)):
+            sums[2 * i] = x[i]
+        return sums[len(x)] * x[0]
+
+    with pytest.raises((KeyError, ValueError)):
+        s2sad.grad(missing, target="python")(np.ones(41))
+
+
+def test_a_thousand_calls_that_are_remembered_are_a_thousand_not_more():
+    calls = s2sad.value_and_grad(remembers, target="python")
+    value, slopes = calls(np.full(40, 0.1))
+    assert np.isfinite(value)
+    assert np.all(slopes > 0.0)
+
+
+def under_two_names(x):
+    sums = {}
+    other = sums
+    for i in range(len(x)):
+        other[i] = x[i]
+    return sums[0]
+
+
+def taken_out(x):
+    sums = {}
+    for i in range(len(x)):
+        sums[i] = x[i]
+    del sums[0]
+    return sums[1]
+
+
+@pytest.mark.parametrize("fun", [under_two_names, taken_out])
+def test_what_is_refused(fun):
+    with pytest.raises(s2sad.UnsupportedSyntaxError, match="is not known here"):
+        s2sad.grad(fun, target="python")(np.ones(40))
+
+
+def test_functions_that_remember_by_other_keys():
+    graph = {"a": {"b": 0, "c": 1}, "b": {"d": 2}, "c": {"d": 3}, "d": {}}
+
+    def cheapest(x):
+        @lru_cache
+        def cost(node):
+            if node == "d":
+                return 0.0
+            return min(x[edge] + cost(end) for end, edge in graph[node].items())
+
+        return cost("a")
+
+    with pytest.raises(s2sad.UnsupportedSyntaxError, match="whole numbers that it does not change"):
+        s2sad.grad(cheapest, target="python")(X)
