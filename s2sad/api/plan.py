@@ -123,7 +123,7 @@ def entry(request: Request, mode: str, trees: Sequence[Tree], wrt: Sequence[Tree
         call = recorded(loaded, request.fun, label(request.fun))
     elif nans_are_checked(request.options):
         call = checked(loaded, label(request.fun))
-    if mode != "bwd":
+    if mode not in ("bwd", "push"):  # halves of a derivative take what the other half has kept, and no arguments
         call = kept_apart(call, derivative, leaves)
     output = tree_of(derivative.result, "output")
     captured = captures(() if mode in ("bwd", "push") else getattr(derivative, "captured", ()))

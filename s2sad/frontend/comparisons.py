@@ -95,6 +95,8 @@ def _compare_two(lw: Lowerer, op: str, left: Value, right: Value, node: Any) -> 
         return not same if isinstance(same, bool) else Apply(operator.not_, (same,), BOOL)
     if isinstance(left, StaticV) and isinstance(right, StaticV):
         return bool(fn(left.value, right.value))
+    if (texts.is_choice(left) or texts.is_choice(right)) and (ranks := texts.in_order(left, right)) is not None:
+        return apply(lw, fn, ranks, {}, node).expr
     if isinstance(left, StaticV) ^ isinstance(right, StaticV) and op in ("Eq", "NotEq"):
         static = left if isinstance(left, StaticV) else right
         assert isinstance(static, StaticV)

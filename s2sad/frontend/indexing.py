@@ -195,7 +195,7 @@ def _struct_item(lw: Lowerer, base: StructV, node: Any) -> Value:
         case _ if formatted.is_unknown(key):
             return formatted.unrolled(lw, node)
         case StructV(texts.Choice()) if base.kind == "dict":
-            return _keyed_item(lw, *texts.items_by_number(base, key), node)
+            return _keyed_item(lw, *texts.items_by_number(base, key), node, base)
         case _ if texts.is_choice(key):
             return lw.fail(node, f"which item of this {base.kind} is meant depends on the path taken to here",
                            "Choose the item where the key is chosen: `item = d['a'] if ... else d['b']`.")  # fmt: skip
@@ -206,8 +206,11 @@ def _struct_item(lw: Lowerer, base: StructV, node: Any) -> Value:
             return lw.fail(node, f"the key is not in this {base.kind}")
 
 
-def _keyed_item(lw: Lowerer, base: StructV, key: Expr, node: Any) -> Value:
-    """`table[k]` of a dict with whole numbers as keys, k known only at run time: the item at the place of the key."""
+def _keyed_item(lw: Lowerer, base: StructV, key: Expr, node: Any, table: StructV | None = None) -> Value:
+    """`table[k]` of a dict with whole numbers as keys, k known only at run time: the item at the place of the key.
+
+    `table`: the dict with texts as keys that `base` stands for.
+    """
     if getattr(key.type, "dtype", "") == "bool" and set(base.keys) == {True, False}:
         return _by_truth(lw, base, key, node)
     whole = all(isinstance(known, int) for known in base.keys) and getattr(key.type, "dtype", "") == "int64"
@@ -233,7 +236,7 @@ def _keyed_item(lw: Lowerer, base: StructV, key: Expr, node: Any) -> Value:
         known = [build(operator.le, literal(0), at)]
     lw.emit(_unless(lw, known[0], node))
     items = tuple(base.items[base.keys.index(k)] for k in order)
-    return _dynamic_item(lw, StructV("tuple", tuple(range(len(items))), items), at, node, base)
+    return _dynamic_item(lw, StructV("tuple", tuple(range(len(items))), items), at, node, table or base)
 
 
 def _by_truth(lw: Lowerer, base: StructV, test: Expr, node: Any) -> Value:

@@ -41,7 +41,7 @@ def needs_cases(lw: Lowerer, base: StructV, node: Any) -> None:
         return
     if not 1 < len(base.items) <= _MOST or base.kind not in ("list", "tuple", "dict"):
         return
-    if base.kind == "dict" and not all(isinstance(key, int) for key in base.keys):
+    if base.kind == "dict" and not all(isinstance(key, int | str) for key in base.keys):
         return
     if not all(isinstance(part, _PLAIN) and _is_plain_call(part) for part in gast.walk(node)):
         return
@@ -77,7 +77,7 @@ def as_cases(lw: Lowerer, node: Any) -> bool | None:
     cases = [(key, _at(node, item, key)) for key in keys]
     body: Any = [cases[-1][1]]
     for key, case in reversed(cases[:-1]):
-        body = [gast.If(test=_parsed(f"{which} == {key}").value, body=[case], orelse=body)]
+        body = [gast.If(test=_parsed(f"{which} == {key!r}").value, body=[case], orelse=body)]
     lines = [begin, *_checks(which, kind, keys, item), *body]
     jumps = lower_block(lw, placed_anew(lines, node))
     lw.forget(count)
@@ -96,7 +96,7 @@ def placed_anew(parts: list[Any], node: Any) -> list[Any]:
 def _checks(which: str, kind: str, keys: tuple[Any, ...], item: Any) -> list[Any]:
     """Raise what Python raises for a place outside; count from the end where the place is negative."""
     if kind == "dict":
-        tests = " and ".join(f"{which} != {key}" for key in keys)
+        tests = " and ".join(f"{which} != {key!r}" for key in keys)
         return [_parsed(f"if {tests}:\n    raise KeyError('the key is not in this dict')")]
     count = len(keys)
     match item.slice:

@@ -6,6 +6,7 @@ A number says which it is. One that is known where it is read stays a constant.
 from __future__ import annotations
 
 import enum
+import itertools
 import operator
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,7 @@ from s2sad.frontend.operators import BOOL, apply
 from s2sad.frontend.values import StaticV, StructV, V, Value, literal
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Expr
+from s2sad.ir.types import Scalar
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +146,38 @@ def equal(left: Value, right: Value) -> Expr | bool | None:
     is_mixed = any(isinstance(option, int) or (isinstance(option, enum.Enum) and isinstance(option, str))
                    for option in left.kind.options)  # fmt: skip
     return None if is_mixed else False
+
+
+def in_order(left: Value, right: Value) -> tuple[Expr, Expr] | None:
+    """Return whole numbers that are in the order of two texts; None where one is no text."""
+    found = [_options_of(value) for value in (left, right)]
+    every = {option for options in found for option in options or ()}
+    if None in found or not all(type(option) is str for option in every):
+        return None
+    ranks = {text: at for at, text in enumerate(sorted(every))}
+    first, second = (_rank(value, ranks) for value in (left, right))
+    return first, second
+
+
+def _options_of(value: Value) -> tuple[Any, ...] | None:
+    if isinstance(value, StaticV):
+        return (value.value,)
+    return value.kind.options if isinstance(value, StructV) and isinstance(value.kind, Choice) else None
+
+
+def _rank(value: Value, ranks: dict[Any, int]) -> Expr:
+    if isinstance(value, StaticV):
+        return literal(ranks[value.value])
+    assert isinstance(value, StructV)
+    number, options = value.items[0], value.kind.options
+    assert isinstance(number, V)
+    if all(ranks[a] < ranks[b] for a, b in itertools.pairwise(options)) and len(options) == len(ranks):
+        return number.expr
+    rank: Expr = literal(ranks[options[-1]])
+    for at, option in reversed(list(enumerate(options[:-1]))):
+        is_it = Apply(operator.eq, (number.expr, literal(at)), BOOL)
+        rank = Apply(ops.ifexp, (is_it, literal(ranks[option]), rank), Scalar("int64", weak=True))
+    return rank
 
 
 def _equal_among_others(

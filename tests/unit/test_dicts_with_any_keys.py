@@ -111,7 +111,18 @@ def remembers_pairs(x):
     return distance(n, n - 2)
 
 
+def by_a_text_that_a_run_tells(x):
+    lists = {"high": [], "low": [x[0]]}
+    arrays = {"first": x, "second": x[1] * x}
+    for v in x:
+        lists["high" if v > 1.0 else "low"].append(v * x[1])
+    which = "first" if x[1] > 1.0 else "second"
+    total = sum(lists["high"]) * sum(lists["low"]) + np.sum(arrays[which] ** 2)
+    return total + np.sum(arrays["second" if x[0] > 2.0 else "first"])
+
+
 PROGRAMS = [
+    by_a_text_that_a_run_tells,
     counted, by_pairs, by_default, on_some_paths, of_arrays, what_is_put_in_may_put_in_too, remembers, remembers_pairs,
 ]  # fmt: skip
 

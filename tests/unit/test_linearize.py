@@ -379,3 +379,15 @@ def test_a_linear_function_of_structures_and_kinds_is_no_step(target):
 def test_only_the_shape_of_the_point_counts():
     (got,) = linear_transpose(lambda x: x * x.size, X, target="python")(np.ones(4))
     np.testing.assert_allclose(got, 4.0)
+
+
+def test_a_function_that_writes_into_an_argument_beside_whole_numbers():
+    def written(places, y, b):
+        b[0] = y[places[0]]
+        return y * b
+
+    y, b, dot = np.array([0.2, 0.9]), np.array([0.5, 1.0]), np.array([1.0, 2.0])
+    args = (np.array([1, 0]), y, b)
+    _, push = s2sad.linearize(written, *args)
+    expected = s2sad.jvp(written, args, (None, dot, dot))[1]
+    np.testing.assert_allclose(push(None, dot, dot), expected)  # one array for two tangents, which are only read

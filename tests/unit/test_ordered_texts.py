@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import itertools
 
 import numpy as np
@@ -41,7 +42,31 @@ def pairs_of_points(x):
     return total
 
 
+def taken_from_a_heap(x):
+    heap = [(1.0, "b"), (1.0, "a"), (1.0, "zz")]
+    heapq.heapify(heap)
+    total = 0.0
+    for k in range(3):
+        _, name = heapq.heappop(heap)
+        if name == "b":
+            total += x[0] * (k + 1)
+        elif name == "a":
+            total += x[1] * (k + 1) * 2.0
+        else:
+            total += x[2] * (k + 1) * 5.0
+        if k == 1:
+            heapq.heappush(heap, (0.5, "m"))
+    return total
+
+
+def in_the_order_of_letters(x):
+    best = max((x[0], "u"), (x[1], "v"))
+    name = "beta" if x[0] > x[1] else "alpha"
+    return best[0] ** 2 + (x[2] if name < "b" else 3.0 * x[2]) + (x[1] if name >= "beta" else x[0])
+
+
 @pytest.mark.parametrize("target", ["python", "cpu"])
-@pytest.mark.parametrize("f", [largest, in_order, pairs_in_order, by_truth, pairs_of_points])
+@pytest.mark.parametrize("f", [largest, in_order, pairs_in_order, by_truth, pairs_of_points, taken_from_a_heap,
+                               in_the_order_of_letters])  # fmt: skip
 def test_of_texts(f, target):
     assert_derivatives(f, X, target)
