@@ -20,9 +20,9 @@ from s2sad.frontend.transforms import (
     is_value,
     known_option,
 )
-from s2sad.frontend.values import Closure, FuncV, StaticV, StructV, V, Value, literal, rebuild
+from s2sad.frontend.values import Closure, FuncV, MethodV, RowsV, StaticV, StructV, V, Value, literal, rebuild, seen_by
 from s2sad.ir.nodes import Const, Expr, Var
-from s2sad.ir.types import Array, Scalar, Static, Struct, Type, is_inexact, rank
+from s2sad.ir.types import Array, ListOf, Scalar, Static, Struct, Type, is_inexact, rank
 
 
 def apply_at_a_point(lw: Lowerer, name: str, fun: Value, given: dict[str, Any], node: Any) -> Value:
@@ -77,8 +77,8 @@ def _vjp(lw: Lowerer, fun: Value, given: dict[str, Any], node: Any) -> Value:
     primals = list(given["primals"])
     aux = bool(_option(lw, given, "has_aux", node))
     out = call_value(lw, fun, primals, {}, node)
-    kept = tuple(_own(lw, value, node) for value in primals)
-    items = StructV("tuple", tuple(range(len(kept))), kept)
+    fun, *kept = (_own(lw, value, node) for value in (fun, *primals))
+    items = StructV("tuple", tuple(range(len(kept))), tuple(kept))
     pullback = StructV(Linear("vjp", aux), ("fun", "args"), (fun, items))
     if not aux:
         return StructV("tuple", (0, 1), (out, pullback))
@@ -88,15 +88,31 @@ def _vjp(lw: Lowerer, fun: Value, given: dict[str, Any], node: Any) -> Value:
 
 
 def _own(lw: Lowerer, value: Value, node: Any) -> Value:
-    """Keep an argument as it stands now, whatever is written into its arrays later."""
+    """Keep a value as it is now, whatever its name means later, and whatever is written into its arrays.
+
+    Of a function that is what it sees, too.
+    """
+    from s2sad.frontend.functional import lower_list
     from s2sad.frontend.operators import build
 
     match value:
         case V(expr) if isinstance(expr.type, Array):
             name = expr.name if isinstance(expr, Var) else "argument"
             return V(lw.atom(build(np.copy, expr), f"{name}_kept", lw.span(node)))
+        case V(Var(_, ListOf())) | RowsV():
+            return lower_list(lw, value, node)
+        case V(Var(name)):
+            return lw.store_value(lw.fresh(f"{name}_kept"), value, lw.span(node))
         case StructV(kind, keys, items):
             return StructV(kind, keys, tuple(_own(lw, item, node) for item in items))
+        case MethodV(owner, name):
+            return MethodV(_own(lw, owner, node), name)
+        case FuncV():
+            env = {name: _own(lw, held, node) for name, held in seen_by(value).items()}
+            defaults = {name: _own(lw, held, node) for name, held in value.defaults.items()}
+            made = FuncV(value.node, value.source, env, value.name, defaults, value.apart)
+            env.setdefault(value.name, made)  # it may call itself
+            return made
         case _:
             return value
 
@@ -106,8 +122,8 @@ def _linearize(lw: Lowerer, fun: Value, given: dict[str, Any], node: Any) -> Val
 
     primals = list(given["primals"])
     out = call_value(lw, fun, primals, {}, node)
-    kept = tuple(_own(lw, value, node) for value in primals)
-    items = StructV("tuple", tuple(range(len(kept))), kept)
+    fun, *kept = (_own(lw, value, node) for value in (fun, *primals))
+    items = StructV("tuple", tuple(range(len(kept))), tuple(kept))
     return StructV("tuple", (0, 1), (out, StructV(Linear("jvp"), ("fun", "args"), (fun, items))))
 
 

@@ -25,6 +25,7 @@ from s2sad.transform.entry import arguments_kept, bound_apart, parameters_kept, 
 from s2sad.transform.inlined import inlined, recursive
 from s2sad.transform.joint_calls import has_joint_calls, with_joint_calls
 from s2sad.transform.linear import split
+from s2sad.transform.list_copies import without_list_copies
 from s2sad.transform.named import with_named_results
 from s2sad.transform.naming import Namer
 from s2sad.transform.one_recursion import OneRecursion, one_recursion
@@ -574,7 +575,7 @@ class Deriver:
 
     def _main(self, instance: Instance) -> Function:
         assert instance.function is not None
-        fn = calling(with_views_written_out(with_named_results(instance.function)), self.versions)
+        fn = calling(_named(instance.function), self.versions)
         return ranks_apart(without_cancelled(fn, self.facts))
 
     def _done(self, name: str, fn: Function, instance: Instance, residuals: int = 0) -> Derived:
@@ -615,7 +616,11 @@ class Deriver:
 
 
 def _prepared(fn: Function) -> Function:
-    return bound_apart(with_views_written_out(with_named_results(fn)))
+    return bound_apart(_named(fn))
+
+
+def _named(fn: Function) -> Function:
+    return with_views_written_out(with_named_results(without_list_copies(fn)))
 
 
 def derive_program(
