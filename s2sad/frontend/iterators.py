@@ -20,8 +20,12 @@ def check_used_once(lw: Lowerer, name: str, value: Any, statement: Any) -> None:
     loops = [n for n in gast.walk(whole) if isinstance(n, gast.For | gast.While)]
     inside = [loop for loop in loops if any(load is n for load in loads for s in loop.body for n in gast.walk(s))]
     repeated = [loop for loop in inside if not any(n is statement for n in gast.walk(loop))]
+    asked = [n for n in gast.walk(whole) if isinstance(n, gast.Call) and getattr(n.func, "id", "") == "next"]
+    bare = isinstance(value, gast.Call) and getattr(value.func, "id", "") == "iter"
+    if not bare and any(n.args and getattr(n.args[0], "id", "") == name for n in asked):
+        lw.fail(statement, "what this iterator has yet to read may be written, or bound anew, between its uses",
+                "Take the items from a list: `it = iter(list(…))`.")  # fmt: skip
     if len(loads) > 1 or repeated:
-        bare = isinstance(value, gast.Call) and getattr(value.func, "id", "") == "iter"
         lw.fail(statement, "an iterator is used up by its first use, and this one is used again",
                 "Index what it goes over, or take parts of it: `x[0]`, `x[k]`, `x[1:]`." if bare
                 else "Make it a list: `list(…)`, or a comprehension in brackets.")  # fmt: skip

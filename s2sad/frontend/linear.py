@@ -9,6 +9,7 @@ import numpy as np
 
 from s2sad.errors import ArgumentError
 from s2sad.frontend.lowerer import Lowerer
+from s2sad.frontend.scopes import free_names
 from s2sad.frontend.transforms import (
     Derivation,
     Linear,
@@ -111,7 +112,8 @@ def _own(lw: Lowerer, value: Value, node: Any) -> Value:
             env = {name: _own(lw, held, node) for name, held in seen_by(value).items()}
             defaults = {name: _own(lw, held, node) for name, held in value.defaults.items()}
             made = FuncV(value.node, value.source, env, value.name, defaults, value.apart)
-            env.setdefault(value.name, made)  # it may call itself
+            if value.name in free_names(value.node):
+                env.setdefault(value.name, made)  # it calls itself
             return made
         case _:
             return value

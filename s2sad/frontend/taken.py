@@ -74,6 +74,30 @@ def _is_next(node: Any) -> bool:
     return isinstance(node, gast.Call) and getattr(node.func, "id", "") == "next" and not node.keywords
 
 
+def _end(node: Any) -> tuple[int, int]:
+    return node.end_lineno, node.end_col_offset
+
+
+def _changes(tree: Any) -> Iterator[tuple[Any, str]]:
+    """Go through what binds a name anew, or writes into what it means."""
+    for node in gast.walk(tree):
+        match node:
+            case gast.Name(id=name) if not isinstance(node.ctx, gast.Load):
+                yield node, name
+            case gast.Subscript() | gast.Attribute() if not isinstance(node.ctx, gast.Load):
+                yield node, _root(node)
+            case gast.Call(func=gast.Attribute(value=owner, attr=attr)) if attr in WRITING:
+                yield node, _root(owner)
+            case _:
+                pass
+
+
+def _root(node: Any) -> str:
+    while isinstance(node, gast.Subscript | gast.Attribute):
+        node = node.value
+    return getattr(node, "id", "")
+
+
 class _Taker:
     """Writes the iterators of one function as lists and places."""
 
@@ -103,12 +127,30 @@ class _Taker:
             match part:
                 case gast.Assign(targets=[gast.Name(id=name)], value=value) if (
                     name in asked and stores.count(name) == 1 and self._is_iterator(value)
+                    and not self._is_moved_meanwhile(part, name)
                 ):
                     loads = [n for n in names if n.id == name and isinstance(n.ctx, gast.Load)]
                     if all(any(n is used for used in self._used(name, here)) for n in loads):
                         yield name, value
                 case _:
                     pass
+
+    def _is_moved_meanwhile(self, begun: Any, name: str) -> bool:
+        """Say whether what an iterator has yet to read may be bound anew, or written, before its last use."""
+        value = begun.value
+        over = value.args[0] if isinstance(value, gast.Call) and self._meant(value.func) is builtins.iter else None
+        if isinstance(over, gast.Name | gast.List | gast.Tuple | gast.ListComp) or (
+            isinstance(over, gast.Call) and getattr(over.func, "id", "") in ("list", "tuple", "sorted")
+        ):
+            return False  # it is gone through itself, item by item, or made before
+        read = {n.id for n in gast.walk(value) if isinstance(n, gast.Name) and isinstance(n.ctx, gast.Load)}
+        uses = [n for n in gast.walk(self.tree) if getattr(n, "id", "") == name and n is not begun.targets[0]]
+        loops = [n for n in gast.walk(self.tree) if isinstance(n, gast.For | gast.While)
+                 and not any(part is begun for part in gast.walk(n))]  # fmt: skip
+        around = [loop for loop in loops if any(part is use for part in gast.walk(loop) for use in uses)]
+        last = max((_end(n) for n in (*uses, *around)), default=(0, 0))
+        first = _end(begun)
+        return any(root in read and first < (n.lineno, n.col_offset) < last for n, root in _changes(self.tree))
 
     def _is_iterator(self, value: Any) -> bool:
         if isinstance(value, gast.GeneratorExp):

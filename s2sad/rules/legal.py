@@ -193,7 +193,9 @@ def _by_swapping(call: Apply) -> Expr | None:
     kind = Array(x.type.dtype, tuple(dims))
     inside = applied(np.swapaxes, (x, number(axis), number(-1)), kind)
     outside = applied(call.fn, (_dense(inside, kind), *call.args[1:]), kind, **static)
-    return applied(np.swapaxes, (outside, number(axis), number(-1)), call.type)
+    back = applied(np.swapaxes, (outside, number(axis), number(-1)), call.type)
+    assert isinstance(call.type, Array)
+    return _dense(back, call.type) if call.type.layout == "C" else back
 
 
 def _dense(x: Expr, kind: Array) -> Expr:

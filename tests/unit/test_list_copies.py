@@ -84,7 +84,8 @@ def test_value_gradient_and_tangent(fun, target):
 
 
 @pytest.mark.parametrize(("fun", "made"), [
-    (copied_again, {"squares"}), (the_first_goes_on, {"squares", "more"}), (the_first_has_two_names, {"squares", "more"}),
+    (copied_again, {"squares"}), (the_first_goes_on, {"squares", "more"}),
+    (the_first_has_two_names, {"squares", "more"}),
 ])  # fmt: skip
 def test_which_lists_there_are(fun, made):
     f = s2sad.differentiate(target="python")(fun)

@@ -78,10 +78,20 @@ def a_partial(x, y):
     return push(1.0) * k
 
 
+def in_a_loop(x, y):
+    total = 0.0
+    _, last = vjp(lambda u: u * x[0], y)
+    for k in range(3):
+        _, pull = vjp(lambda u: u * u * x[k], y)
+        total += np.sum(last(y)[0]) * np.sum(pull(y)[0])
+        y = y * 1.5
+    return total
+
+
 @pytest.mark.parametrize("target", ["python", "cpu"])
 @pytest.mark.parametrize("fun", [
-    an_array_that_is_written, an_array_of_the_same_name, a_number, the_point_itself, what_a_helper_sees, a_gradient,
-    lists, a_partial,
+    in_a_loop, an_array_that_is_written, an_array_of_the_same_name, a_number, the_point_itself, what_a_helper_sees,
+    a_gradient, lists, a_partial,
 ])  # fmt: skip
 def test_value_and_gradient(fun, target):
     value, slopes = value_and_grad(fun, target=target)(X, Y.copy())

@@ -160,3 +160,61 @@ def taken(it):
 def test_iterators_that_cannot_be_followed(fun):
     with pytest.raises(UnsupportedSyntaxError, match=r"Index what it goes over(.|\n)*x\[k\]"):
         s2sad.grad(fun, target="python")(X)
+
+
+def written_behind_the_first(x):
+    pairs = enumerate(x)
+    _, total = next(pairs)
+    x = x * 1.0
+    x[2] = total * 3.0
+    for k, v in pairs:
+        total += k * v
+    return total
+
+
+def bound_anew_behind_the_first(x):
+    k = 2.0
+    scaled = (v * k for v in x)
+    first = next(scaled)
+    k = k * first
+    return first + sum(scaled)
+
+
+def grown_behind_the_first(x):
+    items = [x[0], x[1]]
+    pairs = zip(items, x)
+    total = next(pairs)[0]
+    items.append(total)
+    for a, b in pairs:
+        total += a * b
+    return total
+
+
+@pytest.mark.parametrize("fun", [written_behind_the_first, bound_anew_behind_the_first, grown_behind_the_first])
+def test_iterators_that_read_what_is_written_meanwhile(fun):
+    with pytest.raises(s2sad.UnsupportedSyntaxError, match=r"may be written, or bound anew[^$]*iter\(list"):
+        s2sad.grad(fun, target="python")(np.array([0.7, 1.3, 0.4]))
+
+
+def made_before(x):
+    y = x * 1.0
+    items = iter(list(enumerate(y)))
+    _, total = next(items)
+    y[2] = total * 3.0
+    for k, v in items:
+        total += k * v
+    return total * y[2]
+
+
+def gone_through_itself(x):
+    y = x * 1.0
+    items = iter(y)
+    total = next(items)
+    y[2] = total * 3.0
+    return total + sum(v * v for v in items)
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+@pytest.mark.parametrize("fun", [made_before, gone_through_itself])
+def test_what_is_written_behind_the_first_item(fun, target):
+    assert_derivatives(fun, np.array([0.7, 1.3, 0.4]), target)
