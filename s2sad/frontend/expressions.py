@@ -31,6 +31,7 @@ from s2sad.frontend.displays import operands
 from s2sad.frontend.environments import Environment, see, seen
 from s2sad.frontend.guarded import lower_guarded, lower_held, lower_raises
 from s2sad.frontend.indexing import is_table_row, lower_index, lower_index_items, lower_slice, lower_subscript
+from s2sad.frontend.infer import OPERATORS
 from s2sad.frontend.joins import joined_env, same_env
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.operators import BINARY, BOOL, UNARY, apply, build
@@ -683,10 +684,29 @@ def known_key(lw: Lowerer, node: Any) -> Any:
     """Return the constant that a key is: a string, a number, or a tuple of them."""
     from s2sad.frontend.arguments import UNKNOWN, known_value
 
-    known = known_value(lower_expr(lw, node))
+    found = lower_expr(lw, node)
+    known = known_value(found)
+    if known is UNKNOWN and isinstance(found, V):
+        known = _of_constants(found.expr)
     if known is UNKNOWN or known is None:
-        lw.fail(node, "dict keys must be constants")
+        lw.fail(node, "the key of this dict is not known before the function runs",
+                "Begin with `{}`, and put the items in one by one: `d[k] = v`.")  # fmt: skip
     return known
+
+
+def _of_constants(expr: Expr) -> Any:
+    """Return the number that arithmetic with constants gives."""
+    from s2sad.frontend.arguments import UNKNOWN
+
+    if isinstance(expr, Const):
+        return expr.value
+    if not isinstance(expr, Apply) or expr.fn not in OPERATORS:
+        return UNKNOWN
+    parts = [_of_constants(arg) for arg in expr.args]
+    try:
+        return UNKNOWN if any(part is UNKNOWN for part in parts) else expr.fn(*parts)
+    except ArithmeticError:
+        return UNKNOWN
 
 
 def _named_expr(lw: Lowerer, node: Any) -> Value:

@@ -97,7 +97,10 @@ def _checks(which: str, kind: str, keys: tuple[Any, ...], item: Any) -> list[Any
     """Raise what Python raises for a place outside; count from the end where the place is negative."""
     if kind == "dict":
         tests = " and ".join(f"{which} != {key!r}" for key in keys)
-        return [_parsed(f"if {tests}:\n    raise KeyError('the key is not in this dict')")]
+        said = "the key is not in this dict"
+        if isinstance(item.ctx, gast.Store):
+            said = "this dict gets no keys here that it did not have when it was made"
+        return [_parsed(f"if {tests}:\n    raise KeyError({said!r})")]
     count = len(keys)
     match item.slice:
         case gast.BinOp(op=gast.Mod(), right=gast.Constant(value=int(most))) if 0 < most <= count:

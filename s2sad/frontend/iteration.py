@@ -11,7 +11,7 @@ from typing import Any
 import gast
 
 from s2sad.errors import MissingRuleError, UnsupportedSyntaxError
-from s2sad.frontend import growing, iterated, protocols, rows
+from s2sad.frontend import growing, iterated, keyed, protocols, rows
 from s2sad.frontend.containers import current, is_mutable
 from s2sad.frontend.continued import without_continue
 from s2sad.frontend.environments import see, seen
@@ -633,13 +633,13 @@ def _own_names(node: Any) -> list[str]:
 
 def _comprehension(lw: Lowerer, node: Any, name: str | None) -> Value:
     iterable: Value | None = None
-    keyed = isinstance(node, gast.DictComp)
-    if len(node.generators) == 1 or keyed:
+    is_keyed = isinstance(node, gast.DictComp)
+    if len(node.generators) == 1 or is_keyed:
         generator = node.generators[0]
         iterable = protocols.iterated(lw, lower_expr(lw, generator.iter), generator.iter)
         items: list[Value] | None = static_items(lw, iterable)
-        few = _KEYS if keyed else 8
-        known = _known_range(iterable) if items is None and (keyed or not generator.ifs) else None
+        few = _KEYS if is_keyed else 8
+        known = _known_range(iterable) if items is None and (is_keyed or not generator.ifs) else None
         if known is not None and len(known) <= few:
             items = list[Value](const(i) for i in known)
         if items is not None:
@@ -647,7 +647,8 @@ def _comprehension(lw: Lowerer, node: Any, name: str | None) -> Value:
             made = _unrolled_comprehension(lw, node, generator, items, iterable)
             if made is not None:
                 return made
-    if keyed:
+    if is_keyed:
+        keyed.begin_again(lw, keyed.given_to(lw, node))
         return lw.fail(node, f"a dict comprehension needs keys known at transform time, {_KEYS} of a range at most",
                        "Make it a list, `[f(i) for i in range(n)]`, or an array, which are indexed alike.")  # fmt: skip
     target = Var(name or lw.fresh("items"), ListOf(None))

@@ -48,6 +48,17 @@ class _No(Exception):
     """The dict is used in a way that two lists do not stand for."""
 
 
+def given_to(lw: Lowerer, value: Any) -> str:
+    """Return the name that the statement being lowered gives to a value; none where it does something else with it."""
+    match lw.statement:
+        case gast.Assign(targets=[gast.Name(id=name)], value=made) | gast.AnnAssign(
+            target=gast.Name(id=name), value=made
+        ) if made is value:
+            return name
+        case _:
+            return ""
+
+
 def remembered(name: str) -> str:
     """Return what the results of an inner function are called that remembers them."""
     return f"{name}()"
@@ -119,9 +130,9 @@ def without_dicts(source: Source, ctx: Context, owner: Any) -> Source:
     for name, kind in lists.items():
         if isinstance(kind, Struct):
             ctx.row_kinds.setdefault((id(tree), name), kind)
-        else:
-            ctx.list_items.setdefault((id(owner), name), kind)
-    ctx.guessed.update((id(owner), name) for name, kind in lists.items() if kind is _ITEM)
+        elif (id(owner), name) not in ctx.list_items:
+            ctx.list_items[id(owner), name] = kind
+            ctx.guessed.update([(id(owner), name)] if kind is _ITEM else [])
     return source.rewritten(tree, source.lines, {})
 
 
@@ -248,6 +259,14 @@ class _Dict(gast.NodeTransformer):
                 return all(key is not None and _is_safe(key) for key in keys)
             case gast.Call(func=gast.Name(id="dict"), args=[], keywords=[]):
                 return meant(source, value.func) is dict
+            case gast.DictComp(key=gast.Name(id=key), generators=[gast.comprehension(
+                target=gast.Name(id=name), iter=gast.Call(func=gast.Name(id="range")), ifs=[],
+            )]):  # fmt: skip
+                return key == name  # no key is there twice
+            case gast.Call(func=gast.Attribute(value=gast.Name(id="dict"), attr="fromkeys"), args=[
+                gast.Call(func=gast.Name(id="range")), gast.Constant()
+            ]):  # fmt: skip
+                return True
             case _:
                 return False
 
@@ -279,10 +298,11 @@ class _Dict(gast.NodeTransformer):
             match part:
                 case gast.Subscript(value=place, slice=key) if _is_safe(key):
                     followed.add(id(place) if not isinstance(part.ctx, gast.Del) else 0)
-                case (
-                    gast.Compare(left=key, ops=[gast.In() | gast.NotIn()], comparators=[place])
-                    | gast.Call(func=gast.Attribute(value=place, attr="get"), args=[key, _], keywords=[])
-                ) if _is_safe(key):
+                case gast.Compare(left=key, ops=[gast.In() | gast.NotIn()], comparators=[place]) if _is_safe(key):
+                    followed.add(id(place))
+                case gast.Call(func=gast.Attribute(value=place, attr="get"), args=[key, default], keywords=[]) if (
+                    _is_safe(key) and _is_safe(default)
+                ):
                     followed.add(id(place))
                 case gast.Call(func=gast.Attribute(value=place, attr=attr), args=[], keywords=[]) if attr in _VIEWS:
                     followed.add(id(place))
@@ -314,7 +334,11 @@ class _Dict(gast.NodeTransformer):
                     pass
                 case _:
                     continue
-            calls = [call, *((call.left, call.right) if isinstance(call, gast.BinOp) else ())]
+            calls = [call]
+            if isinstance(call, gast.BinOp):  # what stands left of it is computed before it puts in a key
+                calls.append(call.left)
+                first = _is_safe(call.left) and not _named_so(gast.walk(call.left), self.name)
+                calls += [call.right] if first else []
             for one in calls:
                 match one:
                     case gast.Call(func=gast.Attribute(value=place, attr="setdefault"), args=[key, value], keywords=[]):
@@ -395,9 +419,25 @@ class _Dict(gast.NodeTransformer):
 
     def _beginning(self, node: Any) -> list[Any]:
         given = node.value
+        if not isinstance(given, gast.Dict) and not (isinstance(given, gast.Call) and not given.args):
+            return self._filled(node, given)
         keys, values = getattr(given, "keys", []), getattr(given, "values", [])
         first, second = (self._statement(f"{name} = []", node) for name in (self.keys, self.values))
         first.value.elts, second.value.elts = list(keys), [self.visit(value) for value in values]
+        return [first, second]
+
+    def _filled(self, node: Any, given: Any) -> list[Any]:
+        """`{k: v for k in range(n)}`, `dict.fromkeys(range(n), v)`: the keys are the numbers of a range."""
+        if isinstance(given, gast.Call):
+            over, name = given.args[0], self._new("key")
+            item = given.args[1]
+        else:
+            over, name, item = given.generators[0].iter, given.generators[0].target.id, self.visit(given.value)
+        first = self._statement(f"{self.keys} = [{name} for {name} in range(0)]", node)
+        second = self._statement(f"{self.values} = [0 for {name} in range(0)]", node)
+        second.value.elt = item
+        for stmt in (first, second):
+            stmt.value.generators[0].iter = copy.deepcopy(over)
         return [first, second]
 
     def _store(self, node: Any, key: Any) -> list[Any]:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from s2sad.frontend import formatted, inherited, iterated, objects, pickers, records, rows
+from s2sad.frontend import formatted, inherited, iterated, keyed, objects, pickers, records, rows
 from s2sad.frontend.arguments import UNKNOWN, known_value
 from s2sad.frontend.calls import call_function, library_call
 from s2sad.frontend.comparisons import set_of
@@ -321,6 +321,18 @@ def _container(kind: str) -> Any:
         return StructV(kind, tuple(range(len(items))), tuple(items))
 
     return lower
+
+
+def _from_keys(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    """`dict.fromkeys(keys, value)`."""
+    items = static_items(lw, args[0])
+    keys = [known_value(item) for item in items or ()]
+    if items is None or any(key is UNKNOWN for key in keys):
+        keyed.begin_again(lw, keyed.given_to(lw, node))
+        return lw.fail(node, "the keys of this dict are not known before the function runs",
+                       "Begin with `{}`, and put the items in one by one: `d[k] = v`.")  # fmt: skip
+    value = args[1] if len(args) > 1 else StaticV(None)
+    return StructV("dict", tuple(dict.fromkeys(keys)), (value,) * len(set(keys)))
 
 
 def _deque(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
@@ -675,6 +687,7 @@ SPECIAL: dict[Any, Any] = {
     builtins.tuple: _container("tuple"),
     builtins.list: _container("list"),
     builtins.dict: _container("dict"),
+    dict.fromkeys: _from_keys,
     builtins.set: _set,
     builtins.frozenset: _set,
     builtins.divmod: _divmod,

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import s2sad
-from tests.differences import assert_derivatives
+from tests.differences import assert_derivatives, differences
 
 X = np.array([0.7, 1.3, 0.4, 1.9, 0.9, 0.6, 1.1])
 
@@ -121,7 +121,28 @@ def by_a_text_that_a_run_tells(x):
     return total + np.sum(arrays["second" if x[0] > 2.0 else "first"])
 
 
+def whole_numbers_first(x):
+    sums = {}
+    sums[int(x[0] > 0.5)] = 1
+    sums[int(x[1] > 5.0)] = x[2]
+    return sums[1] * sums[0] ** 2
+
+
+def from_a_range(x):
+    squares = {i: x[i] ** 2 for i in range(len(x))}
+    sums = dict.fromkeys(range(len(x)), 0.0)
+    products = dict.fromkeys(("a", "b"), 1.0)
+    for i in range(len(x)):
+        sums[(i * i) % len(x)] += squares[i]
+        products["a" if i % 2 else "b"] *= x[i]
+    halves = {k / 2: k * x[k] for k in range(1, 3)}
+    total = sum(v * (k + 1) for k, v in sums.items()) + products["a"] * products["b"]
+    return total + sum(v * np.exp(-k * x[0]) for k, v in halves.items())
+
+
 PROGRAMS = [
+    from_a_range,
+    whole_numbers_first,
     by_a_text_that_a_run_tells,
     counted, by_pairs, by_default, on_some_paths, of_arrays, what_is_put_in_may_put_in_too, remembers, remembers_pairs,
 ]  # fmt: skip
@@ -151,6 +172,11 @@ def test_a_thousand_calls_that_are_remembered_are_a_thousand_not_more():
     assert np.all(slopes > 0.0)
 
 
+def test_a_range_as_long_as_a_long_array():
+    x = np.linspace(0.1, 1.0, 90)
+    np.testing.assert_allclose(s2sad.grad(from_a_range, target="python")(x), differences(from_a_range, x), atol=1e-6)
+
+
 def under_two_names(x):
     sums = {}
     other = sums
@@ -167,7 +193,19 @@ def taken_out(x):
     return sums[1]
 
 
-@pytest.mark.parametrize("fun", [under_two_names, taken_out])
+def a_default_that_does_more(x):
+    sums = {}
+
+    def put(k):
+        sums[k] = x[0]
+        return x[1]
+
+    for i in range(len(x)):
+        sums[i % 3] = sums.get(i % 2, put(i % 3)) * x[i]
+    return sums[0]
+
+
+@pytest.mark.parametrize("fun", [under_two_names, taken_out, a_default_that_does_more])
 def test_what_is_refused(fun):
     with pytest.raises(s2sad.UnsupportedSyntaxError, match="is not known here"):
         s2sad.grad(fun, target="python")(np.ones(40))
