@@ -55,6 +55,16 @@ from s2sad.ir.walk import map_blocks, statements
 _MAX_KINDS = 12
 
 
+def _check_kinds(ctx: Context, fun: Any, source: Source) -> None:
+    """Raise where a function calls itself again and again with arguments of other kinds."""
+    if sum(i.fun is fun and i.open for i in ctx.instances.values()) > _MAX_KINDS:
+        raise UnsupportedSyntaxError(
+            f"`{source.name}` calls itself with arguments of ever new kinds", source.span(source.node),
+            "A list or tuple that grows with each call has no single type. Pass an array, or a list that is "
+            "appended to in place.",
+        )  # fmt: skip
+
+
 def instantiate(ctx: Context, fun: Any, types: tuple[Type, ...], span: Span) -> Instance:
     """Return the instance of `fun` for these argument types, lowering it on first use."""
     if hasattr(fun, "s2sad_kind") and ctx.derive is not None:
@@ -65,12 +75,7 @@ def instantiate(ctx: Context, fun: Any, types: tuple[Type, ...], span: Span) -> 
     key = (_identity(fun), tuple(_key(kind) for kind in types))
     if key in ctx.instances:
         return ctx.instances[key]
-    if sum(i.fun is fun and i.open for i in ctx.instances.values()) > _MAX_KINDS:
-        raise UnsupportedSyntaxError(
-            f"`{source.name}` calls itself with arguments of ever new kinds", source.span(source.node),
-            "A list or tuple that grows with each call has no single type. Pass an array, or a list that is "
-            "appended to in place.",
-        )  # fmt: skip
+    _check_kinds(ctx, fun, source)
     instance = Instance(ctx.unique(source.name), fun, types)
     ctx.instances[key] = instance
     ctx.keep.append(fun)
@@ -582,6 +587,7 @@ def lifted(
     instance = ctx.instances.get(key)
     if instance is None:
         name = getattr(fn_node, "name", "lambda_")
+        _check_kinds(ctx, fn_node, dataclasses.replace(source, name=name, node=fn_node))
         instance = Instance(ctx.unique(name), fn_node, types)
         ctx.instances[key] = instance
         ctx.keep.append((fn_node, fixed))

@@ -23,7 +23,7 @@ from s2sad.frontend.values import StructV, V, Value, literal
 from s2sad.ir import ops
 from s2sad.ir.nodes import Append, Apply, Assign, CallStmt, Const, Expr, Function, Index, Store, Var
 from s2sad.ir.types import BROADCAST, CARRIED, CUT, UNEVEN, Array, Dim, ListOf, Scalar, Static, Struct, Type, is_uneven
-from s2sad.ir.walk import reads, statements, subexpressions
+from s2sad.ir.walk import exprs_of, reads, statements, subexpressions
 
 _GUESS = Scalar("float64", weak=True, value=None)
 _MOST_GUESSES = 12
@@ -279,11 +279,25 @@ def passed(lw: Lowerer, target: Expr, callee: Function | None, position: int, no
     if not isinstance(target, Var) or not isinstance(target.type, ListOf) or _is_made_elsewhere(lw, target):
         return
     kind = target.type.item
+    filled = None if callee is None or kind is not None else _filled_with(callee, callee.params[position].name)
+    if filled is not None:
+        _begin_again(lw, target, filled, node)
     if not isinstance(kind, Array) or (callee is not None and not _may_append(callee, position)):
         return
     wanted = _any_array(kind.dtype, len(kind.dims))
     if wanted != kind:
         _begin_again(lw, target, wanted, node)
+
+
+def _filled_with(callee: Function, name: str) -> Type | None:
+    """Return what a function puts into a list that it is given empty, where that is of one kind."""
+    parts = [part for stmt in statements(callee.body) for expr in exprs_of(stmt) for part in subexpressions(expr)]
+    kinds = {part.type.item for part in parts if isinstance(part, Var) and part.name == name
+             and isinstance(part.type, ListOf) and part.type.item is not None}  # fmt: skip
+    if len(kinds) != 1:
+        return None
+    (kind,) = kinds
+    return _any_array(kind.dtype, len(kind.dims)) if isinstance(kind, Array) else kind
 
 
 def _may_append(callee: Function, position: int) -> bool:

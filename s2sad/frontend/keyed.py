@@ -342,7 +342,8 @@ class _Dict(gast.NodeTransformer):
             for one in calls:
                 match one:
                     case gast.Call(func=gast.Attribute(value=place, attr="setdefault"), args=[key, value], keywords=[]):
-                        found += [place] if _is_safe(key) and _is_safe(value) else []
+                        steady = not _named_so(gast.walk(key), self.name)  # it is computed again behind it
+                        found += [place] if steady and _is_safe(key) and _is_safe(value) else []
                     case _:
                         pass
         return found

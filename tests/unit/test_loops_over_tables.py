@@ -20,6 +20,36 @@ def over_a_constant_list(x):
     return total
 
 
+BARS = [(0, 1), (1, 2), (0, 2), (1, 3), (2, 3), (0, 3), (3, 1)]
+WEIGHTS = [((0, 2.5), "a"), ((3, 0.5), "a"), ((1, 1.5), "a")]
+
+
+def over_tuples(x):
+    force = np.zeros(4)
+    y = np.array([x[0], x[1], x[0] * x[1], 1.0])
+    for e, (i, j) in enumerate(BARS):
+        d = y[j] - y[i]
+        k = 1.0 + e * d
+        force[i] += k * d
+        force[j] -= k * d * y[i]
+        force[(i + j) % 4] += d * d
+    for (i, weight), _ in WEIGHTS:
+        a = weight * y[i]
+        b = a * a + i
+        c = math.sin(b) + a
+        d = c * b
+        e = d + weight
+        g = e * a
+        h = g + 1.0
+        u = h * h
+        i = 0
+        force[i] += h + u
+        force[1] += a
+        force[2] += b
+        force[3] += c
+    return np.sum(force**2)
+
+
 def left_and_completed(x):
     total = 0.0
     for factor in FACTORS:
@@ -67,7 +97,7 @@ def written_meanwhile(x):
 
 @pytest.mark.parametrize("target", ["python", "cpu"])
 @pytest.mark.parametrize(
-    "fun", [over_a_constant_list, left_and_completed, of_what_is_differentiated, written_meanwhile]
+    "fun", [over_a_constant_list, over_tuples, left_and_completed, of_what_is_differentiated, written_meanwhile]
 )
 def test_slopes(fun, target):
     """Left early or not, of constants or of what is differentiated, and of a list that the loop itself writes."""
@@ -80,6 +110,12 @@ def test_the_text_is_as_long_as_the_loop():
     text = s2sad.differentiate(over_a_constant_list).source("grad", types=(np.array([0.7, 1.3]),))
     assert text.count("math.cos") == 1
     assert "for i in range(20):" in text
+
+
+def test_tuples_of_numbers_are_a_table_for_each_place():
+    text = s2sad.differentiate(over_tuples).source("grad", types=(np.array([0.7, 1.3]),))
+    assert "range(7):" in text
+    assert "range(3):" in text
 
 
 def test_short_floats_stay_what_they_are():
