@@ -29,7 +29,7 @@ def over_tuples(x):
     y = np.array([x[0], x[1], x[0] * x[1], 1.0])
     for e, (i, j) in enumerate(BARS):
         d = y[j] - y[i]
-        k = 1.0 + e * d
+        k = 1.0 + 0.1 * e * d
         force[i] += k * d
         force[j] -= k * d * y[i]
         force[(i + j) % 4] += d * d
@@ -40,14 +40,14 @@ def over_tuples(x):
         d = c * b
         e = d + weight
         g = e * a
-        h = g + 1.0
-        u = h * h
+        h = 0.1 * g + 1.0
+        u = math.cos(h)
         i = 0
         force[i] += h + u
         force[1] += a
         force[2] += b
         force[3] += c
-    return np.sum(force**2)
+    return np.sum(np.sin(0.1 * force))
 
 
 def left_and_completed(x):
