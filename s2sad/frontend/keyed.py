@@ -221,6 +221,8 @@ class _Dict(gast.NodeTransformer):
         self.keys, self.values = self._new("keys"), self._new("values")
         self.there: set[int] = set()
         """The calls of `setdefault` by a key that is there: one of those that a comprehension goes through."""
+        self.turns: list[str] = []
+        """The keys of the loops over the dict that are being written."""
         self.before: list[Any] = []
         """The statements that stand before the one that is being written."""
         self._check(parts)
@@ -256,7 +258,10 @@ class _Dict(gast.NodeTransformer):
     def _is_empty(self, source: Source, value: Any) -> bool:
         match value:
             case gast.Dict(keys=keys):
-                return all(key is not None and _is_safe(key) for key in keys)
+                if len(keys) < 2:
+                    return all(key is not None and _is_safe(key) for key in keys)
+                known = [_constant(key) for key in keys]
+                return None not in known and len(set(known)) == len(keys)  # no key is there twice
             case gast.Call(func=gast.Name(id="dict"), args=[], keywords=[]):
                 return meant(source, value.func) is dict
             case gast.DictComp(key=gast.Name(id=key), generators=[gast.comprehension(
@@ -441,9 +446,39 @@ class _Dict(gast.NodeTransformer):
             stmt.value.generators[0].iter = copy.deepcopy(over)
         return [first, second]
 
+    def visit_For(self, node: Any) -> Any:
+        """A loop over the dict, which may set the item of the key whose turn it is."""
+        key = self._key_of_turns(node)
+        inside = [n for stmt in node.body for n in gast.walk(stmt)]
+        stores = [n for n in inside if not isinstance(getattr(n, "ctx", None), gast.Load)]
+        own = [n for n in stores if isinstance(n, gast.Subscript) and getattr(n.value, "id", "") == self.name]
+        anew = any(_named_so(stores, name) for name in key.split(","))
+        if not key or anew or not all(_names_of(n.slice) == key for n in own):
+            return self.generic_visit(node)
+        self.turns.append(key)
+        made = self.generic_visit(node)
+        self.turns.pop()
+        if own and isinstance(node.iter, gast.Call):  # the items are set while they are gone through
+            made.iter = self._parsed(f"zip({self.keys}, list({self.values}))", node.iter)
+        return made
+
+    def _key_of_turns(self, node: Any) -> str:
+        match node.iter:
+            case gast.Call(func=gast.Attribute(value=gast.Name(id=name), attr="items")) if name == self.name:
+                parts = getattr(node.target, "elts", [])
+                return _names_of(parts[0]) if len(parts) == 2 else ""
+            case gast.Name(id=name) | gast.Call(func=gast.Attribute(value=gast.Name(id=name), attr="keys")) if (
+                name == self.name
+            ):
+                return _names_of(node.target)
+            case _:
+                return ""
+
     def _store(self, node: Any, key: Any) -> list[Any]:
         value, key = self.visit(node.value), self.visit(key)
         before: list[Any] = []
+        if _names_of(key) in self.turns:
+            return [self._statement(f"{self.values}[{self.keys}.index(0)] = 1", node, key, value)]
         if not isinstance(value, gast.Name | gast.Constant):
             item = self._new("item")
             before.append(self._statement(f"{item} = 0", node, value))
@@ -515,6 +550,27 @@ def _text(text: str, place: Any, key: Any = None, value: Any = None) -> Any:
         if hasattr(place, "home"):
             part.home = place.home
     return made if key is None else _Filled(key, value).visit(made)
+
+
+def _names_of(key: Any) -> str:
+    """Return the names that a key is made of, with commas between them; nothing where it is made of anything else."""
+    parts = key.elts if isinstance(key, gast.Tuple) else [key]
+    names = [getattr(part, "id", "") for part in parts]
+    return ",".join(names) if all(names) else ""
+
+
+def _constant(key: Any) -> Any:
+    """Return the number, or the tuple of numbers, that a key of a display is; None of any other."""
+    match key:
+        case gast.Constant(value=int() | float() as value):
+            return value
+        case gast.UnaryOp(op=gast.USub(), operand=gast.Constant(value=int() | float() as value)):
+            return -value
+        case gast.Tuple(elts=parts):
+            found = tuple(_constant(part) for part in parts)
+            return None if None in found else found
+        case _:
+            return None
 
 
 def _named_so(parts: Iterable[Any], name: str) -> list[Any]:

@@ -140,7 +140,23 @@ def from_a_range(x):
     return total + sum(v * np.exp(-k * x[0]) for k, v in halves.items())
 
 
+def set_while_it_is_gone_through(x):
+    parts, pairs = {0: x[0], -2: x[2]}, {(0, 1): x[0], (1, 0): x[1]}
+    for i in range(len(x)):
+        parts[i % 3] = parts.get(i % 3, 0.0) + x[i] ** 2
+    pairs[int(x[0] > 0.0), 5] = x[2]
+    total = sum(parts.values())
+    for key in parts:
+        parts[key] = parts[key] / total
+    for key, value in parts.items():
+        parts[key] = value * (key + 1)
+    for (p, q), value in pairs.items():
+        pairs[p, q] = value * (p + 2 * q)
+    return sum(v * v for v in parts.values()) + sum(v * v for v in pairs.values())
+
+
 PROGRAMS = [
+    set_while_it_is_gone_through,
     from_a_range,
     whole_numbers_first,
     by_a_text_that_a_run_tells,
@@ -205,9 +221,14 @@ def a_default_that_does_more(x):
     return sums[0]
 
 
-@pytest.mark.parametrize("fun", [under_two_names, taken_out, a_default_that_does_more])
+def keys_that_may_be_one(x):
+    sums = {int(x[0] > 0.5): x[0], int(x[1] > 0.5): x[1]}
+    return sums[1]
+
+
+@pytest.mark.parametrize("fun", [under_two_names, taken_out, a_default_that_does_more, keys_that_may_be_one])
 def test_what_is_refused(fun):
-    with pytest.raises(s2sad.UnsupportedSyntaxError, match="is not known here"):
+    with pytest.raises(s2sad.UnsupportedSyntaxError, match="is not known"):
         s2sad.grad(fun, target="python")(np.ones(40))
 
 
