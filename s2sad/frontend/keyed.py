@@ -28,7 +28,7 @@ from s2sad.frontend.lowerer import Context, Lowerer
 from s2sad.frontend.source import Source
 from s2sad.ir.types import Scalar, Struct, Type
 
-_SAFE = frozenset({"int", "len", "abs", "min", "max", "round", "floor", "ceil", "tuple", "float"})
+_SAFE = frozenset({"dict", "int", "len", "abs", "min", "max", "round", "floor", "ceil", "tuple", "float"})
 _READERS = frozenset({"sorted", "list", "tuple", "len", "sum", "min", "max", "enumerate", "zip", "set", "reversed"})
 _ORDERS = ("sorted", "list", "tuple", "reversed", "set")
 _VIEWS = ("items", "keys", "values")
@@ -144,7 +144,7 @@ def _written(source: Source, names: list[str]) -> tuple[Any, dict[str, Type]] | 
     """Return a function without these dicts, and what its lists hold; None where that cannot be."""
     key = id(source.node), tuple(names)
     if key not in _WRITTEN:
-        tree, lists = copy.deepcopy(source.node), dict[str, Type]()
+        tree, lists = _OneByOne().visit(copy.deepcopy(source.node)), dict[str, Type]()
         try:
             for name in names:
                 if name.endswith("()"):
@@ -156,6 +156,26 @@ def _written(source: Source, names: list[str]) -> tuple[Any, dict[str, Type]] | 
         except _No:
             _WRITTEN[key] = source.node, None
     return _WRITTEN[key][1]
+
+
+class _OneByOne(gast.NodeTransformer):
+    """Writes `a, b = {}, {}` as two statements."""
+
+    def visit_Assign(self, node: Any) -> Any:
+        """Take apart what binds several names to what does not read them."""
+        match node:
+            case gast.Assign(targets=[gast.Tuple(elts=names)], value=gast.Tuple(elts=values)):
+                pass
+            case _:
+                return node
+        read = {n.id for value in values for n in gast.walk(value) if isinstance(n, gast.Name)}
+        own = [name.id for name in names if isinstance(name, gast.Name)]
+        if len(own) != len(values) or not read.isdisjoint(own) or not all(map(_is_safe, values)):
+            return node
+        if not any(isinstance(value, gast.Dict | gast.Call | gast.DictComp) for value in values):
+            return node
+        pairs = zip(names, values, strict=True)
+        return [gast.copy_location(gast.Assign(targets=[a], value=b, type_comment=None), node) for a, b in pairs]
 
 
 def _remember(tree: Any, name: str) -> str:
