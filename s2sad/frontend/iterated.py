@@ -204,7 +204,7 @@ def loop_without_end(lw: Lowerer, node: Any, items: IterV) -> bool:
     alone = counts and own and own not in stored and own not in lw.env
     at = own if alone else lw.fresh("turn")
     first, step = bind_each(lw, list(items.parts)) if counts else ("0", "1")
-    known = [getattr(as_expr(lw, part, node), "value", None) for part in items.parts] if counts else [0, 1]
+    known: list[Any] = [getattr(as_expr(lw, part, node), "value", None) for part in items.parts] if counts else [0, 1]
     before = f"{first} - {step}" if None in known else str(known[0] - known[1])
     text = f"{at} = {before}\nwhile True:\n    {at} = {at} + {step}\n"
     begin, loop = placed(gast.parse(text).body, node)

@@ -138,7 +138,7 @@ class _Taker:
     def _is_moved_meanwhile(self, begun: Any, name: str) -> bool:
         """Say whether what an iterator has yet to read may be bound anew, or written, before its last use."""
         value = begun.value
-        over = value.args[0] if isinstance(value, gast.Call) and self._meant(value.func) is builtins.iter else None
+        over: Any = value.args[0] if isinstance(value, gast.Call) and self._meant(value.func) is builtins.iter else None
         if isinstance(over, gast.Name | gast.List | gast.Tuple | gast.ListComp) or (
             isinstance(over, gast.Call) and getattr(over.func, "id", "") in ("list", "tuple", "sorted")
         ):

@@ -95,7 +95,7 @@ def _copied(loop: Stmt) -> tuple[Var, Var] | None:
         case _:
             return None
     body = [stmt for stmt in loop.body if not isinstance(stmt, Comment)]
-    items = loop.stop.args[0] if _asks_for_length(loop.stop) else None
+    items = _asked_for_length(loop.stop)
     if not isinstance(items, Var) or not is_const(loop.start, 0) or not is_const(loop.step, 1):
         return None
     match body:
@@ -112,8 +112,13 @@ def _copied(loop: Stmt) -> tuple[Var, Var] | None:
             return None
 
 
-def _asks_for_length(expr: Expr) -> bool:
-    return isinstance(expr, Apply) and expr.fn in (ops.length, builtins.len) and len(expr.args) == 1
+def _asked_for_length(expr: object) -> Expr | None:
+    """Return what the length of is asked, if that is what an expression does."""
+    match expr:
+        case Apply(fn, (asked,)) if fn in (ops.length, builtins.len):
+            return asked
+        case _:
+            return None
 
 
 def _may_be_one(body: tuple[Stmt, ...], at: int, source: Var, target: Var, fn: Function) -> bool:
@@ -158,6 +163,6 @@ def _only_asked(expr: object, name: str) -> bool:
     for part in parts:
         if isinstance(part, Index) and isinstance(part.base, Var) and part.base.name == name:
             asked += not isinstance(part.type, ListOf)
-        elif isinstance(part, Apply) and _asks_for_length(part) and getattr(part.args[0], "name", "") == name:
+        elif getattr(_asked_for_length(part), "name", "") == name:
             asked += 1
     return asked == sum(isinstance(part, Var) and part.name == name for part in parts)
