@@ -34,7 +34,7 @@ def _columns(items: list[Value]) -> list[list[Any]] | None:
     """Return the numbers of tuples of constants, place by place: `(0, 1), (1, 2)`; None of anything else."""
     if not all(isinstance(item, StructV) and item.kind == "tuple" for item in items):
         return None
-    kinds = {type_of(item) if not leaves_of(item) else _form(item) for item in items}
+    kinds = {_form(item) for item in items}
     leaves = [leaves_of(item) for item in items]
     if len(kinds) > 1 or not all(isinstance(leaf, Const) for row in leaves for leaf in row):
         return None
