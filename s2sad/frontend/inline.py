@@ -384,6 +384,7 @@ def _run_once(node: Any) -> set[int]:
 
 def _grown_here(node: Any, straight: set[int]) -> set[str]:
     found: set[str] = set()
+    again = _parts_of_recursions(node)
     for n in gast.walk(node):
         method = n.func if isinstance(n, gast.Call) and isinstance(n.func, gast.Attribute) else None
         if id(n) in straight:
@@ -392,9 +393,20 @@ def _grown_here(node: Any, straight: set[int]) -> set[str]:
             if isinstance(n.func.value, gast.Name):
                 found.add(n.func.value.id)
         elif isinstance(n, gast.Subscript) and isinstance(n.ctx, gast.Store) and isinstance(n.value, gast.Name):
-            if not isinstance(n.slice, gast.Constant):
+            if not isinstance(n.slice, gast.Constant) or (id(n) in again and isinstance(n.slice.value, int)):
                 found.add(n.value.id)
     return found
+
+
+def _parts_of_recursions(node: Any) -> set[int]:
+    """Return what stands in inner functions that call themselves: they are not written into the function around."""
+    inner = [n for n in gast.walk(node) if isinstance(n, gast.FunctionDef) and n is not node]
+    own = [f for f in inner if any(isinstance(n, gast.Call) and getattr(n.func, "id", "") == f.name
+                                   for n in gast.walk(f))]  # fmt: skip
+    return {
+        id(n) for f in own for free in (free_names(f),) for n in gast.walk(f)
+        if isinstance(n, gast.Subscript) and getattr(n.value, "id", "") in free
+    }
 
 
 __all__ = ["StructV", "call_local", "dynamic_lists", "inline_expression"]

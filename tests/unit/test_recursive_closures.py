@@ -64,8 +64,40 @@ def an_array(x):
     return power(7) * np.sum(kept)
 
 
+def the_best(x):
+    best = [1e9]
+
+    def search(i, cost):
+        if cost >= best[0]:
+            return
+        if i == len(x):
+            best[0] = cost
+            return
+        search(i + 1, cost + x[i] ** 2)
+        search(i + 1, cost + 0.5 * x[i] + 0.1)
+
+    search(0, 0.0)
+    return best[0]
+
+
+def two_items(x):
+    state = [0.0, 1.0]
+
+    def walk(k):
+        pair = [x[k - 1], 2.0]
+        pair[1] = pair[0] * k
+        if k == 0:
+            return
+        state[0] += pair[1]
+        state[1] *= x[k - 1]
+        walk(k - 1)
+
+    walk(len(x))
+    return state[0] * state[1]
+
+
 @pytest.mark.parametrize("target", ["python", "cpu"])
-@pytest.mark.parametrize("fun", [in_order, a_tree, a_path, an_array])
+@pytest.mark.parametrize("fun", [in_order, a_tree, a_path, an_array, the_best, two_items])
 def test_value_gradient_and_tangent(fun, target):
     assert_derivatives(fun, X, target)
 
