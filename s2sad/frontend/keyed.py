@@ -297,7 +297,11 @@ class _Dict(gast.NodeTransformer):
 
     def _width(self, parts: list[Any]) -> int:
         """Return of how many numbers a key is made."""
-        widths = {len(key.elts) for key in self._all_keys(parts) if isinstance(key, gast.Tuple)}
+        keys = self._all_keys(parts)
+        names = {key.id for key in keys if isinstance(key, gast.Name)}
+        keys += [part.value for part in parts if isinstance(part, gast.Assign)
+                 and any(getattr(target, "id", "") in names for target in part.targets)]  # fmt: skip
+        widths = {len(key.elts) for key in keys if isinstance(key, gast.Tuple)}
         if len(widths) > 1:
             raise _No
         return widths.pop() if widths else 1
@@ -359,12 +363,7 @@ class _Dict(gast.NodeTransformer):
                     pass
                 case _:
                     continue
-            calls = [call]
-            if isinstance(call, gast.BinOp):  # what stands left of it is computed before it puts in a key
-                calls.append(call.left)
-                first = _is_safe(call.left) and not _named_so(gast.walk(call.left), self.name)
-                calls += [call.right] if first else []
-            for one in calls:
+            for one in self._computed_first(call):
                 match one:
                     case gast.Call(func=gast.Attribute(value=place, attr="setdefault"), args=[key, value], keywords=[]):
                         steady = not _named_so(gast.walk(key), self.name)  # it is computed again behind it
@@ -372,6 +371,13 @@ class _Dict(gast.NodeTransformer):
                     case _:
                         pass
         return found
+
+    def _computed_first(self, node: Any) -> list[Any]:
+        """Return an expression, and its operands before which nothing is computed that the dict may matter to."""
+        if not isinstance(node, gast.BinOp):
+            return [node]
+        first = _is_safe(node.left) and not _named_so(gast.walk(node.left), self.name)
+        return [*self._computed_first(node.left), *(self._computed_first(node.right) if first else [])]
 
     def _keys_gone_through(self, parts: list[Any]) -> set[int]:
         found: set[int] = set()

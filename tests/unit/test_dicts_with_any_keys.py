@@ -155,7 +155,19 @@ def set_while_it_is_gone_through(x):
     return sum(v * v for v in parts.values()) + sum(v * v for v in pairs.values())
 
 
+def by_named_pairs(x):
+    sums, total = {}, 0.1
+    weights = defaultdict(float)
+    for i in range(len(x)):
+        key = (int(x[i] > 1.0), i % 2)
+        sums[key] = sums.get(key, 0.0) + x[i] ** 2
+        total = total + weights[int(x[i] > 0.8)] + x[i]
+        weights[i % 3] = total
+    return sum(v * (a + 2 * b + 1) for (a, b), v in sums.items()) + sum(weights.values()) * len(weights)
+
+
 PROGRAMS = [
+    by_named_pairs,
     set_while_it_is_gone_through,
     from_a_range,
     whole_numbers_first,
