@@ -73,6 +73,18 @@ def remembered(x):
     return power(4)
 
 
+def test_an_inner_function_may_remember_its_results():
+    assert np.allclose(s2sad.grad(remembered, target="python")(X)[0], 4.0 * X[0] ** 3)
+
+
+def remembered_by_name(x):
+    @functools.cache
+    def power(name):
+        return x[0] if name == "first" else x[1] * power("first")
+
+    return power("second")
+
+
 def recomputed(x):
     @s2sad.checkpoint
     def layer(h):
@@ -81,7 +93,7 @@ def recomputed(x):
     return np.sum(layer(layer(x)))
 
 
-REFUSED = [(remembered, "Fill an array in a loop"), (recomputed, "Define the function outside")]
+REFUSED = [(remembered_by_name, "fill an array in a loop"), (recomputed, "Define the function outside")]
 
 
 @pytest.mark.parametrize(("fun", "way_out"), REFUSED)
