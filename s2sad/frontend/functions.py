@@ -156,7 +156,7 @@ def _settle(
                     raise
                 _drop(ctx, before)
             except S2SADError as error:
-                if not guesses.are_left(error):
+                if not guesses.suppose_another(error):
                     if not keyed.give_up(ctx, source, error):
                         raise guesses.first or error
                     guesses.first = None

@@ -174,7 +174,7 @@ class Guesses:
         self.ranks: dict[tuple[tuple[int, str], ...], list[tuple[int, ...]]] = {}
         self.left = _MOST_GUESSES
 
-    def are_left(self, error: S2SADError) -> bool:
+    def suppose_another(self, error: S2SADError) -> bool:
         """Suppose something else of the lists; say whether there was anything left to suppose."""
         self.first = self.first or error
         lists = tuple(sorted(key for key in self.ctx.guessed if key[0] == self.owner))

@@ -92,6 +92,21 @@ def _changes(tree: Any) -> Iterator[tuple[Any, str]]:
                 pass
 
 
+def _read_later(value: Any) -> list[Any]:
+    """Return the parts of an iterator that are computed for each item, whose names may mean something else by then."""
+    found = [n.body for n in gast.walk(value) if isinstance(n, gast.Lambda)]
+    for part in gast.walk(value):
+        if isinstance(part, gast.GeneratorExp):
+            first, *others = part.generators
+            found += [part.elt, *first.ifs, *others]
+    return found
+
+
+def _names_read(*parts: Any) -> set[str]:
+    names = [n for part in parts for n in gast.walk(part) if isinstance(n, gast.Name)]
+    return {n.id for n in names if isinstance(n.ctx, gast.Load)}
+
+
 def _root(node: Any) -> str:
     while isinstance(node, gast.Subscript | gast.Attribute):
         node = node.value
@@ -143,14 +158,20 @@ class _Taker:
             isinstance(over, gast.Call) and getattr(over.func, "id", "") in ("list", "tuple", "sorted")
         ):
             return False  # it is gone through itself, item by item, or made before
-        read = {n.id for n in gast.walk(value) if isinstance(n, gast.Name) and isinstance(n.ctx, gast.Load)}
+        if isinstance(value, gast.Call) and self._meant(value.func) is itertools.count:
+            return False  # its numbers are read when it is made
+        read, late = _names_read(value), _names_read(*_read_later(value))
         uses = [n for n in gast.walk(self.tree) if getattr(n, "id", "") == name and n is not begun.targets[0]]
         loops = [n for n in gast.walk(self.tree) if isinstance(n, gast.For | gast.While)
                  and not any(part is begun for part in gast.walk(n))]  # fmt: skip
         around = [loop for loop in loops if any(part is use for part in gast.walk(loop) for use in uses)]
         last = max((_end(n) for n in (*uses, *around)), default=(0, 0))
         first = _end(begun)
-        return any(root in read and first < (n.lineno, n.col_offset) < last for n, root in _changes(self.tree))
+        updated = {id(n.target) for n in gast.walk(self.tree) if isinstance(n, gast.AugAssign)}
+        return any(
+            root in (late if isinstance(n, gast.Name) and id(n) not in updated else read)
+            and first < (n.lineno, n.col_offset) < last for n, root in _changes(self.tree)
+        )  # fmt: skip
 
     def _is_iterator(self, value: Any) -> bool:
         if isinstance(value, gast.GeneratorExp):

@@ -214,7 +214,18 @@ def gone_through_itself(x):
     return total + sum(v * v for v in items)
 
 
+def another_array_of_the_name(x):
+    n, y = 2, x * 1.0
+    numbers = itertools.count(n)
+    pairs = zip(y, x)
+    total = next(numbers) * next(pairs)[0]
+    n, y = 7, y * 3.0
+    for a, b in pairs:
+        total += a * b
+    return total * next(numbers) + y[1] * n
+
+
 @pytest.mark.parametrize("target", ["python", "cpu"])
-@pytest.mark.parametrize("fun", [made_before, gone_through_itself])
+@pytest.mark.parametrize("fun", [made_before, gone_through_itself, another_array_of_the_name])
 def test_what_is_written_behind_the_first_item(fun, target):
     assert_derivatives(fun, np.array([0.7, 1.3, 0.4]), target)
