@@ -13,7 +13,7 @@ import numba
 import numpy as np
 from numba.core import errors, sigutils, types
 from numba.core.typing.templates import AttributeTemplate, infer_getattr
-from numba.extending import lower_getattr_generic, models, register_model
+from numba.extending import NativeValue, lower_getattr_generic, models, register_model, unbox
 
 from s2sad.api.plan import Entry, Request, differentiated, entry, select
 from s2sad.api.signature import Binder, label
@@ -198,6 +198,12 @@ def type_of(kind: Any, name: str) -> Type:
 
 
 register_model(DerivativeType)(models.OpaqueModel)
+
+
+@unbox(DerivativeType)
+def _argument(typ: Any, value: Any, c: Any) -> Any:
+    """Let compiled code take a derivative as an argument: all that there is to know is in its type."""
+    return NativeValue(c.context.get_dummy_value())
 
 
 @infer_getattr

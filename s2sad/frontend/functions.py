@@ -30,6 +30,7 @@ from s2sad.frontend.lowerer import BottomReached, Captured, Context, Instance, L
 from s2sad.frontend.matrices import with_arrays
 from s2sad.frontend.noneresults import called, is_entered, settle_results
 from s2sad.frontend.optional import KindFound, optional_names
+from s2sad.frontend.ragged import with_rows
 from s2sad.frontend.source import Source, source_of, unwrap
 from s2sad.frontend.statements import lower_block
 from s2sad.frontend.surely import NoneOperand, SurelyRaises
@@ -256,7 +257,7 @@ def _lower_now(
             lw.env[name] = replace(value, owner=lw)
     entered = next(iter(ctx.instances.values())) is instance
     literals = _literal_defaults(source.node.args)
-    source = replace(source, node=with_arrays(source.node))
+    source = replace(source, node=with_rows(ctx, with_arrays(source.node)))
     for name, kind in zip(names, types, strict=True):
         kind = _as_length(name, kind)
         leaves = _parameter_leaves(lw, name, kind)

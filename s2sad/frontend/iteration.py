@@ -20,11 +20,11 @@ from s2sad.frontend.indexing import length_of_range, lower_index
 from s2sad.frontend.infer import InferenceError, count_of_dims, infer
 from s2sad.frontend.joins import joined_env, same_env
 from s2sad.frontend.lowerer import Lowerer, Mark
-from s2sad.frontend.matrices import lowered_row
 from s2sad.frontend.nests import as_nest, ranges_of
 from s2sad.frontend.operators import build
 from s2sad.frontend.optional import KindFound
 from s2sad.frontend.order import Order
+from s2sad.frontend.ragged import row_of
 from s2sad.frontend.surely import SurelyRaises, raise_there
 from s2sad.frontend.tables import is_table, over_a_table
 from s2sad.frontend.turns import Turns
@@ -703,9 +703,7 @@ def _nested(
     from s2sad.frontend.assignments import assign_target
 
     if not generators:
-        value = lower_expr(lw, node.elt)
-        if hasattr(node.elt, "as_row"):
-            value = lowered_row(lw, value, node)
+        value = row_of(lw, lower_expr(lw, node.elt), node.elt, node)
         if isinstance(value, StructV):
             found.append(rows.append_parts(lw, target.name, value, node))
             return
@@ -817,8 +815,7 @@ def _one(lw: Lowerer, node: Any, generator: Any, item: Value, keys: list[Any]) -
     if isinstance(node, gast.DictComp):
         keys.append(known_key(lw, node.key))
         return lower_expr(lw, node.value)
-    result = lower_expr(lw, node.elt)
-    return lowered_row(lw, result, node) if hasattr(node.elt, "as_row") else result
+    return row_of(lw, lower_expr(lw, node.elt), node.elt, node)
 
 
 def _bind_item(lw: Lowerer, target: Any, item: Value, node: Any, assign_target: Any) -> None:

@@ -155,6 +155,8 @@ class Context:
     """The dicts that are written as two lists, each with the `id` of the text of its function."""
     not_keyed: set[tuple[int, str]] = field(default_factory=set[tuple[int, str]])
     """Those for which that was tried, and did not do."""
+    rows_are_lists: set[int] = field(default_factory=set[int])
+    """The texts of functions whose lists of rows hold more than numbers: the rows stay lists."""
     known_lists: set[tuple[int, str]] = field(default_factory=set[tuple[int, str]])
     """Names of lists that grow by items of several kinds, by function: the structure of such a list is known, or it is
     refused."""

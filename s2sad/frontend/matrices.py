@@ -17,6 +17,9 @@ from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.values import StaticV, V, Value
 from s2sad.ir.types import Array
 
+COLLECTED, WRITTEN = "collected", "written"
+"""How a node of the text says that the list it makes is an array: one that is read, or whose items are set."""
+
 _ROW_READERS = frozenset({"sum", "len", "enumerate", "zip", "min", "max", "abs", "list", "tuple", "sorted"})
 
 
@@ -36,7 +39,7 @@ def _rewritten(node: Any) -> Any:
     made = copy.deepcopy(node)
     made.with_arrays = made
     for call in _row_appends(made):
-        call.as_row = True
+        call.as_row = COLLECTED
     _Rewriter(names).visit(made)
     return made
 
@@ -282,7 +285,7 @@ def _same(a: Any, b: Any) -> bool:
     return gast.dump(a) == gast.dump(b)
 
 
-def lowered_row(lw: Lowerer, value: Value, node: Any) -> Value:
+def written_row(lw: Lowerer, value: Value, node: Any) -> Value:
     """Return a row of a matrix as an array of numbers with a fraction, which may be written later."""
     from s2sad.frontend.calls import call_function
     from s2sad.frontend.displays import array_of
@@ -306,7 +309,7 @@ class _Rewriter(gast.NodeTransformer):
             return _placed(_parsed(f"{name}[[0, 0]] = {name}[[0, 0]]"), node, [i, j], [j, i])
         target = node.targets[0]
         if len(node.targets) == 1 and isinstance(target, gast.Name) and target.id in self.names:
-            node.value.as_matrix = node.value.elt.as_row = True
+            node.value.as_matrix, node.value.elt.as_row = True, WRITTEN
             return node
         return self.generic_visit(node)
 

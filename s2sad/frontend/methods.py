@@ -21,8 +21,9 @@ from s2sad.frontend.infer import own_lengths
 from s2sad.frontend.knownlists import known_list_method
 from s2sad.frontend.lazily import check_extended_by_itself
 from s2sad.frontend.lowerer import Lowerer
-from s2sad.frontend.matrices import collected_row, grows_behind
+from s2sad.frontend.matrices import grows_behind
 from s2sad.frontend.operators import apply, build
+from s2sad.frontend.ragged import row_of
 from s2sad.frontend.records import compiled_method
 from s2sad.frontend.searched import SEARCHES, search
 from s2sad.frontend.values import (
@@ -302,7 +303,7 @@ def list_method(
     if name in FROM_THE_LEFT:
         name, args = FROM_THE_LEFT[name], [V(literal(0)), *args]
     if name == "append" and isinstance(owner.expr, Var):
-        args = [collected_row(lw, args[0], node) if hasattr(node, "as_row") else texts.coded(lw, args[0])]
+        args = [row_of(lw, args[0], node, node) if hasattr(node, "as_row") else texts.coded(lw, args[0])]
         _refuse_growing(lw, args[0], node)
         rows.look_for_records(lw, owner.expr, args[0])
         value = as_expr(lw, args[0], node)

@@ -27,6 +27,7 @@ from s2sad.frontend.matching import lower_match
 from s2sad.frontend.matrices import with_arrays
 from s2sad.frontend.noneresults import is_entered, raised_for_none, result_of, returned
 from s2sad.frontend.optional import KIND, checked, may_be_none
+from s2sad.frontend.ragged import with_rows
 from s2sad.frontend.source import unwrap
 from s2sad.frontend.values import (
     FuncV,
@@ -280,7 +281,7 @@ def _function_def(lw: Lowerer, node: Any) -> None:
 
     if any(_last_name(item) in ("custom_jvp", "custom_vjp") for item in node.decorator_list):
         lw.fail(node, "a rule cannot be defined inside a differentiated function", RULE_OUTSIDE)
-    decorators, node = node.decorator_list, with_arrays(node)
+    decorators, node = node.decorator_list, with_rows(lw.ctx, with_arrays(node))
     lw.env[node.name] = FuncV(node, lw.source, lw.env, node.name, evaluated_defaults(lw, node), owner=lw)
     for decorator in reversed(decorators):
         decorate(lw, node.name, decorator)

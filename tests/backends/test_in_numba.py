@@ -198,3 +198,38 @@ def test_overlapping_arguments_of_a_function_that_writes():
     np.testing.assert_array_equal(x, [1.0, 2.0])
     with pytest.raises(ValueError, match="overlaps"):
         of_a_writer(x, x)
+
+
+@numba.njit
+def cubic(x):
+    return x**3 - 2.0 * x - 5.0
+
+
+@numba.njit
+def root_of(f, df, x):
+    for _ in range(20):
+        x = x - f(x) / df(x)
+    return x
+
+
+@numba.njit
+def root_by_attribute(f, x):
+    for _ in range(20):
+        x = x - f(x) / f.grad(x)
+    return x
+
+
+@differentiate
+def decorated(x):
+    return x**3 - 2.0 * x - 5.0
+
+
+def test_derivatives_are_arguments():
+    df = grad(cubic)
+    lowest = root_of(df, grad(df), 2.0)
+    assert lowest == pytest.approx(np.sqrt(2.0 / 3.0), rel=1e-15)
+    for root in (root_of(cubic, df, 2.0), root_of(decorated, decorated.grad, 2.0), root_by_attribute(decorated, 2.0)):
+        assert root == pytest.approx(2.0945514815423265, rel=1e-15)
+    made = len(root_of.signatures)
+    root_of(cubic, grad(cubic), 3.0)
+    assert len(root_of.signatures) == made

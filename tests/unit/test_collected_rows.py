@@ -98,6 +98,21 @@ def test_what_changes_behind_is_refused(f, target):
         assert info.value.span is not None
 
 
+def doubled(x):
+    out = []
+    for i in range(3):
+        row = []
+        for j in range(2):
+            row.append(x[i] * j)
+        out.append(row)
+    return np.sum(np.array(out[0] * 2))  # four numbers, not two
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_rows_that_are_joined_are_lists(target):
+    assert_derivatives(joined, X, target)
+
+
 def test_what_means_a_list_is_no_array():
     with pytest.raises(s2sad.NotDifferentiableError, match="list of lists"):
-        s2sad.grad(joined)(X)
+        s2sad.grad(doubled)(X)
