@@ -186,6 +186,8 @@ def may_be_written(lw: Lowerer, container: StructV, node: Any) -> Cell:
         return lw.fail(node, f"items of a {kind} cannot be assigned here", "Build a new one.")
     cell = _now(lw, cell)
     if cell.refusal:
+        from s2sad.frontend import keyed
+
         way_out = f"Write into a copy, as in `{_copied(kind)}`, and return it."
         if is_open(container):
             way_out = "Make a new object in the function, and return it."
@@ -193,6 +195,8 @@ def may_be_written(lw: Lowerer, container: StructV, node: Any) -> Cell:
                 way_out = "Give this function one `return`, at its end, so that it can be written into its caller."
         if cell.refusal == IN_A_LIST:
             way_out = "Write before it is appended, or append a copy, as in `items.append(dataclasses.replace(item))`."
+        if cell is AN_ITEM:
+            keyed.begin_again_with_rows(lw)
         error = UnsupportedSyntaxError if cell is OUTSIDE else AliasError
         lw.fail(node, f"this {kind} {cell.refusal}", way_out, error)
     return cell

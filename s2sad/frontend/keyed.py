@@ -17,18 +17,18 @@ their number.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable
 from typing import Any
 
 import gast
 
 from s2sad.errors import S2SADError
+from s2sad.frontend import chains
 from s2sad.frontend.collected import meant
 from s2sad.frontend.lowerer import Context, Lowerer
+from s2sad.frontend.respelled import NotFollowed, is_safe, named_so, statement
 from s2sad.frontend.source import Source
 from s2sad.ir.types import Scalar, Struct, Type
 
-_SAFE = frozenset({"dict", "int", "len", "abs", "min", "max", "round", "floor", "ceil", "tuple", "float"})
 _READERS = frozenset({"sorted", "list", "tuple", "len", "sum", "min", "max", "enumerate", "zip", "set", "reversed"})
 _ORDERS = ("sorted", "list", "tuple", "reversed", "set")
 _VIEWS = ("items", "keys", "values")
@@ -42,10 +42,6 @@ class KeyedFound(Exception):
         """Remember which function binds it: the `id` of its text."""
         super().__init__("keyed")
         self.owner = owner
-
-
-class _No(Exception):
-    """The dict is used in a way that two lists do not stand for."""
 
 
 def given_to(lw: Lowerer, value: Any) -> str:
@@ -62,6 +58,22 @@ def given_to(lw: Lowerer, value: Any) -> str:
 def remembered(name: str) -> str:
     """Return what the results of an inner function are called that remembers them."""
     return f"{name}()"
+
+
+def begin_again_with_rows(lw: Lowerer) -> None:
+    """Lower the function again with the list of lists of this statement as one list, where that can be."""
+    match lw.statement:
+        case gast.Assign(targets=[gast.Name(id=name)], value=gast.ListComp()):
+            pass
+        case gast.Expr(value=gast.Call(func=gast.Attribute(value=gast.Name(id=name)))):
+            pass
+        case gast.Expr(value=gast.Call(func=gast.Attribute(value=gast.Subscript(value=gast.Name(id=name))))):
+            pass
+        case gast.AugAssign(target=gast.Subscript(value=gast.Name(id=name))):
+            pass
+        case _:
+            return
+    begin_again(lw, f"{name}[]")
 
 
 def begin_again(lw: Lowerer, meant: Any) -> None:
@@ -102,13 +114,15 @@ def _is_bound(node: Any, name: str) -> bool:
     if name.endswith("()"):
         return any(isinstance(n, gast.FunctionDef) and n is not node and remembered(n.name) == name
                    for n in gast.walk(node))  # fmt: skip
-    return any(not isinstance(n.ctx, gast.Load) for n in _named_so(gast.walk(node), name))
+    name = name.removesuffix("[]")
+    return any(not isinstance(n.ctx, gast.Load) for n in named_so(gast.walk(node), name))
 
 
 def give_up(ctx: Context, source: Source, error: S2SADError) -> bool:
     """Lower a function with its dicts again, where an error says of the lists that the dict was used wrongly."""
     names = [name for owner, name in ctx.keyed if owner == id(source.node)]
-    parts = [n for n in gast.walk(source.node) if isinstance(n, gast.Name) and n.id in names]
+    plain = {name.removesuffix("[]") for name in names}
+    parts = [n for n in gast.walk(source.node) if isinstance(n, gast.Name) and n.id in plain]
     parts += [n for f in gast.walk(source.node) if isinstance(f, gast.FunctionDef) and remembered(f.name) in names
               for n in gast.walk(f) if hasattr(n, "lineno")]  # fmt: skip
     lines = {source.span(n).line for n in parts}
@@ -149,11 +163,18 @@ def _written(source: Source, names: list[str]) -> tuple[Any, dict[str, Type]] | 
             for name in names:
                 if name.endswith("()"):
                     name = _remember(tree, name[:-2])
+                if name.endswith("[]"):
+                    tree, kinds = chains.without_rows(tree, name[:-2])
+                    lists |= kinds
+                    continue
                 dictionary = _Dict(source, tree, name)
                 tree = dictionary.visit(tree)
                 lists |= dictionary.lists()
+                if dictionary.holds_lists:
+                    tree, kinds = chains.without_rows(tree, dictionary.values)
+                    lists |= kinds
             _WRITTEN[key] = source.node, (tree, lists)
-        except _No:
+        except NotFollowed:
             _WRITTEN[key] = source.node, None
     return _WRITTEN[key][1]
 
@@ -170,7 +191,7 @@ class _OneByOne(gast.NodeTransformer):
                 return node
         read = {n.id for value in values for n in gast.walk(value) if isinstance(n, gast.Name)}
         own = [name.id for name in names if isinstance(name, gast.Name)]
-        if len(own) != len(values) or not read.isdisjoint(own) or not all(map(_is_safe, values)):
+        if len(own) != len(values) or not read.isdisjoint(own) or not all(map(is_safe, values)):
             return node
         if not any(isinstance(value, gast.Dict | gast.Call | gast.DictComp) for value in values):
             return node
@@ -183,27 +204,27 @@ def _remember(tree: Any, name: str) -> str:
     found = [n for n in gast.walk(tree) if isinstance(n, gast.FunctionDef) and n.name == name]
     stored = {n.id for n in gast.walk(tree) if isinstance(n, gast.Name)}
     if len(found) != 1 or {f"{name}_results", f"{name}_result"} & stored:
-        raise _No
+        raise NotFollowed
     (inner,), given = found, found[0].args
     if not given.args or given.vararg or given.kwarg or given.kwonlyargs or given.posonlyargs or given.defaults:
-        raise _No
+        raise NotFollowed
     params = [arg.id for arg in given.args]
     own = [n for stmt in inner.body for n in gast.walk(stmt)]
     if any(isinstance(n, gast.Name) and n.id in params and not isinstance(n.ctx, gast.Load) for n in own):
-        raise _No
+        raise NotFollowed
     if any(isinstance(n, gast.FunctionDef | gast.Lambda | gast.Try) for n in own):
-        raise _No
+        raise NotFollowed
     key = params[0] if len(params) == 1 else f"({', '.join(params)})"
     inner.decorator_list = [d for d in inner.decorator_list if not _remembers(d)]
     _Keeping(name, key).visit(inner)
     first = inner.body[0]
-    inner.body.insert(0, _text(f"if {key} in {name}_results:\n    return {name}_results[{key}]", first))
+    inner.body.insert(0, statement(f"if {key} in {name}_results:\n    return {name}_results[{key}]", first))
     for around in gast.walk(tree):
         for _, block in gast.iter_fields(around):
             if isinstance(block, list) and any(stmt is inner for stmt in block):
-                block.insert(block.index(inner), _text(f"{name}_results = {{}}", inner))
+                block.insert(block.index(inner), statement(f"{name}_results = {{}}", inner))
                 return f"{name}_results"
-    raise _No
+    raise NotFollowed
 
 
 def _remembers(decorator: Any) -> bool:
@@ -220,25 +241,26 @@ class _Keeping(gast.NodeTransformer):
     def visit_Return(self, node: Any) -> Any:
         """Put the result where it is found the next time."""
         if node.value is None:
-            raise _No
-        kept = _text(f"{self.name}_result = 0", node)
+            raise NotFollowed
+        kept = statement(f"{self.name}_result = 0", node)
         kept.value = node.value
-        put = _text(f"{self.name}_results[{self.key}] = {self.name}_result", node)
-        return [kept, put, _text(f"return {self.name}_result", node)]
+        put = statement(f"{self.name}_results[{self.key}] = {self.name}_result", node)
+        return [kept, put, statement(f"return {self.name}_result", node)]
 
 
 class _Dict(gast.NodeTransformer):
     """Writes one dict as two lists."""
 
     def __init__(self, source: Source, tree: Any, name: str) -> None:
-        """Look at every use of the dict; raises `_No` for one that is not followed."""
+        """Look at every use of the dict; raises `NotFollowed` for one that is not followed."""
         self.name, self.tree = name, tree
         parts = list(gast.walk(tree))
         self.taken = {n.id for n in parts if isinstance(n, gast.Name)}
         self.begun = self._begun(source, parts)
-        self.loads = {id(n) for n in _named_so(parts, name) if isinstance(n.ctx, gast.Load)}
+        self.loads = {id(n) for n in named_so(parts, name) if isinstance(n.ctx, gast.Load)}
         self.width = self._width(parts)
         self.keys, self.values = self._new("keys"), self._new("values")
+        self.holds_lists = any(map(self._adds_to_an_item, parts))
         self.there: set[int] = set()
         """The calls of `setdefault` by a key that is there: one of those that a comprehension goes through."""
         self.turns: list[str] = []
@@ -250,7 +272,18 @@ class _Dict(gast.NodeTransformer):
     def lists(self) -> dict[str, Type]:
         """Return what the lists hold."""
         pair = Struct("tuple", tuple(range(self.width)), (_KEY,) * self.width)
-        return {self.keys: _KEY if self.width == 1 else pair, self.values: _ITEM}
+        keys: dict[str, Type] = {self.keys: _KEY if self.width == 1 else pair}
+        return keys if self.holds_lists else keys | {self.values: _ITEM}
+
+    def _adds_to_an_item(self, part: Any) -> bool:
+        """Say whether something goes into a list that the dict holds: `d[k].append(v)`."""
+        match part:
+            case gast.Call(func=gast.Attribute(value=item, attr="append")) | gast.AugAssign(
+                target=gast.Subscript() as item, value=gast.List()
+            ):
+                return _named(item) == self.name
+            case _:
+                return False
 
     def _new(self, what: str) -> str:
         name = f"{self.name}_{what}"
@@ -261,7 +294,7 @@ class _Dict(gast.NodeTransformer):
 
     def _begun(self, source: Source, parts: list[Any]) -> Any:
         """Return the only statement that binds the name."""
-        stores = [n for n in _named_so(parts, self.name) if not isinstance(n.ctx, gast.Load)]
+        stores = [n for n in named_so(parts, self.name) if not isinstance(n.ctx, gast.Load)]
         found: list[Any] = []
         for part in parts:
             match part:
@@ -272,22 +305,20 @@ class _Dict(gast.NodeTransformer):
                 case _:
                     pass
         if len(stores) != 1 or len(found) != 1:
-            raise _No
+            raise NotFollowed
         return found[0]
 
     def _is_empty(self, source: Source, value: Any) -> bool:
         match value:
             case gast.Dict(keys=keys):
                 if len(keys) < 2:
-                    return all(key is not None and _is_safe(key) for key in keys)
+                    return all(key is not None and is_safe(key) for key in keys)
                 known = [_constant(key) for key in keys]
                 return None not in known and len(set(known)) == len(keys)  # no key is there twice
             case gast.Call(func=gast.Name(id="dict"), args=[], keywords=[]):
                 return meant(source, value.func) is dict
-            case gast.DictComp(key=gast.Name(id=key), generators=[gast.comprehension(
-                target=gast.Name(id=name), iter=gast.Call(func=gast.Name(id="range")), ifs=[],
-            )]):  # fmt: skip
-                return key == name  # no key is there twice
+            case gast.DictComp(key=key, generators=[_]):
+                return is_safe(key)
             case gast.Call(func=gast.Attribute(value=gast.Name(id="dict"), attr="fromkeys"), args=[
                 gast.Call(func=gast.Name(id="range")), gast.Constant()
             ]):  # fmt: skip
@@ -303,7 +334,7 @@ class _Dict(gast.NodeTransformer):
                  and any(getattr(target, "id", "") in names for target in part.targets)]  # fmt: skip
         widths = {len(key.elts) for key in keys if isinstance(key, gast.Tuple)}
         if len(widths) > 1:
-            raise _No
+            raise NotFollowed
         return widths.pop() if widths else 1
 
     def _all_keys(self, parts: list[Any]) -> list[Any]:
@@ -325,12 +356,12 @@ class _Dict(gast.NodeTransformer):
         followed: set[int] = set()
         for part in parts:
             match part:
-                case gast.Subscript(value=place, slice=key) if _is_safe(key):
+                case gast.Subscript(value=place, slice=key) if is_safe(key):
                     followed.add(id(place) if not isinstance(part.ctx, gast.Del) else 0)
-                case gast.Compare(left=key, ops=[gast.In() | gast.NotIn()], comparators=[place]) if _is_safe(key):
+                case gast.Compare(left=key, ops=[gast.In() | gast.NotIn()], comparators=[place]) if is_safe(key):
                     followed.add(id(place))
                 case gast.Call(func=gast.Attribute(value=place, attr="get"), args=[key, default], keywords=[]) if (
-                    _is_safe(key) and _is_safe(default)
+                    is_safe(key) and is_safe(default)
                 ):
                     followed.add(id(place))
                 case gast.Call(func=gast.Attribute(value=place, attr=attr), args=[], keywords=[]) if attr in _VIEWS:
@@ -343,7 +374,7 @@ class _Dict(gast.NodeTransformer):
                     followed.add(id(place))
                 case gast.Try() | gast.ClassDef() | gast.AsyncFunctionDef():
                     if any(id(n) in self.loads for n in gast.walk(part)):
-                        raise _No  # a missing key is another error here
+                        raise NotFollowed  # a missing key is another error here
                 case _:
                     pass
         self.there = self._keys_gone_through(parts)
@@ -352,31 +383,40 @@ class _Dict(gast.NodeTransformer):
         functions = [n for n in parts if isinstance(n, gast.FunctionDef | gast.Lambda)]
         bound = {a.id for f in functions for a in gast.walk(f.args) if isinstance(a, gast.Name)}
         if not self.loads <= followed or self.name in bound:
-            raise _No
+            raise NotFollowed
 
     def _set_by_default(self, parts: list[Any]) -> list[Any]:
         """Return the names of the dict in `d.setdefault(k, v)` where it is computed once, first, in a statement."""
         found: list[Any] = []
         for part in parts:
             match part:
-                case gast.Expr(value=call) | gast.Assign(value=call) | gast.Return(value=call):
+                case gast.Expr(value=call) | gast.Assign(value=call) | gast.Return(value=call) | gast.For(iter=call):
+                    pass
+                case gast.AugAssign(target=gast.Name(), value=call):
                     pass
                 case _:
                     continue
             for one in self._computed_first(call):
                 match one:
                     case gast.Call(func=gast.Attribute(value=place, attr="setdefault"), args=[key, value], keywords=[]):
-                        steady = not _named_so(gast.walk(key), self.name)  # it is computed again behind it
-                        found += [place] if steady and _is_safe(key) and _is_safe(value) else []
+                        steady = not named_so(gast.walk(key), self.name)  # it is computed again behind it
+                        found += [place] if steady and is_safe(key) and is_safe(value) else []
                     case _:
                         pass
         return found
 
     def _computed_first(self, node: Any) -> list[Any]:
         """Return an expression, and its operands before which nothing is computed that the dict may matter to."""
-        if not isinstance(node, gast.BinOp):
-            return [node]
-        first = _is_safe(node.left) and not _named_so(gast.walk(node.left), self.name)
+        match node:
+            case gast.Call(func=gast.Attribute(value=first)) | gast.Subscript(value=first):
+                return [node, *self._computed_first(first)]
+            case gast.Call(func=gast.Name(), args=[first, *_]):
+                return [node, *self._computed_first(first)]
+            case gast.BinOp():
+                pass
+            case _:
+                return [node]
+        first = is_safe(node.left) and not named_so(gast.walk(node.left), self.name)
         return [*self._computed_first(node.left), *(self._computed_first(node.right) if first else [])]
 
     def _keys_gone_through(self, parts: list[Any]) -> set[int]:
@@ -461,10 +501,12 @@ class _Dict(gast.NodeTransformer):
     def _filled(self, node: Any, given: Any) -> list[Any]:
         """`{k: v for k in range(n)}`, `dict.fromkeys(range(n), v)`: the keys are the numbers of a range."""
         if isinstance(given, gast.Call):
-            over, name = given.args[0], self._new("key")
-            item = given.args[1]
-        else:
+            name = self._new("key")
+            over, item = given.args[0], given.args[1]
+        elif self._is_a_range(given):
             over, name, item = given.generators[0].iter, given.generators[0].target.id, self.visit(given.value)
+        else:
+            return self._one_by_one(node, given)
         first = self._statement(f"{self.keys} = [{name} for {name} in range(0)]", node)
         second = self._statement(f"{self.values} = [0 for {name} in range(0)]", node)
         second.value.elt = item
@@ -472,13 +514,39 @@ class _Dict(gast.NodeTransformer):
             stmt.value.generators[0].iter = copy.deepcopy(over)
         return [first, second]
 
+    def _is_a_range(self, given: Any) -> bool:
+        """Say whether no key is there twice, as the keys are the numbers of a range."""
+        match given.key, given.generators:
+            case gast.Name(id=key), [gast.comprehension(
+                target=gast.Name(id=name), iter=gast.Call(func=gast.Name(id="range")), ifs=[],
+            )]:  # fmt: skip
+                return key == name
+            case _:
+                return False
+
+    def _one_by_one(self, node: Any, given: Any) -> list[Any]:
+        """`{k: f(v) for k, v in pairs}`: a loop that puts one item in after another."""
+        generator = given.generators[0]
+        names = {n.id: self._new(n.id) for n in gast.walk(generator.target) if isinstance(n, gast.Name)}
+        for part in (generator.target, *generator.ifs, given.key, given.value):
+            for name in gast.walk(part):
+                if isinstance(name, gast.Name):
+                    name.id = names.get(name.id, name.id)
+        begin = [self._statement(f"{name} = []", node) for name in (self.keys, self.values)]
+        put = self._statement(f"{self.name}[0] = 1", node, given.key, given.value)
+        body = [put]
+        for test in reversed(generator.ifs):
+            body = [gast.copy_location(gast.If(test=test, body=body, orelse=[]), node)]
+        loop = gast.For(target=generator.target, iter=generator.iter, body=body, orelse=[], type_comment=None)
+        return [*begin, *self._block([gast.copy_location(loop, node)])]
+
     def visit_For(self, node: Any) -> Any:
         """A loop over the dict, which may set the item of the key whose turn it is."""
         key = self._key_of_turns(node)
         inside = [n for stmt in node.body for n in gast.walk(stmt)]
         stores = [n for n in inside if not isinstance(getattr(n, "ctx", None), gast.Load)]
         own = [n for n in stores if isinstance(n, gast.Subscript) and getattr(n.value, "id", "") == self.name]
-        anew = any(_named_so(stores, name) for name in key.split(","))
+        anew = any(named_so(stores, name) for name in key.split(","))
         if not key or anew or not all(_names_of(n.slice) == key for n in own):
             return self.generic_visit(node)
         self.turns.append(key)
@@ -505,7 +573,7 @@ class _Dict(gast.NodeTransformer):
         before: list[Any] = []
         if _names_of(key) in self.turns:
             return [self._statement(f"{self.values}[{self.keys}.index(0)] = 1", node, key, value)]
-        if not isinstance(value, gast.Name | gast.Constant):
+        if not isinstance(value, gast.Name | gast.Constant) and not (self.holds_lists and is_safe(value)):
             item = self._new("item")
             before.append(self._statement(f"{item} = 0", node, value))
             value = self._parsed(item, node)
@@ -551,31 +619,10 @@ class _Dict(gast.NodeTransformer):
                 return self._parsed(f"{self.values}[{self.keys}.index(0)]", node, args[0])
 
     def _parsed(self, text: str, place: Any, key: Any = None, value: Any = None) -> Any:
-        return _text(text, place, key, value).value
+        return statement(text, place, key, value).value
 
     def _statement(self, text: str, place: Any, key: Any = None, value: Any = None) -> Any:
-        return _text(text, place, key, value)
-
-
-class _Filled(gast.NodeTransformer):
-    """Puts a key in the place of each 0 of a text, and a value in that of each 1."""
-
-    def __init__(self, key: Any, value: Any) -> None:
-        self.given = {0: key, 1: value}
-
-    def visit_Constant(self, node: Any) -> Any:
-        """Put what is given in the place of a number."""
-        return copy.deepcopy(self.given[node.value])
-
-
-def _text(text: str, place: Any, key: Any = None, value: Any = None) -> Any:
-    """Return a statement in the place of another; 0 stands for a key in it, and 1 for a value."""
-    (made,) = gast.parse(text).body
-    for part in gast.walk(made):
-        gast.copy_location(part, place)
-        if hasattr(place, "home"):
-            part.home = place.home
-    return made if key is None else _Filled(key, value).visit(made)
+        return statement(text, place, key, value)
 
 
 def _names_of(key: Any) -> str:
@@ -597,18 +644,6 @@ def _constant(key: Any) -> Any:
             return None if None in found else found
         case _:
             return None
-
-
-def _named_so(parts: Iterable[Any], name: str) -> list[Any]:
-    return [part for part in parts if isinstance(part, gast.Name) and part.id == name]
-
-
-def _is_safe(node: Any) -> bool:
-    """Say whether an expression can be computed twice, and changes nothing."""
-    calls = [n.func for n in gast.walk(node) if isinstance(n, gast.Call)]
-    names = [n.attr if isinstance(n, gast.Attribute) else getattr(n, "id", "") for n in calls]
-    wild = gast.Lambda | gast.NamedExpr | gast.Yield | gast.Await | gast.ListComp | gast.GeneratorExp
-    return all(name in _SAFE for name in names) and not any(isinstance(n, wild) for n in gast.walk(node))
 
 
 def _set(node: Any) -> Any:

@@ -92,6 +92,7 @@ def attribute(lw: Lowerer, owner: Value, name: str, node: Any) -> Value:
         case RowsV():
             return MethodV(owner, name)
         case _:
+            keyed.begin_again_with_rows(lw)
             return lw.fail(node, f"the attribute `{name}` is not supported here")
 
 

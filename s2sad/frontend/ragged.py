@@ -15,6 +15,7 @@ import gast
 from s2sad.frontend.lowerer import Context, Lowerer
 from s2sad.frontend.matrices import COLLECTED, WRITTEN, collected_row, written_row
 from s2sad.frontend.optional import KindFound
+from s2sad.frontend.respelled import scope_of
 from s2sad.frontend.values import StructV, V, Value
 from s2sad.ir.types import Array, ListOf, Scalar
 
@@ -320,23 +321,8 @@ class _Uses:
 
     def _same(self, mention: Any) -> list[Any]:
         """Return the mentions of the same variable: those of a comprehension are its own."""
-        own = self._scope(mention)
-        return [n for n in self._mentions(mention.id) if self._scope(n) is own]
-
-    def _scope(self, mention: Any) -> Any:
-        """Return the comprehension that a name belongs to, or the function."""
-        part = mention
-        while part is not self.node:
-            parent = self.parents[id(part)]
-            if isinstance(parent, gast.ListComp | gast.GeneratorExp | gast.SetComp | gast.DictComp):
-                outside = part is parent.generators[0] and self._is_in(mention, part.iter)
-                if not outside and any(_names(g.target, mention.id) for g in parent.generators):
-                    return parent
-            part = parent
-        return self.node
-
-    def _is_in(self, mention: Any, whole: Any) -> bool:
-        return any(n is mention for n in gast.walk(whole))
+        own = scope_of(mention, self.parents, self.node)
+        return [n for n in self._mentions(mention.id) if scope_of(n, self.parents, self.node) is own]
 
     def _is_row(self, source: Any) -> bool:
         """Say whether what goes into the list is a list of its own, of numbers."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from s2sad.frontend import growing, texts
+from s2sad.frontend import growing, keyed, texts
 from s2sad.frontend.containers import AN_ITEM, is_mutable, put_away, scopes
 from s2sad.frontend.infer import own_lengths
 from s2sad.frontend.lowerer import Lowerer
@@ -72,6 +72,12 @@ def empty(lw: Lowerer, name: str, kind: Struct, node: Any, within: bool = False)
                         "Functions and lists in a record that is appended are not supported.")  # fmt: skip
     made = RowsV(kind.kind, kind.keys, tuple(fields))
     if not within and not leaves_of(made):
+        keyed.begin_again_with_rows(lw)
+        if kind.kind == "list":
+            lw.fail(node, "the rows of this list begin empty, and it is used in a way that is not followed",
+                    "Rows grow by `rows[k].append(v)`, and are read, `for v in rows[k]`, `sum(rows[k])`, `rows[k][0]`,\n"
+                    "under one name of the list, in the function that makes it.\n"
+                    "Else keep one list of all items, and one that says to which row each belongs.")  # fmt: skip
         lw.fail(node, "the records of this list hold no number that could be counted",
                 "Count them in a number: `count += 1`.")  # fmt: skip
     return made
@@ -182,6 +188,7 @@ def _matching(lw: Lowerer, rows: RowsV, value: Value, node: Any) -> StructV:
             _tell_apart(lw, value.value)
     value = _coded(lw, texts.coded(lw, value))
     if not (isinstance(value, StructV) and value.kind == rows.kind and value.keys == rows.keys):
+        keyed.begin_again_with_rows(lw)
         lw.fail(node, *_UNLIKE)
     assert isinstance(value, StructV)
     value = _read_now(lw, rows, value, node)

@@ -14,14 +14,14 @@ X = np.array([1.0, 2.5, 3.0, 4.7])
 
 
 def romberg(a, b, n=5):
-    f = lambda x: math.exp(-x*x)
-    R = [[0.5*(b-a)*(f(a)+f(b))]]
+    f = lambda x: math.exp(-x * x)
+    R = [[0.5 * (b - a) * (f(a) + f(b))]]
     for i in range(1, n):
-        h = (b-a)/2**i
-        s = sum(f(a+(2*k-1)*h) for k in range(1, 2**(i-1)+1))
-        row = [0.5*R[i-1][0] + h*s]
-        for j in range(1, i+1):
-            row.append(row[j-1] + (row[j-1]-R[i-1][j-1])/(4**j-1))
+        h = (b - a) / 2**i
+        s = sum(f(a + (2 * k - 1) * h) for k in range(1, 2 ** (i - 1) + 1))
+        row = [0.5 * R[i - 1][0] + h * s]
+        for j in range(1, i + 1):
+            row.append(row[j - 1] + (row[j - 1] - R[i - 1][j - 1]) / (4**j - 1))
         R.append(row)
     return R[-1][-1]
 
@@ -31,8 +31,8 @@ def pascal(x, n=4):
     for i in range(n):
         prev = rows[-1]
         new = [x]
-        for j in range(len(prev)-1):
-            new.append(prev[j]+prev[j+1]*x)
+        for j in range(len(prev) - 1):
+            new.append(prev[j] + prev[j + 1] * x)
         new.append(1.0)
         rows.append(new)
     return sum(sum(r) for r in rows)
@@ -42,14 +42,16 @@ def neville(x, xs, ys):
     P = [list(ys)]
     for k in range(1, len(xs)):
         prev = P[-1]
-        P.append([((x-xs[i+k])*prev[i] + (xs[i]-x)*prev[i+1])/(xs[i]-xs[i+k]) for i in range(len(xs)-k)])
+        P.append(
+            [((x - xs[i + k]) * prev[i] + (xs[i] - x) * prev[i + 1]) / (xs[i] - xs[i + k]) for i in range(len(xs) - k)]
+        )
     return P[-1][0]
 
 
 def sums_with_the_last_row(x, n=4):
     h = [[1.0]]
     for i in range(n):
-        h.append(h[-1] + [x*h[-1][-1]])
+        h.append(h[-1] + [x * h[-1][-1]])
     return sum(h[-1])
 
 
@@ -57,7 +59,7 @@ def rows_gone_over(x, n=4):
     h = [[1.0]]
     for i in range(n):
         last = h[-1]
-        h.append([x*v for v in last] + [x])
+        h.append([x * v for v in last] + [x])
     t = 0.0
     for r in h:
         for v in r:
@@ -68,18 +70,18 @@ def rows_gone_over(x, n=4):
 def written_rows(x, n=4):
     T = []
     for i in range(n):
-        T.append([0.0]*(i+1))
+        T.append([0.0] * (i + 1))
         T[i][0] = x**i
-        for j in range(1, i+1):
-            T[i][j] = T[i][j-1]+T[i-1][j-1]
-    return T[n-1][n-1]
+        for j in range(1, i + 1):
+            T[i][j] = T[i][j - 1] + T[i - 1][j - 1]
+    return T[n - 1][n - 1]
 
 
 def shrinking_layers(x, n=4):
-    layers = [[x, 2*x, 3.0]]
+    layers = [[x, 2 * x, 3.0]]
     while len(layers[-1]) > 1:
         cur = layers[-1]
-        layers.append([cur[i]*cur[i+1] for i in range(len(cur)-1)])
+        layers.append([cur[i] * cur[i + 1] for i in range(len(cur) - 1)])
     return layers[-1][0]
 
 
@@ -87,7 +89,7 @@ def differences_of_an_array(xs):
     table = [xs.copy()]
     while len(table[-1]) > 1:
         p = table[-1]
-        table.append([p[i+1]-p[i] for i in range(len(p)-1)])
+        table.append([p[i + 1] - p[i] for i in range(len(p) - 1)])
     return sum(t[0] for t in table)
 
 
@@ -96,21 +98,21 @@ def divided_differences(xs):
     table = [[xi**2 for xi in xs]]
     for k in range(1, n):
         col = []
-        for i in range(n-k):
-            col.append((table[k-1][i+1]-table[k-1][i])/(xs[i+k]-xs[i]))
+        for i in range(n - k):
+            col.append((table[k - 1][i + 1] - table[k - 1][i]) / (xs[i + k] - xs[i]))
         table.append(col)
-    return sum(table[k][0]*0.5**k for k in range(n))
+    return sum(table[k][0] * 0.5**k for k in range(n))
 
 
 def comprehended(x, n=4):
     rows = []
     for i in range(n):
-        rows.append([x*j for j in range(i+1)])
+        rows.append([x * j for j in range(i + 1)])
     return sum(max(r) for r in rows)
 
 
 def all_comprehended(x, n=4):
-    rows = [[x*j for j in range(i+1)] for i in range(n)]
+    rows = [[x * j for j in range(i + 1)] for i in range(n)]
     return sum(sum(r) for r in rows)
 
 
@@ -119,10 +121,10 @@ def whole_numbers_in_rows(x, n=4):
     for i in range(1, n):
         r = [1]
         for j in range(1, i):
-            r.append(tri[i-1][j-1]+tri[i-1][j])
+            r.append(tri[i - 1][j - 1] + tri[i - 1][j])
         r.append(1)
         tri.append(r)
-    return sum(c*x**k for k, c in enumerate(tri[-1]))
+    return sum(c * x**k for k, c in enumerate(tri[-1]))
 
 
 def rows_under_a_name(x, n=4):
@@ -130,34 +132,34 @@ def rows_under_a_name(x, n=4):
     for i in range(n):
         row = []
         for j in range(n):
-            row.append(x*i+j)
+            row.append(x * i + j)
         grid.append(row)
-    return sum(grid[i][n-1-i] for i in range(n)) + sum(row[0] for row in grid)
+    return sum(grid[i][n - 1 - i] for i in range(n)) + sum(row[0] for row in grid)
 
 
-def arrays_in_rows(x, n=4): 
-    a = np.array([x, 2*x])
+def arrays_in_rows(x, n=4):
+    a = np.array([x, 2 * x])
     rows = [[a]]
     rows.append([a, a])
-    a[0] = 5*x
+    a[0] = 5 * x
     return rows[1][0][0] + rows[0][0][1]
 
 
-def texts_in_rows(x, n=4): 
+def texts_in_rows(x, n=4):
     rows = [["a", x]]
-    rows.append(["b", x*x, 2.0])
+    rows.append(["b", x * x, 2.0])
     t = 0.0
     for r in rows:
         t += r[1]
     return t
 
 
-def one_name_for_two_things(x, n=4): 
+def one_name_for_two_things(x, n=4):
     grid = []
     for i in range(n):
         row = [x]
         for j in range(i):
-            row.append(row[-1]*x)
+            row.append(row[-1] * x)
         grid.append(row)
     t = 0.0
     for row in grid:
@@ -167,20 +169,20 @@ def one_name_for_two_things(x, n=4):
 
 
 def a_written_table(x, n=4):
-    c = [[0]*(i+1) for i in range(n)]
+    c = [[0] * (i + 1) for i in range(n)]
     for i in range(n):
         c[i][0] = 1
-        for j in range(1, i+1):
-            c[i][j] = c[i-1][j-1] + (c[i-1][j] if j < i else 0)
-    return sum(c[n-1][k]*x**k for k in range(n))
+        for j in range(1, i + 1):
+            c[i][j] = c[i - 1][j - 1] + (c[i - 1][j] if j < i else 0)
+    return sum(c[n - 1][k] * x**k for k in range(n))
 
 
 def zipped_rows(x, n=4):
     rows = [[1.0]]
     for i in range(n):
         prev = rows[-1]
-        rows.append([a + b*x for a, b in zip([0.0]+prev, prev+[0.0])])
-    return sum(v*v for v in rows[-1])
+        rows.append([a + b * x for a, b in zip([0.0] + prev, prev + [0.0])])
+    return sum(v * v for v in rows[-1])
 
 
 def a_graph(x, n=4):
@@ -189,15 +191,15 @@ def a_graph(x, n=4):
     s[0] = x
     for i in range(1, n):
         for j in graph[i]:
-            s[i] += x*s[j]
-    return s[n-1]
+            s[i] += x * s[j]
+    return s[n - 1]
 
 
 def up_a_triangle(x, n=4):
-    tri = [[float(i+j) for j in range(i+1)] for i in range(n)]
-    for i in range(n-2, -1, -1):
-        for j in range(i+1):
-            tri[i][j] += x*max(tri[i+1][j], tri[i+1][j+1])
+    tri = [[float(i + j) for j in range(i + 1)] for i in range(n)]
+    for i in range(n - 2, -1, -1):
+        for j in range(i + 1):
+            tri[i][j] += x * max(tri[i + 1][j], tri[i + 1][j + 1])
     return tri[0][0]
 
 
@@ -206,7 +208,7 @@ def made_longer_first(x, n=4):
     for i in range(n):
         r = [x, i]
         if i % 2:
-            r = r + [x*x]
+            r = r + [x * x]
         h.append(r)
     return sum(r[-1] for r in h)
 
@@ -214,10 +216,10 @@ def made_longer_first(x, n=4):
 def numbered_rows(x, n=4):
     sols = []
     for i in range(n):
-        sols.append([x*i] + [x]*i)
+        sols.append([x * i] + [x] * i)
     best = 0.0
     for i, s in enumerate(sols):
-        best = max(best, sum(s[1:])*i + s[0])
+        best = max(best, sum(s[1:]) * i + s[0])
     return best
 
 
@@ -226,9 +228,10 @@ def in_an_inner_function(x, n=4):
         T = [[x]]
         for i in range(n):
             p = T[-1]
-            T.append([q*x for q in p] + [1.0])
+            T.append([q * x for q in p] + [1.0])
         return T[n][0] + T[n][1]
-    return inner(x, n)*inner(2*x, n-1)
+
+    return inner(x, n) * inner(2 * x, n - 1)
 
 
 CASES = [
