@@ -75,7 +75,7 @@ def empty(lw: Lowerer, name: str, kind: Struct, node: Any, within: bool = False)
         keyed.begin_again_with_rows(lw)
         if kind.kind == "list":
             lw.fail(node, "the rows of this list begin empty, and it is used in a way that is not followed",
-                    "Rows grow by `rows[k].append(v)`, and are read, `for v in rows[k]`, `sum(rows[k])`, `rows[k][0]`,\n"
+                    "Rows grow by `rows[k].append(v)`, and are read, `for v in rows[k]`, `sum(rows[k])`, `rows[k][0]`\n"
                     "under one name of the list, in the function that makes it.\n"
                     "Else keep one list of all items, and one that says to which row each belongs.")  # fmt: skip
         lw.fail(node, "the records of this list hold no number that could be counted",
