@@ -63,11 +63,21 @@ def is_sure_view(expr: Expr) -> bool:
         case Index(base):
             return is_sure_view(base)
         case Apply(fn, (base, *_)):
-            if fn in _UNSURE and not (isinstance(base.type, Array) and base.type.layout == "C"):
+            if fn in _UNSURE and not (isinstance(base.type, Array) and base.type.layout == "C" and _by_rows(base)):
                 return False
             return fn not in _NO_SHADOW and is_sure_view(base)
         case _:
             return False
+
+
+def _by_rows(view: Expr) -> bool:
+    """Say whether the array lies by rows that an expression is a view of.
+
+    What lies by columns may lie by rows where it is made again: adjoints, tangents, what a tape gives back.
+    """
+    root = root_of(view)
+    kind = root.type if root is not None else None
+    return not isinstance(kind, Array) or len(kind.dims) < 2 or kind.layout == "C"
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from s2sad.frontend.transforms import needs_writing_out
 from s2sad.frontend.userrule import UserRule
 from s2sad.ir.nodes import Function
 from s2sad.ir.types import Static, Struct, Type, is_inexact
+from s2sad.transform.entry import bound_apart
 from s2sad.transform.pipeline import Derived, derive_instance, derive_program
 
 
@@ -64,6 +65,7 @@ def overwritten(ctx: Context, functions: dict[str, Function], name: str) -> froz
 
     No other argument may be the same memory: in a call of the function, it would see what is written.
     """
+    functions = {**functions, name: bound_apart(functions[name])}
     stubs = {known: replace(fn, body=()) for known, fn in functions.items() if known in ctx.copied}
     facts = Facts({**functions, **stubs})
     facts.declared.update(ctx.copied)

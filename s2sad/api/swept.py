@@ -267,7 +267,7 @@ class _Writer:
                 shape = [f"{output}.size", *_shape(name, argument.type)]
                 self.lines.append(created(block, shape, kind))
             unit = self._unit(f"{output}.size", seeds[at])
-            args[at] = _shaped("unit", output, rank)
+            args[at] = _shaped("unit", output, leaf.type)
             self.lines += [*unit, "    " + self._call(mode, bars, [*kept, *args])]
             for block, bar in zip(own, bars, strict=True):
                 self.lines.append(f"    {block}[i] = {bar}")
@@ -299,7 +299,7 @@ class _Writer:
             rank = len(argument.type.dims)
             for block, (output, leaf), kind in zip(own, moving, kinds, strict=True):
                 self.lines.append(created(block, [*_shape(output, leaf.type), f"{name}.size"], kind))
-            given[at] = _shaped("unit", name, rank)
+            given[at] = _shaped("unit", name, argument.type)
             self.lines += self._unit(f"{name}.size", seeds[at])
             self.lines.append("    " + self._call(mode, [*skipped, *dots], [*args, *given]))
             for block, dot, (_, leaf) in zip(own, dots, moving, strict=True):
@@ -320,9 +320,14 @@ def _shape(name: str, kind: Type) -> list[str]:
     return [f"{name}.shape[{axis}]" for axis in range(len(kind.dims))] if isinstance(kind, Array) else []
 
 
-def _shaped(unit: str, like: str, rank: int) -> str:
+def _shaped(unit: str, like: str, kind: Array) -> str:
+    """Return the text of a direction that lies in memory as what it is a direction of, so that its views are views."""
+    rank = len(kind.dims)
+    if rank == 1:
+        return unit
     shape = ", ".join(f"{like}.shape[{axis}]" for axis in range(rank))
-    return unit if rank == 1 else f"np.reshape({unit}, ({shape}))"
+    whole = f"np.reshape({unit}, ({shape}))"
+    return f"np.asfortranarray({whole})" if kind.layout == "F" else whole
 
 
 def _zero(name: str, kind: Type) -> str:

@@ -270,6 +270,8 @@ class _Fusion:
         self.nests.append(nest)
         self.body += nest.body
         self.scalars |= nest.sums
+        for end in (*nest.bounds, *(length for _, *lengths in nest.checks for length in lengths)):
+            self.named |= {v.name for v in _names(end)}
         for stmt in nest.body:
             self.read += _elements_read(stmt)
             for expr in exprs_of(stmt):

@@ -32,7 +32,10 @@ def left_early(fn: Function) -> Function:
     if not loops:
         return fn
     live = Liveness(fn.body)
-    done = {id(loop) for loop in loops if _is_done_once(loop, live.after.get(id(loop), frozenset()))}
+    done = {
+        id(loop) for loop in loops
+        if _is_done_once(loop, live.after.get(id(loop), frozenset()), live.before_loop_body(loop))
+    }  # fmt: skip
 
     def each(stmt: Stmt) -> Stmt:
         made = map_blocks(stmt, lambda body: tuple(each(s) for s in body))
@@ -60,8 +63,11 @@ def _branch_at(loop: For) -> int | None:
     return None if isinstance(branch, If) and branch.orelse else branches[0]
 
 
-def _is_done_once(loop: For, after: frozenset[str]) -> bool:
-    """Say whether the turns behind the first that takes the branch do nothing; `after`: what is read then."""
+def _is_done_once(loop: For, after: frozenset[str], carried: frozenset[str]) -> bool:
+    """Say whether the turns behind the first that takes the branch do nothing.
+
+    `after`: what is read then; `carried`: what a turn reads that one before may have left behind.
+    """
     at = _branch_at(loop)
     assert at is not None
     branch, tail = loop.body[at], loop.body[at + 1 :]
@@ -72,7 +78,7 @@ def _is_done_once(loop: For, after: frozenset[str]) -> bool:
     if not all(_is_plain(s) and isinstance(s, Assign) and s.target.name not in after for s in heads):
         return False
     zeros = {s.target.name for s in heads if isinstance(s, Assign) and _is_zero(s)}
-    if not _adds_nothing(tail, set(zeros), "", after):
+    if not _adds_nothing(tail, set(zeros), "", after | carried):
         return False
     bars = [s.target.name for s in branch.body if isinstance(s, Assign) and _is_zero(s)]
     return any(

@@ -222,7 +222,10 @@ def _stmt(stmt: Stmt, places: _Places) -> Stmt:
     if isinstance(stmt, Append):  # the arrays of a list lie alike
         kind = stmt.value.type
         if isinstance(kind, Array) and kind.layout != "C" and len(kind.dims) > 1 and view_base(stmt.value) is None:
-            stmt = replace(stmt, value=Apply(np.ascontiguousarray, (stmt.value,), replace(kind, layout="C")))
+            item = stmt.list.type.item if isinstance(stmt.list.type, ListOf) else None
+            layout = "F" if isinstance(item, Array) and item.layout == "F" else "C"
+            lying = np.asfortranarray if layout == "F" else np.ascontiguousarray
+            stmt = replace(stmt, value=Apply(lying, (stmt.value,), replace(kind, layout=layout)))
     if isinstance(stmt, Store):
         stmt = _apart(stmt, places)
         scatter = _scatter(stmt)

@@ -215,6 +215,10 @@ def _special(fn: Any, args: tuple[Expr, ...], static: dict[str, Any]) -> Type | 
             raise InferenceError("which axes have length one is not known here; name the axis")
     if fn is runtime.scatter and isinstance(kinds[2], Array):  # a loop over elements: long to try
         return Array(kinds[2].dtype, kinds[2].dims, "C")
+    if fn in (ops.unbroadcast, runtime.unbroadcast) and isinstance(kinds[0], Array) and isinstance(kinds[1], Array):
+        given, like = kinds[0], kinds[1]  # a length of the second may be 1, whatever that of the first is
+        layout = given.layout if given.dims == like.dims or given.layout == "C" else "A"
+        return Array(given.dtype, like.dims, layout) if like.dims else None
     if fn in _PLACED and isinstance(kinds[0], Array) and isinstance(kinds[1], Array):
         return Array(kinds[0].dtype, kinds[1].dims)
     if fn is np.lib.stride_tricks.sliding_window_view and static.get("axis") == -1:

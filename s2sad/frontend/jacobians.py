@@ -205,6 +205,13 @@ def _unit(leaf: _Leaf) -> list[str]:
     return [f"unit = np.zeros({leaf.text}.size, {leaf.text}.dtype)", "unit[i] = 1.0"]
 
 
+def _shaped(leaf: _Leaf) -> str:
+    """Return the text of a direction that lies in memory as what it is a direction of, so that its views are views."""
+    whole = f"unit.reshape({leaf.text}.shape)"
+    by_columns = isinstance(leaf.kind, Array) and leaf.kind.layout == "F" and len(leaf.kind.dims) > 1
+    return f"np.asfortranarray({whole})" if by_columns else whole
+
+
 def _rows(w: _Writer, result: Type, outputs: list[_Leaf], inputs: list[_Leaf]) -> list[str]:
     """Reverse mode: one pullback per element of the result."""
     targets = "out, pullback, aux" if w.aux else "out, pullback"
@@ -219,7 +226,7 @@ def _rows(w: _Writer, result: Type, outputs: list[_Leaf], inputs: list[_Leaf]) -
             lines.append(f"bars = pullback({w.filled(result, output, w.one(), zero, 'out')})")
             lines += [f"{block(row, column)} = {text}" for column, text in enumerate(read)]
             continue
-        seed = w.filled(result, output, f"unit.reshape({output.text}.shape)", zero, "out")
+        seed = w.filled(result, output, _shaped(output), zero, "out")
         lines += [f"{block(row, column)} = []" for column in range(len(inputs))]
         lines.append(f"for i in range({output.text}.size):")
         steps = [*_unit(output), f"bars = pullback({seed})"]
@@ -256,7 +263,7 @@ def _columns(w: _Writer, result: Type, outputs: list[_Leaf], inputs: list[_Leaf]
             continue
         lines += [f"{block(row, column)} = []" for row in range(len(outputs))]
         lines.append(f"for i in range({leaf.text}.size):")
-        steps = [*_unit(leaf), push(leaf, f"unit.reshape({leaf.text}.shape)")]
+        steps = [*_unit(leaf), push(leaf, _shaped(leaf))]
         steps += [f"{block(row, column)}.append({text})" for row, text in enumerate(read)]
         lines += [f"    {step}" for step in steps]
         for row, output in enumerate(outputs):

@@ -241,9 +241,11 @@ def _moveaxis(call: Apply) -> Expr | None:
     if len(ends) != 2 or not all(isinstance(axes, tuple) and all(isinstance(k, int) for k in axes) for axes in ends):
         return None
     n = rank(x.type)
+    source, destination = ([k % n for k in axes] for axes in ends)
+    if source == destination:  # a view of which Numba would not know the layout
+        return x
     if n == 2 and all(isinstance(k, int) for k in values):
         return _swapaxes(call)
-    source, destination = ([k % n for k in axes] for axes in ends)
     order = [k for k in range(n) if k not in source]
     for end, start in sorted(zip(destination, source, strict=True)):
         order.insert(end, start)
@@ -360,13 +362,24 @@ def _array(call: Apply) -> Expr | None:
         if alike is not x:
             return _array(Apply(call.fn, (alike,), call.type)) or applied(call.fn, (alike,), call.type)
     if isinstance(x, Pack) and x.items and all(isinstance(i.type, Array) for i in x.items):
-        return applied(np.stack, (Pack("tuple", x.items, x.type),), call.type)
+        rows = tuple(_of_dtype(item, call.type) for item in x.items)
+        return applied(np.stack, (Pack("tuple", rows, x.type),), call.type)
     if isinstance(x, Pack) and isinstance(call.type, Array) and _holds_arrays(x):
         below = Array(call.type.dtype, call.type.dims[1:], "C")
         rows = tuple(_array(Apply(np.array, (item,), below)) for item in x.items)
         if all(row is not None for row in rows):
             return applied(np.stack, (Pack("tuple", rows, x.type),), call.type)  # type: ignore[arg-type]
     return None
+
+
+def _of_dtype(x: Expr, like: Type) -> Expr:
+    """Return an array as one of the dtype of another."""
+    if not (isinstance(x.type, Array) and isinstance(like, Array)) or x.type.dtype == like.dtype:
+        return x
+    kind = Array(like.dtype, x.type.dims, "C")
+    cast = applied(ops.astype, (x,), kind, dtype=np.dtype(like.dtype).type)
+    assert isinstance(cast, Apply)
+    return _astype(cast)
 
 
 def _numbers_of(x: Expr, dtype: str) -> Any:

@@ -50,9 +50,9 @@ from s2sad.ir.nodes import (
     Var,
     While,
 )
-from s2sad.ir.types import Array, ListOf, Scalar, Type, surely_as_long
+from s2sad.ir.types import Array, Dim, ListOf, Scalar, Type, surely_as_long
 from s2sad.ir.walk import exchanged, exchanged_in, exprs_of, map_blocks, names_in, reads, root_of, statements, targets
-from s2sad.transform.adjoint_statements import CalleeAdjoint, Statements
+from s2sad.transform.adjoint_statements import CalleeAdjoint, Statements, of_any_length
 from s2sad.transform.agreeing import Agreement
 from s2sad.transform.algebra import zero, zero_list
 from s2sad.transform.cotangents import Cotangents
@@ -513,12 +513,25 @@ class _Adjoint(Statements):
         bar = self.bar(name)
         span = self.fn.span
         match name.type:
-            case Array():
+            case Array() as kind:
+                shapes = self._shapes_of(name)
+                if len(shapes) > 1:  # which it has here is not known by its type
+                    kind = of_any_length(kind, shapes)
+                    name, bar = replace(name, type=kind), replace(bar, type=kind)
                 return Assign(bar, self._zeros(name), span)
             case ListOf():
                 return Assign(bar, zero_list(name), span)
             case _:
                 return Assign(bar, zero(name.type), span)
+
+    def _shapes_of(self, name: Var) -> set[tuple[Dim, ...]]:
+        """Return the lengths of all arrays that a name is given, by an exchange too."""
+        binding = self.layout.defs.get(name.name, ())
+        given = [target for stmt in binding for target in targets(stmt)]
+        given += [one for stmt in binding if isinstance(stmt, Swap) for one in (stmt.first, stmt.second)]
+        kinds = [name.type, *(one.type for one in (*given, *self.fn.params) if one.name == name.name)]
+        rank_of = len(name.type.dims) if isinstance(name.type, Array) else 0
+        return {kind.dims for kind in kinds if isinstance(kind, Array) and len(kind.dims) == rank_of}
 
     def _zeros(self, name: Var) -> Expr:
         """Return zeros for an array; one made anew in each turn of a loop is not kept for its shape alone."""

@@ -394,7 +394,7 @@ class Statements:
             )
             source = like if len(kinds) == 1 and not changes else target
             if len(kinds) > 1 and put_back:  # the older value may have another length
-                older = _of_any_length(target.type, kinds)
+                older = of_any_length(target.type, kinds)
                 source, bar = replace(target, type=older), replace(bar, type=older)
             return Assign(bar, build(np.zeros_like, source), span)
         return Assign(bar, zero(target.type), span)
@@ -781,7 +781,7 @@ def _reads_many(expr: Expr, active: set[str]) -> bool:
     return len(found) > 1
 
 
-def _of_any_length(kind: Array, dims: set[tuple[Dim, ...]]) -> Array:
+def of_any_length(kind: Array, dims: set[tuple[Dim, ...]]) -> Array:
     """Return the type of arrays that have one of several shapes."""
     apart = [len(set(lengths)) > 1 for lengths in zip(*dims, strict=True)]
     return replace(kind, dims=tuple(fresh_dim() if other else n for n, other in zip(kind.dims, apart, strict=True)))

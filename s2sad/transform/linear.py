@@ -375,13 +375,18 @@ class _Split:
         """Make an array of the shape of another, of which only the lengths are kept."""
         again = self._again(base, site.loops)
         kind = base.type
-        if again is not None or not isinstance(kind, Array) or not isinstance(expr.type, Array):
+        if again is not None or not isinstance(kind, Array) or not isinstance(expr.type, Array) or kind.layout == "A":
             return map_children(expr, lambda child: self._rewritten(child, site))
         lengths = [self._residual(build(ops.dim, base, literal(axis)), site) for axis in range(len(kind.dims))]
+        if expr.type.layout == "F" and len(lengths) > 1:  # views of it are views as those of the other
+            made = self._by_lengths(expr, replace(expr.type, dims=expr.type.dims[::-1], layout="C"), lengths[::-1])
+            return Apply(ops.transpose, (made,), expr.type)
+        return self._by_lengths(expr, expr.type, lengths)
+
+    def _by_lengths(self, expr: Apply, kind: Array, lengths: list[Expr]) -> Expr:
         shape: Expr = lengths[0] if len(lengths) == 1 else pack("tuple", lengths)
-        dtype = expr.type.dtype
-        static = () if dtype == "float64" else (("dtype", np.dtype(dtype).type),)
-        return Apply(LIKE[expr.fn], (shape,), expr.type, static)
+        static = () if kind.dtype == "float64" else (("dtype", np.dtype(kind.dtype).type),)
+        return Apply(LIKE[expr.fn], (shape,), kind, static)
 
     def _again(self, expr: Any, loops: tuple[Stmt, ...]) -> Any:
         """Return an expression that gives the value again cheaply in the push, or None."""

@@ -59,7 +59,7 @@ def _only_shapes(fn: Function) -> dict[str, Expr]:
         like = next((p for p in params if p.type == kind), None)
         if like is not None:
             found[name] = like
-        elif all(isinstance(dim, int) for dim in kind.dims):
+        elif all(isinstance(dim, int) for dim in kind.dims) and kind.layout == "C":
             lengths: list[Expr] = [literal(dim) for dim in kind.dims]
             found[name] = lengths[0] if len(lengths) == 1 else pack("tuple", lengths)
     return found

@@ -248,8 +248,13 @@ class Tapes:
         size = sizes[0] if len(sizes) == 1 else pack("tuple", sizes)
         static = () if dtype == "float64" else (("dtype", np.dtype(dtype).type),)
         create = Assign(tape, Apply(np.empty, (size,), tape.type, static))
-        cell = Index(tape, tuple(positions), _cell_type(place.type))
-        return Slot((create,), outer, (Store(cell, "", place),), (_put_back(place, cell, rebinds),))
+        cell: Expr = Index(tape, tuple(positions), _cell_type(place.type))
+        save = (Store(cell, "", place),)
+        if rebinds and isinstance(place.type, Array) and len(place.type.dims) > 1 and place.type.layout != "C":
+            if place.type.layout != "F":
+                return None
+            cell = build(np.asfortranarray, cell)  # what is a view of the one is a view of the other
+        return Slot((create,), outer, save, (_put_back(place, cell, rebinds),))
 
     def extent(self, loop: For, outer: For) -> tuple[Expr, Expr] | None:
         """Return the length of an axis with a place for each turn of a loop, told before `outer`, and the position."""
@@ -351,7 +356,8 @@ class Tapes:
     def _arrays(self, outer: For) -> list[Var]:
         """Return the arrays that stay what they are from before the outermost loop on, arguments first."""
         named = [Var(p.name, p.type) for p in self.layout.fn.params]
-        named += [s.target for s in self.layout.fn.body if isinstance(s, Assign)]
+        used = {name for s in statements(self.layout.fn.body) for expr in exprs_of(s) for name in reads(expr)}
+        named += [s.target for s in self.layout.fn.body if isinstance(s, Assign) and s.target.name in used]
         return [v for v in named if isinstance(v.type, Array) and self._fixed(v.name, outer)]
 
     def _steady(self, expr: Expr, outer: For) -> bool:

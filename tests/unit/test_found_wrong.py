@@ -634,3 +634,169 @@ def test_gradients_and_hessians(fun, x, target):
     assert_derivatives(fun, x, target)
     want = differences(s2sad.grad(fun, target="python"), x)
     np.testing.assert_allclose(s2sad.hessian(fun, target=target)(x), want, rtol=1e-6, atol=1e-6)
+
+
+def a_later_end_of_a_loop(x):
+    c = x.copy()
+    end = 1
+    c[:end] *= x[0]
+    end = 2
+    c[:end] += x[:end]
+    return np.sum(c * x)
+
+
+def the_least_of_pairs(x):
+    best = 1e9
+    j = 0
+    for k in range(x.size // 2):
+        j += 2
+        v = x[j - 2] * x[j - 1]
+        if v < best:
+            best = v
+    return best
+
+
+def the_least_by_leaps(x):
+    best = 1e9
+    j = 0
+    for k in range(x.size):
+        j = j + (1 if k % 3 > 0 else 2)
+        v = (x[j % x.size] - 0.1) ** 2
+        if v < best:
+            best = v
+    return best
+
+
+def by_columns_and_flat(x):
+    m = np.exp(x.reshape(2, 3).T)
+    n = m.T.reshape(6)
+    return (n * n).sum()
+
+
+def a_tape_by_columns(x):
+    m = x.reshape(2, 3).T * 1.0
+    s = 0.0
+    for t in range(2):
+        m = np.sin(m)
+        n = m.T.reshape(6)
+        n[0] = n[1] * n[2]
+        s += np.sum(m * m)
+    return s
+
+
+def a_list_by_columns(x):
+    kept = []
+    for k in range(2):
+        m = x.reshape(2, 3).T * (1.0 + k)
+        kept.append(m)
+    v = kept[1].T.ravel()
+    v[0] = v[1] * 3.0
+    return np.sum(kept[1] ** 3)
+
+
+def exchanged_lengths(u):
+    v = np.zeros(2)
+    for t in range(3):
+        v[0] = u[0] * u[1]
+        v[1] = u[1] ** 2
+        u, v = v, u
+    return np.sum(u**2)
+
+
+def a_dead_array_as_long(x):
+    n = x.size
+    u = x.copy()
+    v = np.ones(n) * x[0]
+    v = np.tanh(x)
+    for _ in u:
+        v = np.tanh(0.5 * v)
+    u, v = v, u
+    for k in range(2):
+        x = v + u[k]
+    return v[0] + np.sum(x * x) + np.sum(u * u)
+
+
+def the_same_axes_moved(x):
+    p = x.reshape(3, 2)
+    return np.sum(np.diff(np.moveaxis(p, -1, -1), axis=-1) ** 3)
+
+
+def whole_rows_as_numbers(x):
+    b = np.array([[k for i in range(6)] for k in range(2)], dtype=float)
+    b[0] = x
+    return (b * b * x).sum()
+
+
+def one_row_of_places(x):
+    k = int(x[0] > 0)
+    return np.trapezoid(x.reshape(3, 2) ** 2, x=x.reshape(3, 2)[:k]).sum()
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+@pytest.mark.parametrize(
+    "fun",
+    [
+        a_later_end_of_a_loop, the_least_of_pairs, the_least_by_leaps, by_columns_and_flat, a_list_by_columns,
+        exchanged_lengths, a_dead_array_as_long, the_same_axes_moved, whole_rows_as_numbers, one_row_of_places,
+    ],
+)  # fmt: skip
+def test_gradients_tangents_and_hessians(fun, target):
+    assert_derivatives(fun, V, target)
+    _, dot = s2sad.jvp(fun, (V,), (np.cos(V),), target=target)
+    np.testing.assert_allclose(dot, np.sum(differences(fun, V) * np.cos(V)), rtol=1e-6, atol=1e-7)
+    want = differences(s2sad.grad(fun, target="python"), V)
+    np.testing.assert_allclose(s2sad.hessian(fun, target=target)(V), want, rtol=1e-6, atol=1e-5)
+
+
+def written_through_a_view(a):
+    m = a * 2.0
+    n = m.T.reshape(6)
+    n[1:] += n[:-1] * m[0, 0]
+    return m * 1.0
+
+
+def flat_in_a_helper(x):
+    m = x.reshape(2, 3).T * 1.0
+    for t in range(2):
+        m = written_through_a_view(m)
+    return np.sum(m * m)
+
+
+@pytest.mark.parametrize("fun", [a_tape_by_columns, flat_in_a_helper])
+def test_what_is_a_view_because_of_the_order_in_memory_is_not_written(fun):
+    for derivative in (s2sad.grad(fun), s2sad.hessian(fun)):
+        with pytest.raises(s2sad.AliasError, match="may share its memory"):
+            derivative(V)
+
+
+def squares_by_columns(a):
+    m = a * 2.0
+    n = m.T
+    n[1:] += n[:-1] * m[0, 0]
+    return m * m
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_jacobians_of_arrays_by_columns(target):
+    a = np.asfortranarray(np.arange(6.0).reshape(2, 3) + 1.0)
+    want = np.zeros((2, 3, 2, 3))
+    for i, j in np.ndindex(2, 3):
+        unit = np.zeros_like(a)
+        unit[i, j] = 1e-6
+        want[:, :, i, j] = (squares_by_columns(a + unit) - squares_by_columns(a - unit)) / 2e-6
+    for jacobian in (s2sad.jacfwd, s2sad.jacrev):
+        got = jacobian(squares_by_columns, target=target)(a)
+        np.testing.assert_allclose(got, want, rtol=1e-7, atol=1e-6)
+
+
+def another_array_by_its_name(x, y):
+    y = y * 1.0
+    for i in range(1, x.size):
+        y[i] += x[i] * y[i - 1]
+    return np.sum(y * x)
+
+
+def test_one_array_given_twice_that_is_not_written():
+    got = s2sad.grad(another_array_by_its_name, argnums=(0, 1))(V, V)
+    want = s2sad.grad(another_array_by_its_name, argnums=(0, 1))(V, V.copy())
+    np.testing.assert_array_equal(got, want)
