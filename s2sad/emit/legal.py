@@ -388,8 +388,13 @@ def _gathered(expr: Apply) -> Apply | None:
             join_arrays, (expr.args[0],), expr.type)  # fmt: skip
     if expr.fn not in (np.array, np.stack) or not isinstance(expr.args[0].type, ListOf):
         return None
-    if isinstance(expr.args[0].type.item, Array):
-        return Apply(gather_arrays, (expr.args[0],), expr.type)
+    if isinstance(item := expr.args[0].type.item, Array):
+        whole = Apply(gather_arrays, (expr.args[0],), expr.type)
+        wanted = getattr(expr.type, "dtype", item.dtype)
+        if item.dtype == wanted:
+            return whole
+        whole = replace(whole, type=replace(expr.type, dtype=item.dtype))
+        return Apply(np.ndarray.astype, (whole, Const(kind := np.dtype(wanted).type, Static(kind))), expr.type)
     dtype = np.dtype(getattr(expr.type, "dtype", "float64")).type
     if dtype is not np.float64:
         return Apply(gather_numbers, (expr.args[0], Const(dtype, Static(dtype))), expr.type)

@@ -39,7 +39,12 @@ def rows_as_arrays(node: Any, maker: Any) -> Any:
     """
     if isinstance(node, gast.BinOp):
         return _as_tuple(node) or node
-    if not (isinstance(node, gast.ListComp) and isinstance(node.elt, gast.ListComp | gast.List | gast.Tuple)):
+    if not isinstance(node, gast.ListComp):
+        return node
+    repeated = isinstance(node.elt, gast.BinOp) and isinstance(node.elt.op, gast.Mult) and isinstance(
+        node.elt.left, gast.List
+    )  # fmt: skip
+    if not repeated and not isinstance(node.elt, gast.ListComp | gast.List | gast.Tuple):
         return node
     row = gast.Call(func=maker, args=[rows_as_arrays(node.elt, maker)], keywords=[])
     made = gast.ListComp(elt=gast.copy_location(row, node.elt), generators=node.generators)

@@ -273,7 +273,7 @@ def _dynamic_item(lw: Lowerer, base: StructV, index: Expr, node: Any, table: Str
         found = _table_item(lw, base, index, node) if found is None else found
         if found is not None:
             return found
-    if inside_loop and lw.place(node) not in lw.ctx.tables:
+    if (inside_loop or lw.may_be_loop) and lw.place(node) not in lw.ctx.tables:
         raise UnrollNeeded(node)
     needs_cases(lw, table or base, node)
     return lw.fail(node, "the index into this container is not known",

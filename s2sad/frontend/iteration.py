@@ -656,8 +656,17 @@ def _comprehension(lw: Lowerer, node: Any, name: str | None) -> Value:
     position = len(lw.block)
     item_type: list[Any] = []
     start, before, count = lw.mark(), seen(lw), count_of_dims()
-    with lw.ctx.loop():
-        _nested(lw, node, list(node.generators), target, item_type, iterable)
+    may_be_loop, lw.may_be_loop = lw.may_be_loop, isinstance(node, gast.ListComp | gast.GeneratorExp)
+    try:
+        with lw.ctx.loop():
+            _nested(lw, node, list(node.generators), target, item_type, iterable)
+    except UnrollNeeded:
+        if not lw.may_be_loop or any(scope.loop is not None for scope in lw.loops):
+            raise
+        lw.back_to(start)
+        return as_loop(lw, node)  # which can be written out
+    finally:
+        lw.may_be_loop = may_be_loop
     outside = {name: value for name, value in before.items() if name not in _own_names(node)}
     now = seen(lw)
     if not same_env({name: now.get(name, value) for name, value in outside.items()}, outside):

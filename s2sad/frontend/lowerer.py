@@ -304,6 +304,8 @@ class Lowerer:
     """Those that lists made by the items of a tuple will have."""
     comprehending: int = 0
     """How many comprehensions, whose variables are no names of the function, are being lowered."""
+    may_be_loop: bool = False
+    """Whether a comprehension is lowered that could be written as loops, where its turns have to be told apart."""
     depth: int = 0
     """How many functions that are written in place this one stands in."""
     turns: tuple[int, ...] = ()

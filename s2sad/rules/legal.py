@@ -334,6 +334,12 @@ def _join(call: Apply) -> Expr | None:
     if not isinstance(items, Pack):
         return None
     static = dict(call.static)
+    static.pop("casting", None)
+    if static.pop("dtype", None) is not None:  # Numba's have none
+        assert isinstance(call.type, Array)
+        first = np.result_type(*(x.type.dtype for x in items.items if isinstance(x.type, Array | Scalar))).name
+        plain = _join(applied(call.fn, call.args, replace(call.type, dtype=first), **static))  # type: ignore[arg-type]
+        return None if plain is None else _of_dtype(plain, call.type)
     parts = items.items
     ranks = {rank(x.type) for x in parts}
     if call.fn is np.vstack and len(ranks) > 1:
@@ -357,6 +363,8 @@ def _array(call: Apply) -> Expr | None:
         return applied(np.zeros, (number(0),), call.type, **static)
     if isinstance(x.type, Array) and call.fn is np.array and not call.static:
         return applied(np.copy, (x,), call.type)
+    if isinstance(x.type, Array) and call.fn is np.array and set(dict(call.static)) == {"dtype"} and x.type.dims:
+        return Apply(np.ndarray.astype, (x, Const(kind := dict(call.static)["dtype"], Static(kind))), call.type)
     if isinstance(x, Pack) and isinstance(call.type, Array) and not call.static:
         alike = _numbers_of(x, call.type.dtype)
         if alike is not x:
@@ -417,6 +425,8 @@ def _clip(call: Apply) -> Expr | None:
 
 def _tile(call: Apply) -> Expr | None:
     x, reps = call.args
+    if isinstance(x, Pack) and all(isinstance(item.type, Scalar) for item in x.items):
+        x = applied(np.array, (x,), Array(call.type.dtype, (len(x.items),), "C"))  # type: ignore[union-attr]
     counts = reps.items if isinstance(reps, Pack) else (reps,)
     if rank(x.type) == 0:
         return applied(np.full, (reps, x), call.type)

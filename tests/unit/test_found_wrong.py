@@ -727,6 +727,43 @@ def whole_rows_as_numbers(x):
     return (b * b * x).sum()
 
 
+def rows_of_another_kind(x):
+    rows = []
+    for i in range(x.size):
+        row = []
+        for j in range(2):
+            row.append(i * j)
+        rows.append(row)
+    b = np.array(rows, dtype=float)
+    b[:, 0] = x
+    c = np.asarray([[k, k + 1] for k in range(len(x))], float)
+    c /= 3
+    mask = np.array([[int(k + i) % 2 for i in range(6)] for k in range(2)], dtype=bool)
+    return (b * b).sum() + (c.sum() * x).sum() + (x[mask[0]] ** 2).sum()
+
+
+def joined_as_another_kind(x):
+    a = np.stack([np.arange(6), np.arange(6)], dtype=float)
+    a[0] = x
+    b = np.concatenate([np.arange(3), np.arange(3)], dtype=float)
+    b[:3] = x[:3]
+    c = np.array(range(3), dtype=float)
+    c[0] = x[0]
+    d = np.tile([0, 1, 2], (2, 1)).astype(float)
+    d[0] = x[3:]
+    e = np.array([[0.0] * 3 for _ in range(len(x))])
+    e[0] = x[:3]
+    return (a * a).sum() + (b**3).sum() + (c**2).sum() + (d**2).sum() + (e**2).sum()
+
+
+def two_loops_over_known_rows(x):
+    rows = [[0.0] * 3 for _ in range(3)]
+    for i in range(3):
+        for j in range(i + 1):
+            rows[i][j] = x[i] * x[j]
+    return sum(rows[i][j] * (i + j) for i in range(3) for j in range(3))
+
+
 def one_row_of_places(x):
     k = int(x[0] > 0)
     return np.trapezoid(x.reshape(3, 2) ** 2, x=x.reshape(3, 2)[:k]).sum()
@@ -738,6 +775,7 @@ def one_row_of_places(x):
     [
         a_later_end_of_a_loop, the_least_of_pairs, the_least_by_leaps, by_columns_and_flat, a_list_by_columns,
         exchanged_lengths, a_dead_array_as_long, the_same_axes_moved, whole_rows_as_numbers, one_row_of_places,
+        rows_of_another_kind, joined_as_another_kind, two_loops_over_known_rows,
     ],
 )  # fmt: skip
 def test_gradients_tangents_and_hessians(fun, target):
