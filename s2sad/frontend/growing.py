@@ -39,6 +39,11 @@ def make(lw: Lowerer, name: str, kind: Type | None, node: Any) -> Var:
     return target
 
 
+def not_begun(lw: Lowerer, name: str) -> None:
+    """Forget a list that had a name before: one that a comprehension fills is only made when its items are known."""
+    lw.ctx.lists_begun.pop(_key(lw, name), None)
+
+
 def made_for(lw: Lowerer, target: Var, name: str) -> None:
     """Note by which name, of which text, a list is made: where it lies in an object or a dict, that is all it has."""
     lw.ctx.list_names[_key(lw, target.name)] = (id(lw.source.node), name)

@@ -652,6 +652,7 @@ def _comprehension(lw: Lowerer, node: Any, name: str | None) -> Value:
         return lw.fail(node, f"a dict comprehension needs keys known at transform time, {_KEYS} of a range at most",
                        "Make it a list, `[f(i) for i in range(n)]`, or an array, which are indexed alike.")  # fmt: skip
     target = Var(name or lw.fresh("items"), ListOf(None))
+    growing.not_begun(lw, target.name)
     lw.proven = frozenset(fact for fact in lw.proven if "." not in fact)  # its variables have names of others, perhaps
     position = len(lw.block)
     item_type: list[Any] = []

@@ -208,6 +208,8 @@ class _Tangent:
             result = build(np.zeros_like, stmt.value) if isinstance(stmt.value.type, Array) else zero(stmt.value.type)
         else:
             result = ex.full(result, stmt.value)
+            if isinstance(result.type, Scalar) and is_complex(stmt.value.type) and not is_complex(result.type):
+                result = Apply(complex, (result,), Scalar("complex128", weak=True))  # the items of a list are alike
         return [
             *ex.code, Append(self.dot(stmt.list), _own(result, stmt.value), stmt.span),
             replace(stmt, value=ex.known(stmt.value)),

@@ -764,6 +764,30 @@ def two_loops_over_known_rows(x):
     return sum(rows[i][j] * (i + j) for i in range(3) for j in range(3))
 
 
+K = np.array([[-1, 0, 1], [-2, 0, 2], [-1, 0, 1]])
+
+
+def filtered(image, k):
+    return sum(k[i, j] * image[i : i + 1, j : j + 1] for i in range(3) for j in range(3))
+
+
+def one_helper_for_two_orders(x):
+    image = np.outer(x[:3], x[3:])
+    return (filtered(image, K) * filtered(image, K.T)).sum()
+
+
+def halves(x):
+    if len(x) <= 1:
+        return x
+    a = halves(x[0::2])
+    b = halves(x[1::2])
+    return [a[k] - b[k] * 1j for k in range(len(x) // 2)]
+
+
+def complex_lists_that_recurse(x):
+    return abs(halves([complex(v) for v in x[:2]])[0]) ** 2
+
+
 def one_row_of_places(x):
     k = int(x[0] > 0)
     return np.trapezoid(x.reshape(3, 2) ** 2, x=x.reshape(3, 2)[:k]).sum()
@@ -776,6 +800,7 @@ def one_row_of_places(x):
         a_later_end_of_a_loop, the_least_of_pairs, the_least_by_leaps, by_columns_and_flat, a_list_by_columns,
         exchanged_lengths, a_dead_array_as_long, the_same_axes_moved, whole_rows_as_numbers, one_row_of_places,
         rows_of_another_kind, joined_as_another_kind, two_loops_over_known_rows,
+        one_helper_for_two_orders, complex_lists_that_recurse,
     ],
 )  # fmt: skip
 def test_gradients_tangents_and_hessians(fun, target):
