@@ -194,7 +194,11 @@ def _are_texts(items: Value) -> bool:
     from s2sad.frontend.arguments import UNKNOWN, known_value
 
     known = [known_value(item) for item in items.items] if isinstance(items, StructV) else []
-    return not any(item is UNKNOWN for item in known) and not all(isinstance(item, int | float) for item in known)
+    return not any(item is UNKNOWN for item in known) and not all(map(_is_of_numbers, known))
+
+
+def _is_of_numbers(item: Any) -> bool:
+    return all(map(_is_of_numbers, item)) if isinstance(item, tuple) else isinstance(item, int | float)
 
 
 def _sorted_now(lw: Lowerer, items: StructV, backwards: bool, node: Any) -> Value:

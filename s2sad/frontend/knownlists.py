@@ -50,6 +50,7 @@ def known_list_method(
         case "remove" if isinstance(place := _place_of(now, known), int):
             del now[place]
         case "remove":
+            _build(lw, owner)
             lw.fail(node, "which item `remove` finds is known only when the function runs",
                     "Take it out by its place, `items.pop(1)`, or build the list of the others.")  # fmt: skip
         case _:

@@ -349,10 +349,13 @@ def list_method(
             return StaticV(None)
     if name == "pop" and len(args) == 1 and isinstance(owner.expr, Var):
         return anew.popped(lw, owner.expr, args[0], node)
+    if name == "remove" and len(args) == 1 and isinstance(owner.expr, Var):
+        anew.popped(lw, owner.expr, search(lw, "index", owner, args, node), node)
+        return StaticV(None)
     if name in ("reverse", "clear") and not args and isinstance(owner.expr, Var):
         return (anew.reverse if name == "reverse" else anew.clear)(lw, owner.expr, node)
     why = (
-        "Only `append`, `extend`, `insert`, `pop`, `reverse`, `clear`, `sort`.\n"
+        "Only `append`, `extend`, `insert`, `pop`, `remove`, `reverse`, `clear`, `sort`.\n"
         "Keep the index of an item, or use an array."
     )
     return lw.fail(node, f"`{name}` of a growing list is not supported here", why)

@@ -367,6 +367,7 @@ def method(
     """A method of a list of records."""
     from s2sad.frontend.functional import lower_sorted
     from s2sad.frontend.methods import append_each
+    from s2sad.frontend.searched import search
 
     if name == "popleft":
         name, args = "pop", [const(0)]
@@ -385,6 +386,9 @@ def method(
             for held in rows.items:
                 gone.append(_of_field(lw, held, "pop", args, node))
             return StructV(rows.kind, rows.keys, tuple(gone))
+        case "remove" if len(args) == 1:
+            method(lw, rows, "pop", [search(lw, "index", rows, args, node)], node)
+            return StaticV(None)
         case "sort" if not args:
             return _sort(lw, rows, lower_sorted(lw, [rows], kwargs or {}, node), node)
         case "reverse" | "clear" if not args:
@@ -395,7 +399,7 @@ def method(
             return copied(lw, rows, node)
         case _:
             return lw.fail(node, f"`{name}` of a growing list is not supported here",
-                           "Only `append`, `extend`, `pop`, `reverse`, `clear`, `sort`, `copy`.\n"
+                           "Only `append`, `extend`, `pop`, `remove`, `reverse`, `clear`, `sort`, `copy`.\n"
                            "Use one array for each field.")  # fmt: skip
 
 

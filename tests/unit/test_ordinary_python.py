@@ -427,12 +427,6 @@ def other_order_of_keys(x):
     return d["p"]
 
 
-def unknown_item(x):
-    a = [x[0], x[1]]
-    a.remove(x[1])
-    return a[0]
-
-
 def too_few(x):
     a, *_, b, c = (x[0], x[1])
     return a * b * c
@@ -454,7 +448,6 @@ def array_of_texts(x):
     [
         (lambda x: changed_on_a_path(x), "p = p * 2", "bound to something else on some paths"),
         (other_order_of_keys, 'd["p"]', "keys in another order on another path"),
-        (unknown_item, "a.remove(x[1])", "known only when the function runs"),
         (too_few, "a, *_, b, c = (x[0], x[1])", "not enough values"),
         (no_name_for_it, "y[0] = 1.0", "Make one a copy, as in `"),
         (array_of_texts, 'np.array([(1, "a"), (2, "b")])', "holds no numbers"),
