@@ -31,7 +31,6 @@ from s2sad.frontend.respelled import NotFollowed, is_safe, named_so, scope_of, s
 from s2sad.ir.types import Scalar, Type
 
 _WHOLE = Scalar("int64", weak=True)
-_COMPREHENSIONS = gast.ListComp | gast.GeneratorExp | gast.SetComp | gast.DictComp
 
 
 def without_rows(tree: Any, name: str) -> tuple[Any, dict[str, Type]]:
@@ -72,8 +71,8 @@ class _Chains(gast.NodeTransformer):
         self.appends: list[Any] = []
         self.reads: list[tuple[Any, bool]] = []
         """What reads a row for longer than an expression; whether rows may not grow behind it either."""
-        self.rows: dict[int, Any] = {}
-        """The names of rows in loops over them and in comprehensions, by the mention, with the place of the row."""
+        self.anew: list[Any] = []
+        """Displays of which all items are computed before any goes into a row, or the row is emptied."""
         for mention in named_so(parts, name):
             self._look_at(mention)
         if self.begun is None or not self.appends:
@@ -127,7 +126,10 @@ class _Chains(gast.NodeTransformer):
     def _is_new_row(self, call: Any) -> bool:
         """Say whether a statement appends a row, `cells.append([])`."""
         alone = isinstance(self.parents[id(call)], gast.Expr)
-        return alone and len(getattr(call, "args", ())) == 1 and self._is_row(call.args[0])
+        if not alone or len(getattr(call, "args", ())) != 1 or not self._is_row(call.args[0]):
+            return False
+        self.anew.append(call.args[0])
+        return True
 
     def _is_row(self, value: Any) -> bool:
         return isinstance(value, gast.List) and not any(isinstance(item, gast.Starred) for item in value.elts)
@@ -144,8 +146,10 @@ class _Chains(gast.NodeTransformer):
                 self.appends.append(stmt)
             case gast.AugAssign(target=target, op=gast.Add(), value=value) if target is row and self._is_row(value):
                 self.appends.append(parent)
+                self.anew += [value] if len(value.elts) > 1 else []
             case gast.Assign(targets=[target], value=value) if target is row and self._is_row(value):
                 self.appends.append(parent)
+                self.anew.append(value)
             case gast.Assign(targets=[gast.Name() as target], value=value) if value is row:
                 self._check_read(target)
                 self.reads.append((parent, True))
@@ -156,12 +160,28 @@ class _Chains(gast.NodeTransformer):
             case gast.Subscript(ctx=gast.Load()) | gast.comprehension() | gast.Call() | gast.If() | gast.While():
                 if isinstance(parent, gast.Call) and not self._is_reader(parent.func):
                     raise NotFollowed
+                if not self._is_used_up(parent):
+                    raise NotFollowed
                 self._note_loop(row)
             case gast.UnaryOp(op=gast.Not()) | gast.IfExp() | gast.BoolOp():
                 if isinstance(parent, gast.IfExp) and parent.test is not row:
                     raise NotFollowed
             case _:
                 raise NotFollowed
+
+    def _is_used_up(self, reader: Any) -> bool:
+        """Say whether what reads a row is done with it where it stands, as a named generator is not."""
+        if isinstance(reader, gast.comprehension):
+            reader = self.parents[id(reader)]
+            waits = isinstance(reader, gast.GeneratorExp)
+        else:
+            waits = isinstance(reader, gast.Call) and getattr(reader.func, "id", "") in _LAZY
+        if not waits:
+            return True
+        around = self.parents[id(reader)]
+        if isinstance(around, gast.For | gast.comprehension):
+            return around.iter is reader and (isinstance(around, gast.For) or self._is_used_up(around))
+        return isinstance(around, gast.Call) and self._is_reader(around.func) and self._is_used_up(around)
 
     def _note_loop(self, row: Any) -> None:
         """Note the loop that goes over what is made of a row: `for k, v in enumerate(cells[k])`."""
@@ -231,7 +251,11 @@ class _Chains(gast.NodeTransformer):
                 return False
 
     def _check_growth(self) -> None:
-        """No row grows while one is read, or behind its naming."""
+        """No row grows while one is read, or behind its naming; none is asked for what it holds while it is set."""
+        asking = {self.name} | self._functions_with(named_so(gast.walk(self.tree), self.name))
+        for display in self.anew:
+            if any(isinstance(n, gast.Name) and n.id in asking for n in gast.walk(display)):
+                raise NotFollowed
         order = {id(part): at for at, part in enumerate(_in_order(self.tree))}
         for reader, for_good in self.reads:
             if self._grows_in(reader):
@@ -257,23 +281,25 @@ class _Chains(gast.NodeTransformer):
         """Return the mentions of inner functions in which rows grow."""
         if self.grown is not None:
             return self.grown
-        grown: set[str] = set()
-        for stmt in self.appends:
-            part = stmt
+        grown = self._functions_with(self.appends)
+        self.grown = {id(n) for n in gast.walk(self.tree) if isinstance(n, gast.Name) and n.id in grown}
+        return self.grown
+
+    def _functions_with(self, parts: list[Any]) -> set[str]:
+        """Return the inner functions in which parts of the text stand, and those that mention them."""
+        found: set[str] = set()
+        for part in parts:
             while part is not self.tree:
                 part = self.parents[id(part)]
                 if isinstance(part, gast.FunctionDef) and part is not self.tree:
-                    grown.add(part.name)
-        while True:  # and those that call them
-            more = {
-                f.name for f in gast.walk(self.tree) if isinstance(f, gast.FunctionDef) and f is not self.tree
-                and any(isinstance(n, gast.Name) and n.id in grown for n in gast.walk(f))
-            } - grown  # fmt: skip
+                    found.add(part.name)
+        functions = [f for f in gast.walk(self.tree) if isinstance(f, gast.FunctionDef) and f is not self.tree]
+        while True:
+            more = {f.name for f in functions
+                    if any(isinstance(n, gast.Name) and n.id in found for n in gast.walk(f))} - found  # fmt: skip
             if not more:
-                break
-            grown |= more
-        self.grown = {id(n) for n in gast.walk(self.tree) if isinstance(n, gast.Name) and n.id in grown}
-        return self.grown
+                return found
+            found |= more
 
     def _outermost(self, stmt: Any) -> Any:
         """Return the outermost loop around a statement; the statement where there is none."""
@@ -528,6 +554,8 @@ class _Renamed(gast.NodeTransformer):
 _READERS = frozenset({
     "sum", "len", "min", "max", "sorted", "list", "tuple", "enumerate", "zip", "reversed", "any", "all", "set", "map",
 })  # fmt: skip
+
+_LAZY = frozenset({"enumerate", "zip", "reversed", "map"})
 
 
 def _in_order(node: Any) -> list[Any]:

@@ -105,14 +105,16 @@ class _Uses:
         self.sources: list[Any] = []
         self.sums: list[Any] = []
         self.is_written = False
-        self.is_named = False
+        self.named: set[str] = set()
 
     def is_of_rows(self) -> bool:
         """Say whether each mention makes, adds or reads rows, and rows may differ in length."""
         if not all(self._is_fine(n) for n in self._mentions(self.name)) or self.begin is None:
             return False
-        if self.is_written and self.is_named:  # a row that is written through one name and read by another
+        if self.is_written and self.named:  # a row that is written through one name and read by another
             return False
+        if self.sums and not all(self._is_surely_list(source) for source in self.sources):
+            return False  # a sum with an array adds its items
         begin = self.begin.value
         if not self.appends and (isinstance(begin, gast.List) or _fixed_length(begin) is not None):
             return False  # all of it is known
@@ -264,7 +266,7 @@ class _Uses:
 
         A loop over the rows may use a name that means something else in other places.
         """
-        self.is_named = True
+        self.named.add(target.id)
         owner = self._bound_in(target)
         loop = owner if isinstance(owner, gast.For) else None
         within = {id(n) for n in gast.walk(loop)} if loop is not None else None
@@ -323,6 +325,26 @@ class _Uses:
         """Return the mentions of the same variable: those of a comprehension are its own."""
         own = scope_of(mention, self.parents, self.node)
         return [n for n in self._mentions(mention.id) if scope_of(n, self.parents, self.node) is own]
+
+    def _is_surely_list(self, source: Any, asked: frozenset[str] = frozenset()) -> bool:
+        """Say whether a row is a list in every run, and no array; `asked`: names of which that is asked already."""
+        match source:
+            case gast.List() | gast.ListComp() | gast.Call(func=gast.Name(id="list" | "sorted")):
+                return True
+            case gast.BinOp(left=left, op=gast.Mult()):
+                return isinstance(left, gast.List)
+            case gast.BinOp(left=left, op=gast.Add(), right=right):
+                return self._is_surely_list(left, asked) and self._is_surely_list(right, asked)
+            case gast.Subscript(value=gast.Name(id=name), slice=place):
+                return name == self.name and not isinstance(place, gast.Slice | gast.Tuple)
+            case gast.Name(id=name) if name in self.named or name in asked:
+                return True
+            case gast.Name(id=name):
+                begun = [self.parents[id(n)] for n in self._same(source) if not isinstance(n.ctx, gast.Load)]
+                values = [stmt.value for stmt in begun if isinstance(stmt, gast.Assign)]
+                return len(values) == len(begun) > 0 and all(self._is_surely_list(v, asked | {name}) for v in values)
+            case _:
+                return False
 
     def _is_row(self, source: Any) -> bool:
         """Say whether what goes into the list is a list of its own, of numbers."""

@@ -300,6 +300,28 @@ def handed_on(x, n=4):
     return changed(rows[1]) + len(rows[1]) * x
 
 
+def sum_with_an_array(x, n=4):
+    rows = [np.array([x, 2.0])]
+    for i in range(n):
+        rows.append(rows[-1] + [1.0, x])
+    return np.sum(rows[-1])
+
+
+def copies_are_perhaps_arrays(x, n=4):
+    start = np.array([x, 2.0])
+    rows = [start.copy()]
+    rows.append([x, 1.0, 3.0])
+    for i in range(n):
+        rows.append(rows[0] + [1.0, x])
+    return rows[-1][1] + rows[1][2] * x
+
+
+def test_sums_with_arrays_add_their_items():
+    assert s2sad.grad(sum_with_an_array, target="python")(0.7) == 5.0
+    with pytest.raises(s2sad.UnsupportedSyntaxError, match="differ in kind"):
+        s2sad.grad(copies_are_perhaps_arrays, target="python")(0.7)
+
+
 def test_a_row_that_is_written_through_another_name():
     assert s2sad.value_and_grad(exchanged)(0.7) == (exchanged(0.7), 5.0)
 

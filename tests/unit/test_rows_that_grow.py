@@ -286,6 +286,64 @@ def total(rows):
     return sum(sum(r) ** 2 for r in rows)
 
 
+def emptied_while_it_is_asked(x):
+    b = [[] for _ in range(40)]
+    for i in range(len(x)):
+        b[i].append(x[i])
+        b[i] = [b[i][0] * 2, b[i][0] * 3]
+    return sum(b[0]) * b[1][1]
+
+
+def asked_while_it_grows(x):
+    b = [[] for _ in range(40)]
+    for i in range(len(x)):
+        b[i].append(x[i])
+        b[i] += [b[i][-1] * 2, b[i][-1] * 3]
+    return sum(b[0]) * b[1][1]
+
+
+def a_named_generator(x):
+    b = [[] for _ in range(40)]
+    b[0].append(x[0])
+    g = (v * v for v in b[0])
+    b[0].append(x[1])
+    return sum(g)
+
+
+def a_named_zip(x):
+    b = [[] for _ in range(40)]
+    b[0].append(x[0])
+    z = zip(b[0], b[0])
+    b[0].append(x[1])
+    return sum(u * v for u, v in z)
+
+
+def asked_by_a_function(x):
+    b = [[] for _ in range(40)]
+
+    def last(i):
+        return b[i][-1]
+
+    for i in range(len(x)):
+        b[i].append(x[i])
+        b[i] = [last(i) * 2]
+    return sum(b[0]) * b[1][0]
+
+
+def one_after_another(x):
+    b = [[] for _ in range(40)]
+    for i in range(len(x)):
+        b[i].append(x[i])
+        b[i].append(b[i][-1] * 2)
+        b[i] += [b[i][-1] * 3]
+    return (
+        sum(b[0]) * b[1][2]
+        + sum(u * v for u, v in zip(b[0], b[1]))
+        + max(v * v for v in b[2])
+        + sum(i * v for i, v in enumerate(b[3]))
+    )
+
+
 def named_before(x):
     n = 40
     b = [[] for _ in range(n)]
@@ -350,6 +408,7 @@ def cut(x):
 
 
 PROGRAMS = [
+    one_after_another,
     cell_lists,
     kept_by_key,
     by_pairs,
@@ -379,7 +438,23 @@ def test_rows_that_grow(f, target):
     assert_derivatives(f, X, target)
 
 
-@pytest.mark.parametrize("f", [named_before, sorted_in_place, emptied, handed_on, grown_by_name, two_names, cut])
+@pytest.mark.parametrize(
+    "f",
+    [
+        emptied_while_it_is_asked,
+        asked_while_it_grows,
+        a_named_generator,
+        a_named_zip,
+        asked_by_a_function,
+        named_before,
+        sorted_in_place,
+        emptied,
+        handed_on,
+        grown_by_name,
+        two_names,
+        cut,
+    ],
+)
 def test_what_is_not_followed_is_refused(f):
     with pytest.raises(s2sad.S2SADError, match="is used in a way that is not followed") as info:
         s2sad.grad(f)(X)
