@@ -27,7 +27,7 @@ from typing import Any
 
 import gast
 
-from s2sad.frontend.respelled import NotFollowed, is_safe, named_so, scope_of, statements
+from s2sad.frontend.respelled import NotFollowed, is_asked, is_safe, named_so, parents_of, scope_of, statements
 from s2sad.ir.types import Scalar, Type
 
 _WHOLE = Scalar("int64", weak=True)
@@ -60,7 +60,7 @@ class _Chains(gast.NodeTransformer):
         self.grown: set[int] | None = None
         self.tree, self.name = tree, name
         parts = list(gast.walk(tree))
-        self.parents = {id(child): part for part in parts for child in gast.iter_child_nodes(part)}
+        self.parents = parents_of(tree)
         self.taken = {n.id for n in parts if isinstance(n, gast.Name)}
         self.taken |= {n.name for n in parts if isinstance(n, gast.FunctionDef)}
         self.first, self.last = self._new("first"), self._new("last")
@@ -157,17 +157,15 @@ class _Chains(gast.NodeTransformer):
                 self.reads.append((parent, False))
             case gast.IfExp(body=body, orelse=gast.List(elts=[])) if body is row:
                 self._look_at_row(parent)
-            case gast.Subscript(ctx=gast.Load()) | gast.comprehension() | gast.Call() | gast.If() | gast.While():
+            case gast.Subscript(ctx=gast.Load()) | gast.comprehension() | gast.Call():
                 if isinstance(parent, gast.Call) and not self._is_reader(parent.func):
                     raise NotFollowed
                 if not self._is_used_up(parent):
                     raise NotFollowed
                 self._note_loop(row)
-            case gast.UnaryOp(op=gast.Not()) | gast.IfExp() | gast.BoolOp():
-                if isinstance(parent, gast.IfExp) and parent.test is not row:
-                    raise NotFollowed
             case _:
-                raise NotFollowed
+                if not is_asked(row, self.parents):
+                    raise NotFollowed
 
     def _is_used_up(self, reader: Any) -> bool:
         """Say whether what reads a row is done with it where it stands, as a named generator is not."""
@@ -226,10 +224,9 @@ class _Chains(gast.NodeTransformer):
                     pass
                 case gast.Call() if self._is_reader(parent.func):
                     pass
-                case gast.If() | gast.While() | gast.UnaryOp(op=gast.Not()) | gast.IfExp() | gast.BoolOp():
-                    pass
                 case _:
-                    raise NotFollowed
+                    if not is_asked(mention, self.parents):
+                        raise NotFollowed
 
     def _same(self, target: Any) -> list[Any]:
         """Return the mentions of the same variable."""
@@ -509,10 +506,6 @@ class _Chains(gast.NodeTransformer):
 
     def visit_BoolOp(self, node: Any) -> Any:
         """`cells[k] and cells[j]`, where only the truth matters."""
-        if any(self._is_of_list(value) for value in node.values):
-            around = self.parents.get(id(node))
-            if not isinstance(around, gast.UnaryOp) and getattr(around, "test", None) is not node:
-                raise NotFollowed
         node.values = [self._asked(value) for value in node.values]
         return self.generic_visit(node)
 

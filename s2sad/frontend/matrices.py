@@ -14,6 +14,7 @@ import gast
 import numpy as np
 
 from s2sad.frontend.lowerer import Lowerer
+from s2sad.frontend.respelled import parents_of, stays_alone
 from s2sad.frontend.values import StaticV, V, Value
 from s2sad.ir.types import Array
 
@@ -74,7 +75,12 @@ def _appended(stmt: Any) -> tuple[str, str] | None:
 def _is_made_for(node: Any, row: str, block: list[Any]) -> bool:
     """Say whether a list is begun in a block, and mentioned nowhere but from there to its end."""
     begun = [at for at, stmt in enumerate(block) if _begins(stmt, row)]
-    return bool(begun) and sum(_count(stmt, row) for stmt in block[begun[-1] :]) == _count(node, row)
+    if not begun or sum(_count(stmt, row) for stmt in block[begun[-1] :]) != _count(node, row):
+        return False
+    parents = parents_of(node)
+    appended = block[-1].value.args[0]
+    mentions = [n for n in gast.walk(node) if isinstance(n, gast.Name) and n.id == row]
+    return all(n is appended or stays_alone(n, parents) for n in mentions)
 
 
 def _begins(stmt: Any, name: str) -> bool:

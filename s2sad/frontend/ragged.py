@@ -15,7 +15,7 @@ import gast
 from s2sad.frontend.lowerer import Context, Lowerer
 from s2sad.frontend.matrices import COLLECTED, WRITTEN, collected_row, written_row
 from s2sad.frontend.optional import KindFound
-from s2sad.frontend.respelled import scope_of
+from s2sad.frontend.respelled import parents_of, scope_of, stays_alone
 from s2sad.frontend.values import StructV, V, Value
 from s2sad.ir.types import Array, ListOf, Scalar
 
@@ -99,7 +99,7 @@ class _Uses:
 
     def __init__(self, node: Any, name: str) -> None:
         self.node, self.name = node, name
-        self.parents = {id(child): part for part in gast.walk(node) for child in gast.iter_child_nodes(part)}
+        self.parents = parents_of(node)
         self.begin: Any = None
         self.appends: list[Any] = []
         self.sources: list[Any] = []
@@ -363,7 +363,13 @@ class _Uses:
         if not begun:
             return False
         between = {id(n) for part in block[begun[-1] : at + 1] for n in gast.walk(part)}
-        return all(id(n) in between or self._is_in_a_loop_over_rows(n) for n in self._same(source))
+        for mention in self._same(source):
+            if id(mention) not in between:
+                if not self._is_in_a_loop_over_rows(mention):
+                    return False
+            elif self._is_elsewhere(mention) or not (mention is source or stays_alone(mention, self.parents)):
+                return False
+        return True
 
     def _is_in_a_loop_over_rows(self, mention: Any) -> bool:
         """Say whether a loop over the rows binds a name here."""

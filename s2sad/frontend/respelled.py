@@ -77,6 +77,46 @@ def named_so(parts: Iterable[Any], name: str) -> list[Any]:
     return [part for part in parts if isinstance(part, gast.Name) and part.id == name]
 
 
+def parents_of(tree: Any) -> dict[int, Any]:
+    """Return what each part of a text stands in, by its `id`."""
+    return {id(child): part for part in gast.walk(tree) for child in gast.iter_child_nodes(part)}
+
+
+def stays_alone(mention: Any, parents: dict[int, Any]) -> bool:
+    """Say whether the mention of a list gives it no second name, and puts it nowhere."""
+    parent = parents[id(mention)]
+    match parent:
+        case gast.Attribute():
+            around = parents[id(parent)]
+            return isinstance(around, gast.Call) and around.func is parent
+        case gast.Assign() | gast.AnnAssign() | gast.NamedExpr():
+            return not isinstance(mention.ctx, gast.Load)
+        case gast.Call():
+            return not isinstance(parent.func, gast.Attribute) or _is_module(parent.func.value)
+        case gast.Subscript() | gast.For() | gast.comprehension() | gast.BinOp() | gast.Compare() | gast.AugAssign():
+            return True
+        case _:
+            return is_asked(mention, parents)
+
+
+def is_asked(part: Any, parents: dict[int, Any]) -> bool:
+    """Say whether only the truth of a value is asked for: `if rows:`, `not rows`, `while rows and more:`."""
+    parent = parents[id(part)]
+    match parent:
+        case gast.If() | gast.While() | gast.IfExp():
+            return parent.test is part
+        case gast.UnaryOp(op=gast.Not()):
+            return True
+        case gast.BoolOp():
+            return is_asked(parent, parents)
+        case _:
+            return False
+
+
+def _is_module(value: Any) -> bool:
+    return getattr(value, "id", "") in ("np", "numpy", "math")
+
+
 def scope_of(mention: Any, parents: dict[int, Any], function: Any) -> Any:
     """Return the comprehension that a name belongs to, or the function; `parents` by the `id` of each part."""
     part = mention

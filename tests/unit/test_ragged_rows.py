@@ -322,6 +322,58 @@ def test_sums_with_arrays_add_their_items():
         s2sad.grad(copies_are_perhaps_arrays, target="python")(0.7)
 
 
+def named_twice(x):
+    out = []
+    for i in range(2):
+        row = []
+        row.append(x[i])
+        row.append(2.0)
+        other = row
+        out.append(row)
+        other[0] = 5.0 * x[0]
+    return out[0][0] + out[1][0]
+
+
+def grown_by_its_second_name(x):
+    out = [[x[0]]]
+    for i in range(3):
+        row = [x[i]]
+        row.append(x[1])
+        other = row
+        out.append(row)
+        other.append(x[2])
+    return sum(out[1]) * out[2][0]
+
+
+def kept_in_a_dict_too(x):
+    out = [[x[0]]]
+    kept = {}
+    for i in range(3):
+        row = [x[i], x[1]]
+        kept[0] = row
+        out.append(row)
+        kept[0][0] = 7.0
+    return sum(out[1]) * out[2][0]
+
+
+def chosen_by_or(x):
+    out = [[x[0]]]
+    for i in range(3):
+        row = [x[i]]
+        row.append(x[1])
+        other = row or [1.0]
+        out.append(row)
+        other.append(x[2])
+    return sum(out[1]) * out[2][0]
+
+
+@pytest.mark.parametrize("f", [named_twice, grown_by_its_second_name, kept_in_a_dict_too, chosen_by_or])
+def test_rows_with_a_second_name_are_no_arrays(f):
+    with pytest.raises(s2sad.S2SADError) as info:
+        s2sad.grad(f, target="python")(X)
+    assert info.value.span is not None
+
+
 def test_a_row_that_is_written_through_another_name():
     assert s2sad.value_and_grad(exchanged)(0.7) == (exchanged(0.7), 5.0)
 
