@@ -414,18 +414,30 @@ def test_matrices_in_either_order(fun, m, target):
     np.testing.assert_allclose(out_dot, np.sum(bar * dot), rtol=1e-4, atol=1e-4)
 
 
-def test_a_tangent_lies_in_memory_as_its_primal():
-    def written_flat(m):
-        y = m * 2
-        z = y.T.ravel()
-        z[0] = 5.0
-        return np.sum(y * y)
+def by_columns_throughout(m):
+    y = m * 2
+    w = y.T
+    w[0] = 5.0
+    z = (y * m).T.ravel()
+    return np.sum(y * y) + np.sum(z[1:] * z[:-1])
 
+
+def written_flat(m):
+    y = m * 2
+    z = y.T.ravel()
+    z[0] = 5.0
+    return np.sum(y * y)
+
+
+def test_a_tangent_lies_in_memory_as_its_primal():
     m = np.asfortranarray(M)
     for dot in (np.cos(M), np.asfortranarray(np.cos(M))):
         step = np.asfortranarray(1e-6 * dot)
-        expected = (written_flat(m + step) - written_flat(m - step)) / 2e-6
-        np.testing.assert_allclose(s2sad.jvp(written_flat, (m,), (dot,), target="python")[1], expected, rtol=1e-6)
+        expected = (by_columns_throughout(m + step) - by_columns_throughout(m - step)) / 2e-6
+        got = s2sad.jvp(by_columns_throughout, (m,), (dot,), target="python")[1]
+        np.testing.assert_allclose(got, expected, rtol=1e-6)
+    with pytest.raises(s2sad.AliasError, match="may share its memory"):  # its adjoint may lie in another order
+        s2sad.jvp(written_flat, (m,), (m,), target="python")
 
 
 @pytest.mark.parametrize("index", [np.array([0, 2]), np.array([True, False, True, False])])
