@@ -47,10 +47,20 @@ def test_derivatives(fun, target):
 
 
 def of_unknown_length(x):
-    d = {i: v for i, v in enumerate(x)}
-    return d[0]
+    d = {i: v * v for i, v in enumerate(x)}
+    return d[0] * d[2]
 
 
-def test_keys_that_only_a_run_knows_are_refused():
+def pairs_of_unknown_length(x):
+    d = {(i, j): x[i] * x[j] for i in range(len(x)) for j in range(i)}
+    return d[1, 0]
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_keys_that_only_a_run_knows(target):
+    assert_derivatives(of_unknown_length, X, target)
+
+
+def test_keys_by_several_loops_that_only_a_run_knows_are_refused():
     with pytest.raises(s2sad.UnsupportedSyntaxError, match="keys known at transform time"):
-        s2sad.grad(of_unknown_length, target="python")(X)
+        s2sad.grad(lambda x: pairs_of_unknown_length(x[: int(x[0] * 0 + 2)]), target="python")(X)

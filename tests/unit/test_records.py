@@ -257,7 +257,21 @@ def a_list_with_another_name(x):
         pair = [x[i], x[i + 1]]
         rows.append(pair)
     rows[0][1] = 7.0
-    return rows[0][0] * rows[0][1]
+    return rows[0][0] * rows[0][1] + pair[0]
+
+
+def lists_without_another_name(x):
+    rows = []
+    for i in range(3):
+        pair = [x[i], x[i + 1]]
+        rows.append(pair)
+    rows[0][1] = 7.0
+    return rows[0][0] * rows[0][1] + rows[1][1] ** 2
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_items_that_have_no_other_name_are_written(target):
+    assert_derivatives(lists_without_another_name, X, target)
 
 
 def test_an_item_that_can_be_written_under_another_name_is_refused():
