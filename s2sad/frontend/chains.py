@@ -27,7 +27,7 @@ from typing import Any
 
 import gast
 
-from s2sad.frontend.respelled import NotFollowed, is_asked, is_safe, named_so, parents_of, scope_of, statements
+from s2sad.frontend.respelled import NotFollowed, is_asked, is_safe, named_so, parents_of, scope_of, statements, unused
 from s2sad.ir.types import Scalar, Type
 
 _WHOLE = Scalar("int64", weak=True)
@@ -80,11 +80,7 @@ class _Chains(gast.NodeTransformer):
         self._check_growth()
 
     def _new(self, what: str) -> str:
-        name = f"{self.name}_{what}"
-        while name in self.taken:
-            name += "_"
-        self.taken.add(name)
-        return name
+        return unused(f"{self.name}_{what}", self.taken)
 
     # ---- looking
 

@@ -22,6 +22,7 @@ from typing import Any
 
 import gast
 
+from s2sad.frontend.respelled import unused
 from s2sad.frontend.source import Source
 
 _ADDING = {"append": "popleft", "appendleft": "pop"}
@@ -236,10 +237,7 @@ def _is_read_perhaps(tree: Any, name: str) -> bool:
 
 def _new_name(tree: Any, name: str) -> str:
     """Return the name, with a line behind it for each time that something has it already."""
-    taken = {part.id for part in gast.walk(tree) if isinstance(part, gast.Name)}
-    while name in taken:
-        name += "_"
-    return name
+    return unused(name, {part.id for part in gast.walk(tree) if isinstance(part, gast.Name)})
 
 
 class _Bounded(gast.NodeTransformer):

@@ -25,7 +25,7 @@ from s2sad.errors import S2SADError
 from s2sad.frontend import chains
 from s2sad.frontend.collected import meant
 from s2sad.frontend.lowerer import Context, Lowerer
-from s2sad.frontend.respelled import NotFollowed, is_safe, named_so, statement
+from s2sad.frontend.respelled import NotFollowed, is_safe, named_so, statement, unused
 from s2sad.frontend.source import Source
 from s2sad.ir.types import Scalar, Struct, Type
 
@@ -286,11 +286,7 @@ class _Dict(gast.NodeTransformer):
                 return False
 
     def _new(self, what: str) -> str:
-        name = f"{self.name}_{what}"
-        while name in self.taken:
-            name += "_"
-        self.taken.add(name)
-        return name
+        return unused(f"{self.name}_{what}", self.taken)
 
     def _begun(self, source: Source, parts: list[Any]) -> Any:
         """Return the only statement that binds the name."""

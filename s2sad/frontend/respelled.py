@@ -77,6 +77,14 @@ def named_so(parts: Iterable[Any], name: str) -> list[Any]:
     return [part for part in parts if isinstance(part, gast.Name) and part.id == name]
 
 
+def unused(name: str, taken: set[str]) -> str:
+    """Return a name with as many lines behind it as make it one that is not taken, and take it."""
+    while name in taken:
+        name += "_"
+    taken.add(name)
+    return name
+
+
 def parents_of(tree: Any) -> dict[int, Any]:
     """Return what each part of a text stands in, by its `id`."""
     return {id(child): part for part in gast.walk(tree) for child in gast.iter_child_nodes(part)}

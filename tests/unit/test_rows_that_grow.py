@@ -462,7 +462,7 @@ def test_what_is_not_followed_is_refused(f):
     assert "rows[k].append(v)" in str(info.value)
 
 
-def test_the_text_is_linear_in_the_items():
+def test_many_rows():
     n = 3000
 
     def spread(x):
