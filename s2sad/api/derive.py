@@ -34,6 +34,7 @@ from s2sad.emit.leaving import left_early
 from s2sad.emit.legal import legalised
 from s2sad.emit.lent import lent
 from s2sad.emit.loops import looped
+from s2sad.emit.moved_back import moved_back
 from s2sad.emit.names import Names
 from s2sad.emit.one_array import in_one_array
 from s2sad.emit.passed_on import passed_on
@@ -41,6 +42,7 @@ from s2sad.emit.printer import print_function
 from s2sad.emit.sent_on import sent_on
 from s2sad.emit.set_anew import set_anew
 from s2sad.emit.side_by_side import side_by_side
+from s2sad.emit.stays_laid import stays_laid
 from s2sad.emit.tape_rows import with_tape_rows
 from s2sad.emit.turns_apart import lines_apart
 from s2sad.emit.twins import renamed, twins, unlike_variables, unnumbered
@@ -196,6 +198,8 @@ def _roomy(functions: dict[str, Function], derived: Derived) -> dict[str, Functi
     made = {name: in_one_array(fn, facts, _own_names(derived, name)) for name, fn in functions.items()}
     facts = Facts(made)
     made = {name: made_once(fn, facts) for name, fn in made.items()}
+    facts = Facts(made)
+    made = {name: stays_laid(moved_back(fn, facts), facts, _own_names(derived, name)) for name, fn in made.items()}
     made = lent(made, derived.sources, derived.entry)
     facts = Facts(made)
     return {name: left_early(with_tape_rows(fn, facts)) for name, fn in made.items()}

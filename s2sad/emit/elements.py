@@ -205,6 +205,8 @@ class Elements:
                 own.append(index[first + axis])
             else:
                 raise Unfit
+        while isinstance(expr, Apply) and expr.fn is np.copy:
+            expr = expr.args[0]
         if _is_computed_first(expr):
             expr = self.value(expr)
         expr = self._unwrapped(expr)

@@ -175,7 +175,8 @@ class _Loops:
                 try:
                     return self._store(stmt)
                 except Unfit:
-                    pass
+                    if is_compound(value) and isinstance(value.type, Array) and not _replaces_item(stmt):
+                        return self._computed_first(stmt)
             case _:
                 pass
         if not isinstance(stmt, Assign | Store | Return | CallStmt):
@@ -302,6 +303,12 @@ class _Loops:
         nest = self._nest(elements)
         nest.body.append(Store(target, stmt.op, value, stmt.span, stmt.accumulate))
         return [*out, nest]
+
+    def _computed_first(self, stmt: Store) -> list[Stmt | Nest]:
+        """`u[1:] -= c * (u[1:] - u[:-1])`: all elements are computed before one is written."""
+        out: list[Stmt | Nest] = []
+        value = self._named(stmt.value, out)
+        return [*out, *self._store(replace(stmt, value=value))]
 
     def _check_apart(self, target: Index, elements: Elements) -> None:
         root = root_of(target)

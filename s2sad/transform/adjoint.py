@@ -552,6 +552,11 @@ class _Adjoint(Statements):
                 return build(np.zeros, lengths[0] if len(lengths) == 1 else pack("tuple", lengths))
             if alike and given and (steady := self._steady_like(kind)) is not None:
                 return build(np.zeros_like, steady)
+            if alike and given and kind.layout == "C" and kind.dtype == "float64":
+                steady = self._steady_like(replace(kind, layout="A"))
+                if steady is not None:  # which may lie otherwise
+                    asked: list[Expr] = [build(ops.dim, steady, literal(axis)) for axis in range(len(kind.dims))]
+                    return build(np.zeros, asked[0] if len(asked) == 1 else pack("tuple", asked))
         return build(np.zeros_like, name)
 
     def _steady_like(self, kind: Array) -> Var | None:

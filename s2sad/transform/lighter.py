@@ -5,6 +5,7 @@
     2.0 * r * np.full_like(r, 1.0)      becomes      2.0 * r
     (-e).T @ x                                       -(e.T @ x)
     (0.1 * y_bar)[0]                                 0.1 * y_bar[0]
+    0.1 * np.copy(u_bar[1:-1])                       0.1 * u_bar[1:-1]
     x_bar += 1.0 * np.linalg.inv(a).T                x_bar += np.linalg.inv(a).T
 
 The numbers are the same but for rounding: the same products are summed either way round.
@@ -63,6 +64,11 @@ def lightened(stmt: Stmt, first: Callable[[Expr], Expr] = lambda expr: expr) -> 
     return map_exprs(stmt, light)
 
 
+def _copied(expr: Expr) -> Expr:
+    """Return what was copied, of a copy: arithmetic makes a new array in any case."""
+    return expr.args[0] if isinstance(expr, Apply) and expr.fn is np.copy and not expr.static else expr
+
+
 def _lightened(expr: Any) -> Any:
     made = map_children(expr, _lightened)
     if isinstance(made, Index) and isinstance(made.base, Apply) and isinstance(made.type, Scalar):
@@ -77,6 +83,8 @@ def _lightened(expr: Any) -> Any:
         return transposed(made.args[0])
     if made.fn is operator.matmul:
         return _sign_outside(made)
+    if made.fn in _ARITHMETIC and isinstance(made.type, Array):
+        made = replace(made, args=tuple(_copied(arg) for arg in made.args))
     if made.fn in _ARITHMETIC and len(made.args) == 2:
         a, b = (_without_one(arg) for arg in made.args)
         if made.fn is operator.mul and is_const(a, 1) and b.type == made.type and root_of(b) is None:

@@ -75,7 +75,9 @@ class _Zeros:
                 continue
             previous = result[-1] if result else None
             merged = _onto_zeroed_place(previous, stmt)
-            if merged is not None:
+            if merged is not None and _is_put_back(result[:-1], merged):
+                result.pop()
+            elif merged is not None:
                 result[-1] = merged
             else:
                 result.append(stmt)
@@ -198,7 +200,7 @@ def _is_zero(value: Expr) -> bool:
     return isinstance(value, Apply) and value.fn in _ZEROS
 
 
-def _onto_zeroed_place(previous: Stmt | None, stmt: Stmt) -> Stmt | None:
+def _onto_zeroed_place(previous: Stmt | None, stmt: Stmt) -> Store | None:
     """`A[i] = 0.0` directly followed by `A[i] += e` is `A[i] = e`."""
     if not (isinstance(previous, Store) and isinstance(stmt, Store)):
         return None
@@ -211,6 +213,15 @@ def _onto_zeroed_place(previous: Stmt | None, stmt: Stmt) -> Stmt | None:
         return None
     value = negative(stmt.value) if stmt.op == "-" else stmt.value
     return Store(stmt.place, "", value, stmt.span)
+
+
+def _is_put_back(before: list[Stmt], stmt: Store) -> bool:
+    """Say whether a part of an array is set to what was copied from there just before."""
+    match before:
+        case [*_, Assign(target, Apply(fn, (part,)))] if fn is np.copy:
+            return part == stmt.place and stmt.value == target
+        case _:
+            return False
 
 
 def _has_array_index(place: Index) -> bool:

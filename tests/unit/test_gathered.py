@@ -315,7 +315,7 @@ def test_bounds_that_change_with_the_steps_need_zeros_in_each():
 
 def test_loops_that_surely_have_turns_are_not_asked_for_them():
     text = source(of_known_length).split("# ---- adjoint sweep ----")[1]
-    assert re.search(r"\+= 0.2 \* \(parts\[(\w+)\] \+ parts\[\1 \+ 2\]\)", text), text
+    assert re.search(r"parts_2\[(\w+) \+ 1\] = 0.2 \* \(parts\[\1\] \+ parts\[\1 \+ 2\]\)", text), text
     assert "if " not in text
 
 
