@@ -1,4 +1,4 @@
-"""Target "cpu": what is moved to another array, used there and added back stays where it was.
+"""Target "cpu": what is moved to another array, used there and added back stays where it was; so do sums for it.
 
     for i in range(n):
         v_bar[i] = u_bar[i]
@@ -13,12 +13,25 @@
 
 That is the reverse of `v = u.copy(); v[1:-1] = …; u = v`, a step in time as most write it. Saves four ways through
 the memory. Needs: the array moved to is met nowhere else, and never again once the first is added to.
+
+    v_bar[:] = 0.0
+    for i in range(1, n - 1):                         for i in range(1, n - 1):
+        parts[i] = u_bar[i]            becomes            parts[i] = u_bar[i]
+        u_bar[i] = 0.0                                    u_bar[i] = 0.0
+    for i in range(1, n - 1):                         for i in range(1, n - 1):
+        v_bar[i] += parts[i - 1] * …                      u_bar[i] += parts[i - 1] * …
+    for i in range(n):
+        u_bar[i] += v_bar[i]
+
+Needs: the array summed up in is met nowhere else, and the other one not from its first sum on.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from s2sad.analysis.facts import Facts
 from s2sad.analysis.sharing import Apart
@@ -33,12 +46,13 @@ from s2sad.ir.nodes import (
     Function,
     Index,
     Return,
+    Slice,
     Stmt,
     Store,
     Swap,
     Var,
 )
-from s2sad.ir.shapes import BLANK, reads_content
+from s2sad.ir.shapes import BLANK, LIKE, reads_content
 from s2sad.ir.types import Array
 from s2sad.ir.walk import (
     bound,
@@ -64,33 +78,105 @@ def moved_back(fn: Function, facts: Facts) -> Function:
 
 
 def _once(fn: Function, facts: Facts) -> Function | None:
-    made = {s.target.name for s in statements(fn.body) if isinstance(s, Assign) and _is_blank(s.value)}
-    moves = [pair for s in statements(fn.body) if (pair := _moved(s)) is not None and pair[0].name in made]
-    if not moves:
+    every = list(statements(fn.body))
+    bindings = Counter(name for s in every for name in bound(s))
+    swapped = {v.name for s in every if isinstance(s, Swap) for v in (s.first, s.second)}
+    made = {s.target.name for s in every if isinstance(s, Assign) and _is_blank(s.value)}
+    made = {name for name in made - swapped if bindings[name] == 1}
+    if not made:
         return None
-    uses = Counter(name for s in statements(fn.body) for name in touched(s))
-    bindings = Counter(name for s in statements(fn.body) for name in bound(s))
-    swapped = {v.name for s in statements(fn.body) if isinstance(s, Swap) for v in (s.first, s.second)}
+    uses = Counter(name for s in every for name in touched(s))
     apart = Apart(fn, facts)
     gone: list[Var] = []
 
     def block(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-        if gone:
-            return body
         for at, stmt in enumerate(body):
-            pair = _moved(stmt)
-            if pair is None or pair[0].name not in made or bindings[pair[0].name] != 1 or pair[0].name in swapped:
-                continue
-            back = _end(body, at, *pair, apart)
-            if back is None or uses[pair[0].name] != _count(body[at : back + 1], pair[0].name):
-                continue
-            gone.append(pair[0])
-            between = tuple(_renamed(s, *pair) for s in body[at + 1 : back])
-            return (*_without_heading(body[:at]), *_without_heading(between), *body[back + 1 :])
-        return tuple(map_blocks(s, block) for s in body)
+            for find in (_there_and_back, _summed_up):
+                found = find(body, at, apart) if not gone and _first_use(stmt) & made else None
+                if found is None or found.new.name not in made:
+                    continue
+                inside = body[at : found.back + 1]
+                if uses[found.new.name] != sum(found.new.name in touched(s) for s in statements(inside)):
+                    continue
+                gone.append(found.new)
+                between = tuple(_renamed(s, found.new, found.old) for s in inside[1:-1])
+                before = _without_heading(body[:at]) if find is _there_and_back else body[:at]
+                return (*before, *_without_heading(between), *body[found.back + 1 :])
+        return body if gone else tuple(map_blocks(s, block) for s in body)
 
     body = block(fn.body)
-    return replace(fn, body=_without_making(body, gone[0].name)) if gone else None
+    return replace(fn, body=_without_making(body, gone[0].name, bindings)) if gone else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """An array that another one may stand for, and the statement that adds the one to the other."""
+
+    new: Var
+    old: Var
+    back: int
+
+
+def _first_use(stmt: Stmt) -> set[str]:
+    """Return the names that a statement, or the nest that it is, sets or makes."""
+    stores = [s for s in statements((stmt,)) if isinstance(s, Store)]
+    roots = {root.name for s in stores if (root := root_of(s.place)) is not None}
+    return roots | set(bound(stmt))
+
+
+def _there_and_back(body: tuple[Stmt, ...], at: int, apart: Apart) -> _Found | None:
+    """Return what is moved away whole and added back, if it might as well have stayed until then."""
+    pair = _moved(body[at])
+    if pair is None:
+        return None
+    new, old = pair
+    added = False
+    for k in range(at + 1, len(body)):
+        if _added_back(body[k]) == (old, new):
+            return _Found(new, old, k)
+        if not _are_alone(body[k], new, old, apart):
+            return None
+        inner = list(statements((body[k],)))
+        if any(old.name in touched(s) for s in inner):
+            if any(new.name in touched(s) for s in inner) or not all(_only_adds(s, old.name) for s in inner):
+                return None
+            added = True
+        elif added and any(new.name in touched(s) for s in inner):
+            return None
+    return None
+
+
+def _summed_up(body: tuple[Stmt, ...], at: int, apart: Apart) -> _Found | None:
+    """Return what begins with zeros and is summed up for another array, if that might have been added to at once."""
+    new = _zeroed(body[at])
+    back = next((k for k in range(at + 1, len(body)) if (_added_back(body[k]) or (None, None))[1] == new), None)
+    if new is None or back is None:
+        return None
+    pair = _added_back(body[back])
+    assert pair is not None
+    old = pair[0]
+    if old.type != new.type:
+        return None
+    met = False
+    for stmt in body[at + 1 : back]:
+        inner = list(statements((stmt,)))
+        if not _are_alone(stmt, new, old, apart) or not all(_only_adds(s, new.name) for s in inner):
+            return None
+        met = met or any(new.name in touched(s) for s in inner)
+        if met and any(old.name in touched(s) for s in inner):
+            return None
+    return _Found(new, old, back)
+
+
+def _zeroed(stmt: Stmt) -> Var | None:
+    """Return the array that is zero behind a statement."""
+    match stmt:
+        case Assign(Var() as new, Apply(fn)) if fn in (np.zeros, np.zeros_like):
+            return new
+        case Store(Index(Var() as new, index), "", value) if is_const(value, 0):
+            return new if all(item == Slice(None, None, None) for item in index) else None
+        case _:
+            return None
 
 
 def _is_blank(value: Expr) -> bool:
@@ -112,13 +198,13 @@ def _moved(stmt: Stmt) -> tuple[Var, Var] | None:
             return None
 
 
-def _is_back(stmt: Stmt, new: Var, old: Var) -> bool:
-    """Say whether all that was moved is added back."""
+def _added_back(stmt: Stmt) -> tuple[Var, Var] | None:
+    """Return the array to which all of another is added, and that other one."""
     match _over_all(stmt):
         case (index, (Store(Index(Var() as to, at), "+", Index(Var() as source, of), _, True),)):
-            return at == of == index and to == old and source == new
+            return (to, source) if at == of == index and to != source else None
         case _:
-            return False
+            return None
 
 
 def _over_all(stmt: Stmt) -> tuple[tuple[Expr, ...], tuple[Stmt, ...]] | None:
@@ -135,31 +221,15 @@ def _over_all(stmt: Stmt) -> tuple[tuple[Expr, ...], tuple[Stmt, ...]] | None:
     return tuple(one.var for one in loops), tuple(s for s in loops[-1].body if not isinstance(s, Comment))
 
 
-def _end(body: tuple[Stmt, ...], at: int, new: Var, old: Var, apart: Apart) -> int | None:
-    """Return where what was moved is added back, if it might as well have stayed until then."""
-    added = False
-    for k in range(at + 1, len(body)):
-        stmt = body[k]
-        if _is_back(stmt, new, old):
-            return k
-        for one in statements((stmt,)):
-            if isinstance(one, Break | Continue | Return | Swap) or {new.name, old.name} & set(bound(one)):
-                return None
-            if any(
-                name not in (new.name, old.name) and (apart.may_meet(name, old.name) or apart.may_meet(name, new.name))
-                for name in touched(one)
-            ):
-                return None
-        met = [touched(one) for one in statements((stmt,))]
-        if any(old.name in names for names in met):
-            if any(new.name in names for names in met):
-                return None
-            if not all(_only_adds(one, old.name) for one in statements((stmt,))):
-                return None
-            added = True
-        elif added and any(new.name in names for names in met):
-            return None
-    return None
+def _are_alone(stmt: Stmt, new: Var, old: Var, apart: Apart) -> bool:
+    """Say whether a statement leaves two arrays what they are, and meets them by no other names."""
+    own = (new.name, old.name)
+    for one in statements((stmt,)):
+        if isinstance(one, Break | Continue | Return | Swap) or set(own) & set(bound(one)):
+            return False
+        if any(apart.may_meet(name, mine) for name in touched(one) - set(own) for mine in own):
+            return False
+    return True
 
 
 def _only_adds(stmt: Stmt, name: str) -> bool:
@@ -180,10 +250,6 @@ def touched(stmt: Stmt) -> set[str]:
     )
 
 
-def _count(body: tuple[Stmt, ...], name: str) -> int:
-    return sum(name in touched(s) for s in statements(body))
-
-
 def _renamed(stmt: Stmt, new: Var, old: Var) -> Stmt:
     stmt = map_exprs(stmt, lambda expr: substitute(expr, {new.name: old}))
     return map_blocks(stmt, lambda body: tuple(_renamed(s, new, old) for s in body))
@@ -194,12 +260,18 @@ def _without_heading(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
     return body[:-1] if body and isinstance(body[-1], Comment) and body[-1].text else body
 
 
-def _without_making(body: tuple[Stmt, ...], name: str) -> tuple[Stmt, ...]:
-    """Drop the making of an array; who asks for its lengths is told those of what it was made like."""
-    if any(name in reads(expr) for s in statements(body) for expr in exprs_of(s)):
+def _without_making(body: tuple[Stmt, ...], name: str, bindings: Counter[str]) -> tuple[Stmt, ...]:
+    """Drop the making of an array; who asks for its lengths is told what it was made with, if that stays."""
+    made = next(s for s in statements(body) if isinstance(s, Assign) and s.target.name == name)
+    asked = any(name in reads(expr) for s in statements(body) for expr in exprs_of(s))
+    like = made.value.args[0] if isinstance(made.value, Apply) and made.value.fn in LIKE else None
+    if asked and (not isinstance(like, Var) or bindings[like.name] > 1):
         return body
-    return tuple(
-        map_blocks(s, lambda inner: _without_making(inner, name))
-        for s in body
-        if not (isinstance(s, Assign) and s.target.name == name)
-    )
+
+    known: dict[str, Expr] = {name: like} if isinstance(like, Var) else {}
+
+    def each(stmt: Stmt) -> Stmt:
+        stmt = map_exprs(stmt, lambda expr: substitute(expr, known)) if asked else stmt
+        return map_blocks(stmt, lambda inner: tuple(each(s) for s in inner if s is not made))
+
+    return tuple(each(s) for s in body if s is not made)
