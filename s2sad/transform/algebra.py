@@ -15,6 +15,7 @@ from s2sad.ir.nodes import Apply, Const, Expr, Index, Var
 from s2sad.ir.types import Array, ListOf, Scalar, Type, is_complex, is_inexact
 from s2sad.ir.walk import is_const, map_children
 from s2sad.runtime.lists import zero_arrays, zero_complexes, zero_scalars
+from s2sad.transform.monomials import added
 
 _NEG = (operator.neg, np.negative)
 
@@ -118,6 +119,8 @@ def plus(a: Expr | None, b: Expr | None) -> Expr | None:
         return a
     if a == b:
         return times(literal(2.0), a)
+    if (one := together(a, b)) is not None:
+        return one
     if is_neg(b):
         return build(operator.sub, a, b.args[0])  # type: ignore[union-attr]
     if isinstance(b, Apply) and b.fn is operator.mul and isinstance(b.args[0], Const) and _is_negative(b.args[0]):
@@ -125,6 +128,20 @@ def plus(a: Expr | None, b: Expr | None) -> Expr | None:
     if is_neg(a):
         return build(operator.sub, b, a.args[0])  # type: ignore[union-attr]
     return build(operator.add, a, b)
+
+
+def together(a: Expr, b: Expr) -> Expr | None:
+    """Return `a + b` where a term of `a` and `b` are multiples of one product, else None."""
+    match a:
+        case Apply(fn, (first, last)) if fn in (operator.add, operator.sub) and a.type == first.type == last.type:
+            if (made := together(first, b)) is not None:
+                return build(fn, made, last)
+            made = added(last, b, less=fn is operator.sub)
+            if made is not None and is_neg(made):
+                fn, made = operator.sub if fn is operator.add else operator.add, made.args[0]  # type: ignore[union-attr]
+            return None if made is None else build(fn, first, made)
+        case _:
+            return added(a, b)
 
 
 def _is_negative(expr: Const) -> bool:

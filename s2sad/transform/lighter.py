@@ -31,6 +31,7 @@ from s2sad.ir.types import Array, Scalar
 from s2sad.ir.views import is_item, view_base
 from s2sad.ir.walk import is_const, map_blocks, map_children, map_exprs, reads, root_of
 from s2sad.transform.algebra import transposed
+from s2sad.transform.monomials import shortened
 
 _ARITHMETIC = (operator.mul, operator.truediv, operator.add, operator.sub)
 
@@ -93,6 +94,8 @@ def _lightened(expr: Any) -> Any:
             a, b = _one_number(a, b, made)
         if a is not made.args[0] or b is not made.args[1]:
             made = replace(made, args=(a, b))
+        if made.fn is operator.mul and (short := shortened(made)) is not made:
+            return short
         for one, other, first in ((b, a, True), (a, b, False)):
             number = _number(one)
             if number is not None and other.type == made.type:

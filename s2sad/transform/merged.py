@@ -18,10 +18,11 @@ from s2sad.analysis.facts import Facts
 from s2sad.analysis.sharing import Groups
 from s2sad.frontend.operators import build
 from s2sad.frontend.values import literal
-from s2sad.ir.nodes import Apply, Assign, Const, Expr, Function, Stmt, Store, Var
+from s2sad.ir.nodes import Apply, Assign, Const, Expr, Function, Index, Stmt, Store, Var
 from s2sad.ir.types import Array, Scalar
 from s2sad.ir.walk import map_blocks, reads, root_of, subexpressions
-from s2sad.transform.algebra import negative, plus, times
+from s2sad.transform.algebra import negative, plus, times, together
+from s2sad.transform.monomials import added
 
 _LARGEST = 16
 
@@ -65,7 +66,7 @@ def _join(a: Stmt, b: Stmt, apart: Callable[[Expr, Expr], bool]) -> Stmt | None:
     if not (isinstance(first, Var) and first.name == b.target.name) or b.target.name in reads(second):
         return None
     size = sum(1 for _ in subexpressions(a.value)) + sum(1 for _ in subexpressions(second))
-    if size > _LARGEST:
+    if size > _LARGEST and together(a.value, second if b.value.fn is operator.add else negative(second)) is None:
         return None
     own = isinstance(a.value, Apply) and a.value.fn in (operator.add, operator.sub) and a.value.args[0] == first
     if own:
@@ -84,6 +85,8 @@ def _join(a: Stmt, b: Stmt, apart: Callable[[Expr, Expr], bool]) -> Stmt | None:
 def _multiple(first: Assign | Store, second: Store, apart: Callable[[Expr, Expr], bool]) -> Stmt | None:
     """Join `x = a * e`, or `x += a * e`, and `x += b * e`, for numbers `a` and `b`."""
     place = first.target if isinstance(first, Assign) else first.place
+    if isinstance(first, Store) and isinstance(place, Index) and place == second.place:
+        return _of_one_element(first, second, apart)
     if place != second.place or not isinstance(place, Var) or not isinstance(place.type, Array):
         return None
     if second.op not in ("+", "-") or (isinstance(first, Store) and first.op not in ("+", "-")):
@@ -101,6 +104,19 @@ def _multiple(first: Assign | Store, second: Store, apart: Callable[[Expr, Expr]
     if isinstance(first, Store):
         return replace(first, op="+" if factor > 0 else "-", value=value)
     return replace(first, value=build(np.copy, value) if root_of(value) is not None else value)
+
+
+def _of_one_element(first: Store, second: Store, apart: Callable[[Expr, Expr], bool]) -> Store | None:
+    """Join `x[i] = a * b * c` and `x[i] += c * b * a`."""
+    if second.op not in ("+", "-") or first.op not in ("", "+", "-") or not isinstance(second.place.type, Scalar):
+        return None
+    if second.accumulate != first.accumulate and first.op:
+        return None
+    root = root_of(second.place)
+    if root is None or not apart(root, second.value) or not apart(root, first.value):
+        return None
+    total = added(first.value, second.value, less=(first.op == "-") != (second.op == "-"))
+    return None if total is None else replace(first, value=total)
 
 
 def _split(expr: Expr) -> tuple[float, Expr]:

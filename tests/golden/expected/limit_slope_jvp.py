@@ -17,6 +17,6 @@ def limit_slope_jvp(u0, k, u0_dot, k_dot):
             )
             u[i] = u[i - 1] + k * tanh
         else:
-            u_dot[i] -= 0.1 * (2 * jump * jump_dot)
+            u_dot[i] -= 0.2 * jump * jump_dot
             u[i] -= 0.1 * jump**2
     return np.sum(u**2), np.sum(2 * u * u_dot)

@@ -32,7 +32,7 @@ def limit_slope_value_and_grad(u0, k):
             k_bar -= jump / k * jump_bar
         else:
             # u[i] -= 0.1 * jump**2
-            jump_bar = 2 * jump * (-0.1 * u_bar[i])
+            jump_bar = -(0.2 * jump * u_bar[i])
         # jump = u[i] - u[i - 1]
         u_bar[i] += jump_bar
         u_bar[i - 1] -= jump_bar
