@@ -71,6 +71,14 @@ def from_the_start(index: tuple[str | None, int], bounds: Bounds) -> bool:
     return first is not None and first + offset >= 0
 
 
+def are_both_from_the_end(first: Expr, second: Expr) -> bool:
+    """Say whether two indices are different constants that count from the end, `-1` and `-2`."""
+    if not (isinstance(first, Const) and isinstance(second, Const)):
+        return False
+    one, two = first.value, second.value
+    return type(one) is type(two) is int and one < 0 and two < 0 and one != two
+
+
 def never_meet(place: Index, other: Index, moving: Collection[str], bounds: Bounds) -> bool:
     """Say whether two places of one array lie apart in all turns of a loop, `x[t + 1, i]` and `x[t, j]`.
 
@@ -81,6 +89,8 @@ def never_meet(place: Index, other: Index, moving: Collection[str], bounds: Boun
     for item, another in zip(place.index, other.index, strict=False):
         if isinstance(item, Slice) or isinstance(another, Slice):
             continue
+        if are_both_from_the_end(item, another):
+            return True
         one, two = affine(item), affine(another)
         if one is None or two is None or one[0] != two[0] or one[1] == two[1] or one[0] in moving:
             continue

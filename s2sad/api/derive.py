@@ -28,6 +28,7 @@ from s2sad.emit.ends import apart_at_ends
 from s2sad.emit.factored import factored
 from s2sad.emit.flips import flips_as_slices
 from s2sad.emit.gathered import gathered
+from s2sad.emit.idle_swaps import without_idle_swaps
 from s2sad.emit.in_place import kept_in_place
 from s2sad.emit.items_set import with_items_set
 from s2sad.emit.leaving import left_early
@@ -187,7 +188,7 @@ def _looped(derived: Derived, lines: Lines) -> dict[str, Function]:
     facts = Facts(made)
     made = {name: sent_on(fn, facts) for name, fn in made.items()}
     facts = Facts(made)
-    made = {name: accumulated(fn, facts) for name, fn in made.items()}
+    made = {name: filled(accumulated(fn, facts), facts) for name, fn in made.items()}
     facts = Facts(made)
     return {name: side_by_side(fn, facts) for name, fn in made.items()}
 
@@ -200,6 +201,7 @@ def _roomy(functions: dict[str, Function], derived: Derived) -> dict[str, Functi
     made = {name: made_once(fn, facts) for name, fn in made.items()}
     facts = Facts(made)
     made = {name: stays_laid(moved_back(fn, facts), facts, _own_names(derived, name)) for name, fn in made.items()}
+    made = {name: without_idle_swaps(fn) for name, fn in made.items()}
     made = lent(made, derived.sources, derived.entry)
     facts = Facts(made)
     return {name: left_early(with_tape_rows(fn, facts)) for name, fn in made.items()}

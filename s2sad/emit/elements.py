@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from s2sad.analysis.bounds import are_both_from_the_end
 from s2sad.frontend.infer import InferenceError, infer
 from s2sad.frontend.operators import build
 from s2sad.frontend.values import literal
@@ -129,6 +130,8 @@ def never_meet(a: Index, b: Index, counters: Set[str], positive: Callable[[Expr]
     for first, second in zip(a.index, b.index, strict=True):
         if isinstance(first, Slice) or isinstance(second, Slice) or first == second:
             continue
+        if are_both_from_the_end(first, second):
+            return True
         if not (is_simple(first) and is_simple(second) and positive(first) and positive(second)):
             continue
         if isinstance(first, Const) and isinstance(second, Const):
@@ -240,8 +243,10 @@ class Elements:
         kept, noted = expr, self.lengths
         if any(length_of(expr, axis, self.positive) is None for axis, _ in loops):
             expr, noted = self._unwrapped(self.view(expr)), self.measured
+        part = self.views.get(expr.name) if isinstance(expr, Var) else None
         for axis, loop in loops:
-            known = length_of(expr, axis, self.positive)
+            known = length_of(part, axis, self.positive) if isinstance(part, Index) else None
+            known = known or length_of(expr, axis, self.positive)
             if known is not None:
                 noted[loop].append((kept.type.dims[axis], known))  # type: ignore[union-attr]
         return expr

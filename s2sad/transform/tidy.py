@@ -19,6 +19,7 @@ from s2sad.transform.lighter import lighter
 from s2sad.transform.merged import merged
 from s2sad.transform.nest import nested, without_copies
 from s2sad.transform.order import forward_order
+from s2sad.transform.read_first import read_first
 from s2sad.transform.reciprocals import multiplied
 from s2sad.transform.refills import without_refills
 from s2sad.transform.repeats import without_repeats
@@ -59,6 +60,7 @@ def tidy(
         ("lighter", lambda f: lighter(f, keep)),
         ("signs", lambda f: signed(f, keep)),
         ("merge", lambda f: merged(f, facts, keep)),
+        ("first", lambda f: read_first(f, facts, keep)),
     ]
     fn = replace(fn, body=each_once(_without_marks(fn.body)))  # the sweeps have statements of the primal in common
     for _ in range(_ROUNDS):
