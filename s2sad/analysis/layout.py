@@ -4,13 +4,42 @@ from __future__ import annotations
 
 from s2sad.analysis.liveness import Liveness
 from s2sad.ir.nodes import Append, Assign, Break, For, Function, Stmt, Swap, While
-from s2sad.ir.types import Array, Sym
+from s2sad.ir.shapes import standing, stands_in
+from s2sad.ir.types import Array, Sym, Type
 from s2sad.ir.walk import blocks_of, bound, exprs_of, reads, targets
 
 Block = tuple[int, int]
 
 
 TOP: Block = (0, 0)
+
+
+def steady_lengths(fn: Function) -> frozenset[tuple[str, str]]:
+    """Return the symbols that stand for one number throughout a function: an argument's, or one met before all loops.
+
+    A symbol that is first met inside a loop may be another number in each turn: `v = x[i:]`.
+    """
+    found = {(d.name, d.cut) for p in fn.params if isinstance(p.type, Array) for d in p.type.dims if isinstance(d, Sym)}
+    unsteady: set[tuple[str, str]] = set()
+    names = standing(fn.body)
+
+    def look(body: tuple[Stmt, ...], inside: bool) -> None:
+        for stmt in body:
+            if not (isinstance(stmt, Assign) and stands_in(stmt.value, names)):
+                kinds = [v.type for v in targets(stmt) if isinstance(v.type, Array)]
+                met = {(d.name, d.cut) for kind in kinds for d in kind.dims if isinstance(d, Sym)}
+                (unsteady if inside else found).update(met - found - unsteady)
+            for block in blocks_of(stmt):
+                look(block, inside or isinstance(stmt, For | While))
+
+    look(fn.body, False)
+    return frozenset(found)
+
+
+def are_steady(kind: Type, steady: frozenset[tuple[str, str]]) -> bool:
+    """Say whether an array has the same lengths in all turns of loops: `steady` is what `steady_lengths` returns."""
+    dims = kind.dims if isinstance(kind, Array) else ()
+    return all((d.name, d.cut) in steady for d in dims if isinstance(d, Sym))
 
 
 class Layout:
@@ -95,13 +124,13 @@ class Layout:
             if len(set(level)) > 1:
                 break
             home = level[0]
+        found = home
         while home != TOP:
             owner = self.owner[home]
+            home = self.parent[home]
             if isinstance(owner, For | While) and self._carried(owner, name):
-                home = self.parent[home]
-                continue
-            break
-        return home
+                found = home
+        return found
 
     def _carried(self, loop: For | While, name: str) -> bool:
         """Say whether an iteration may read what an earlier one left in `name`."""

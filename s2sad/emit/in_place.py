@@ -21,11 +21,11 @@ import operator
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
 from s2sad.analysis.facts import Facts, written_by
+from s2sad.analysis.layout import are_steady, steady_lengths
 from s2sad.analysis.liveness import Liveness
 from s2sad.analysis.sharing import Groups
 from s2sad.emit.elements import SCALABLE
@@ -50,8 +50,8 @@ from s2sad.ir.nodes import (
     Var,
     While,
 )
-from s2sad.ir.shapes import stands_for_one
-from s2sad.ir.types import Array, Scalar, Struct, Sym, surely_as_long
+from s2sad.ir.shapes import standing, stands_in
+from s2sad.ir.types import Array, Scalar, surely_as_long
 from s2sad.ir.views import view_base
 from s2sad.ir.walk import (
     blocks_of,
@@ -62,7 +62,6 @@ from s2sad.ir.walk import (
     reads,
     root_of,
     statements,
-    subexpressions,
     targets,
 )
 from s2sad.transform.naming import Namer
@@ -177,7 +176,8 @@ class _InPlace:
         self.namer = Namer(taken_in(fn))
         self.live = Liveness(fn.body)
         self.params = {p.name for p in fn.params}
-        self.of_a_turn = _lengths_of_turns(fn)
+        self.standing = standing(fn.body)
+        self.steady = steady_lengths(fn)
 
     def changes(self, state: _State) -> Changes | None:
         """Return them, or None where it cannot stay."""
@@ -186,7 +186,7 @@ class _InPlace:
         assert isinstance(kind, Array)
         if kind.layout != "C" or kind.dtype != "float64" or may_be_kept(target, _inside(loop)):
             return None
-        if self.of_a_turn.intersection(kind.dims) or not _are_made(target, loop, state.made):
+        if not are_steady(kind, self.steady) or not _are_made(target, loop, state.made):
             return None
         if isinstance(loop, If):
             owned = self._as_it_is(state)
@@ -203,7 +203,9 @@ class _InPlace:
     def _as_it_is(self, state: _State) -> _State | None:
         """Return a state whose first array is the function's own, or may as well be a copy."""
         first, target = state.first, state.made.target
-        if not isinstance(first, Assign) or not _are_alike(first.target, target) or stands_for_one(first.value):
+        if not isinstance(first, Assign) or not _are_alike(first.target, target):
+            return None
+        if stands_in(first.value, self.standing):
             return None
         if may_be_kept(target, state.between):
             return None
@@ -238,7 +240,7 @@ class _InPlace:
                     return False
             if isinstance(stmt, Swap) and name.name in bound(stmt) and not _are_alike(stmt.first, stmt.second):
                 return False
-            if isinstance(stmt, Assign) and stmt.target.name == name.name and stands_for_one(stmt.value):
+            if isinstance(stmt, Assign) and stmt.target.name == name.name and stands_in(stmt.value, self.standing):
                 return False
         return all(_are_alike(Var(p.name, p.type), name) for p in self.fn.params if p.name == name.name)
 
@@ -397,24 +399,6 @@ class _InPlace:
                 item = number
             stores.append(Store(replace(place, base=target), "", item, made.span))
         return [*first, *stores]
-
-
-def _lengths_of_turns(fn: Function) -> frozenset[object]:
-    """Return the lengths that come to be in loops, as in `np.ones(k)`: each turn may have another."""
-    found: set[object] = set()
-    for loop in statements(fn.body):
-        if isinstance(loop, For | While):
-            for part in (p for s in statements((loop,)) for e in exprs_of(s) for p in subexpressions(e)):
-                if isinstance(part, Apply) and isinstance(part.type, Array):
-                    given = {dim for arg in part.args for dim in _lengths_in(arg.type)}
-                    found |= {dim for dim in part.type.dims if isinstance(dim, Sym)} - given
-    return frozenset(found)
-
-
-def _lengths_in(kind: Any) -> tuple[object, ...]:
-    if isinstance(kind, Struct):
-        return tuple(dim for item in kind.items for dim in _lengths_in(item))
-    return kind.dims if isinstance(kind, Array) else (getattr(kind, "value", None),)
 
 
 def _inside(stmt: For | While | If) -> tuple[Stmt, ...]:

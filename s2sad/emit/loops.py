@@ -77,7 +77,7 @@ _LAZY = (ops.ifexp, ops.both, ops.either)
 def looped(fn: Function, facts: Facts) -> Function:
     """Return `fn` with its whole-array arithmetic written as loops."""
     work = _Loops(fn, facts)
-    body = with_own_lengths(work.block(fn.body, frozenset()), work.made)
+    body = with_own_lengths(work.block(fn.body, frozenset()), work.made, [p.name for p in fn.params])
     body = again(body, work.made, work.apart, facts)
     body = by_rows(without_unused_views(contracted(body, work.made)), work.made)
     return without_empty_sweep(replace(fn, body=body))

@@ -61,7 +61,10 @@ def _once(fn: Function, facts: Facts) -> Function | None:
         return None
     name = work.passed.name
     lengths = _lengths(work.passed, fn)
-    body = tuple(_with_lengths(s, name, lengths) for s in body) if lengths else with_own_lengths(body, {name})
+    if lengths:
+        body = tuple(_with_lengths(s, name, lengths) for s in body)
+    else:
+        body = with_own_lengths(body, {name}, [p.name for p in fn.params])
     if any(name in reads(expr) for s in statements(body) for expr in exprs_of(s)):
         return None
     return replace(fn, body=_without(body, name))

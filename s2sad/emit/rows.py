@@ -85,9 +85,10 @@ def _binds(body: tuple[Stmt, ...]) -> Counter[str]:
 # ---- lengths ----
 
 
-def with_own_lengths(body: tuple[Stmt, ...], made: set[str]) -> tuple[Stmt, ...]:
+def with_own_lengths(body: tuple[Stmt, ...], made: set[str], params: Iterable[str]) -> tuple[Stmt, ...]:
     """Return `body` asking none of the `made` arrays for a length that it was made with."""
     binds = _binds(body)
+    binds.update(params)
 
     def block(stmts: tuple[Stmt, ...], known: dict[str, tuple[Expr, ...]]) -> tuple[Stmt, ...]:
         known = dict(known)

@@ -8,9 +8,9 @@ import numpy as np
 
 from s2sad.errors import UNEQUAL, Span
 from s2sad.ir import ops
-from s2sad.ir.nodes import Apply, Const, Expr, If, Index, Pack, Raise, Slice, Var
+from s2sad.ir.nodes import Apply, Assign, Const, Expr, If, Index, Pack, Raise, Slice, Stmt, Var
 from s2sad.ir.types import Array, ListOf, Static
-from s2sad.ir.walk import children
+from s2sad.ir.walk import children, statements
 from s2sad.runtime.lists import zero_arrays, zero_complexes, zero_scalars
 
 SHAPES: frozenset[Any] = frozenset({
@@ -32,6 +32,24 @@ def stands_for_one(value: Expr) -> bool:
         return False
     sizes = value.args[0].items if isinstance(value.args[0], Pack) else value.args[:1]
     return any(isinstance(size, Const) and size.value != dim for size, dim in zip(sizes, value.type.dims, strict=False))
+
+
+def standing(body: tuple[Stmt, ...]) -> frozenset[str]:
+    """Return the names that somewhere mean an empty array in the place of one of another length."""
+    bindings = [s for s in statements(body) if isinstance(s, Assign) and isinstance(s.target.type, Array)]
+    found: frozenset[str] = frozenset()
+    while True:
+        more = found | {s.target.name for s in bindings if stands_in(s.value, found)}
+        if more == found:
+            return found
+        found = more
+
+
+def stands_in(value: Expr, names: frozenset[str]) -> bool:
+    """Say whether a value is such an array, or one made like what may be one: `names` are those of `standing`."""
+    if isinstance(value, Apply) and value.fn in (*LIKE, np.full_like, np.copy) and value.args:
+        value = value.args[0] if isinstance(value.args[0], Var) else value
+    return value.name in names if isinstance(value, Var) else stands_for_one(value)
 
 
 def reads_content(expr: Expr | Slice) -> set[str]:

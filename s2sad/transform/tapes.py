@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from s2sad.analysis.layout import TOP, Block, Layout
+from s2sad.analysis.layout import TOP, Block, Layout, are_steady, steady_lengths
 from s2sad.errors import NOWHERE
 from s2sad.frontend.infer import fresh_dim
 from s2sad.frontend.operators import build
@@ -34,7 +35,7 @@ from s2sad.ir.nodes import (
     Var,
     While,
 )
-from s2sad.ir.shapes import refused_if, stands_for_one
+from s2sad.ir.shapes import refused_if, standing, stands_in
 from s2sad.ir.types import Array, ListOf, Scalar, Sym, Type
 from s2sad.ir.views import is_item
 from s2sad.ir.walk import blocks_of, bound, exprs_of, reads, root_of, statements, targets
@@ -426,7 +427,18 @@ class Tapes:
         made += [t for stmt in binding if isinstance(stmt, Swap) for t in (stmt.first, stmt.second)]
         given = [p for p in self.layout.fn.params if p.name == place.name]
         dims = place.type.dims if isinstance(place.type, Array) else ()
+        if any(self.layout.loops(self.layout.block_of[id(stmt)]) for stmt in binding):
+            if not are_steady(place.type, self._steady_lengths):
+                return False  # the symbol is the same in every turn, and what it stands for need not be
         return all(isinstance(one.type, Array) and one.type.dims == dims for one in (*made, *given))
+
+    @cached_property
+    def _steady_lengths(self) -> frozenset[tuple[str, str]]:
+        return steady_lengths(self.layout.fn)
+
+    @cached_property
+    def _standing(self) -> frozenset[str]:
+        return standing(self.layout.fn.body)
 
     def _is_there_before(self, name: str, outer: For) -> bool:
         """Say whether a name surely has an array before a loop, not only what stands for one until it is bound."""
@@ -436,7 +448,7 @@ class Tapes:
         loop = _position(top, self._top_statement(outer))
         return any(
             isinstance(stmt, Assign) and self.layout.block_of[id(stmt)] == TOP and _position(top, stmt) < loop
-            and not stands_for_one(stmt.value)
+            and not stands_in(stmt.value, self._standing)
             for stmt in self.layout.defs.get(name, ())
         )  # fmt: skip
 
