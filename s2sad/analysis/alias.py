@@ -128,12 +128,13 @@ def _scan(
 ) -> None:  # fmt: skip
     from s2sad.ir.walk import blocks_of
 
-    here = {id(stmt) for stmt in statements(body)}
+    here = {id(stmt): position for position, top in enumerate(body) for stmt in statements((top,))}
     for position, stmt in enumerate(body):
         if isinstance(stmt, Assign):
             base = view_base(stmt.value)
             name = stmt.target.name
-            single = len(defs.get(name, ())) == 1 and name not in params and users[name] <= here
+            single = len(defs.get(name, ())) == 1 and name not in params
+            single = single and all(here.get(user, -1) >= position for user in users[name])  # none in the next turn
             if base is not None and single and is_sure_view(stmt.value):
                 if _steady(base.name, defs, params) or _steady_here(base.name, body[position + 1 :]):
                     root = found[base.name].root if base.name in found else base.name

@@ -23,6 +23,7 @@ from s2sad.backends.base import Hints, Module
 from s2sad.emit.abreast import abreast
 from s2sad.emit.accumulated import accumulated
 from s2sad.emit.at_once import Lines, has_threads, shared_out, shares_in, stands_in, stays_quiet
+from s2sad.emit.begun import begun
 from s2sad.emit.crossed import crossed
 from s2sad.emit.ends import apart_at_ends
 from s2sad.emit.factored import factored
@@ -158,7 +159,7 @@ def _compiled_form(
     """
     if target != "cpu" or (isinstance(options, Options) and (options.debug or nans_are_checked(options))):
         return derived.functions, {}
-    looped = _looped(derived, lines)
+    looped = {name: begun(fn) for name, fn in _looped(derived, lines).items()}
     if lines:
         shared, new = shared_out(looped, derived.entry, lines, before)
         made = _roomy(shared, derived) if new else shared

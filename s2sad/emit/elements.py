@@ -87,7 +87,7 @@ def _sources(expr: Apply) -> dict[int, Callable[[Expr, Expr], Expr]] | None:
         return {a % count: lambda at, length: build(operator.sub, plus(length, -1), at) for a in axes}
     shift = expr.args[1]
     each = list(shift.items) if isinstance(shift, Pack) else [shift] * len(axes)
-    if len(each) != len(axes) or not all(is_simple(by) for by in each):
+    if len(each) != len(axes) or not all(is_simple(by) and isinstance(by.type, Scalar) for by in each):
         return None
     return {a % count: lambda at, length, by=by: _rolled(at, by, length) for a, by in zip(axes, each, strict=True)}
 

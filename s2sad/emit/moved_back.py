@@ -101,6 +101,7 @@ def _once(fn: Function, facts: Facts) -> Function | None:
                 gone.append(found.new)
                 between = tuple(_renamed(s, found.new, found.old) for s in inside[1:-1])
                 before = _without_heading(body[:at]) if find is _there_and_back else body[:at]
+                before = (*before, stmt) if isinstance(stmt, Assign) else before  # its making, which goes last
                 return (*before, *_without_heading(between), *body[found.back + 1 :])
         return body if gone else tuple(map_blocks(s, block) for s in body)
 

@@ -500,7 +500,9 @@ def _sampled(
                         (result, {length: spread if name in both else name for length, name in back.items()})
                         for result, back in results
                     ]
-            return merge(results, _constant(names, known, results))
+            asked = bool(names and known)
+            unsure = _smaller(fn, args, types, static, names, known, told, results[0][0]) if asked else set[int]()
+            return merge(results, _constant(names, known, results, unsure))
     error: InferenceError | None = None
     for length in (*known, 3, 2, 1):
         sizes = dict.fromkeys(names, length)
@@ -551,7 +553,9 @@ def _nothing(_length: int) -> bool:
     return False
 
 
-def _constant(names: list[Sym], known: list[int], results: list[tuple[Any, dict[int, Dim]]]) -> Sure:
+def _constant(
+    names: list[Sym], known: list[int], results: list[tuple[Any, dict[int, Dim]]], unsure: set[int]
+) -> Sure:
     """Return what says which lengths do not depend on those that runs were given.
 
     Sums of many given lengths may come out alike by chance, so that of others than the smallest only those are taken
@@ -560,7 +564,31 @@ def _constant(names: list[Sym], known: list[int], results: list[tuple[Any, dict[
     if not names:
         return lambda _length: True
     met = set(known) - {length for _, back in results for length in back} if len(names) <= _FEW else set[int]()
-    return lambda length: length < _LENGTHS[0][0] or length in met
+    return lambda length: (length < _LENGTHS[0][0] or length in met) and length not in unsure
+
+
+def _smaller(
+    fn: Any, args: tuple[Expr, ...], types: tuple[Any, ...], static: dict[str, Any], names: list[Sym],
+    known: list[int], told: dict[Dim, int], result: Any,
+) -> set[int]:  # fmt: skip
+    """Return the known lengths in a result that are others where unknown ones are shorter: the diagonal of (5, n)."""
+    if not set(known).intersection(length for shape in _shapes(result) for length in shape):
+        return set()
+    sizes: dict[Dim, int] = {name: 2 if name.nonone else 1 for name in names} | told | {_WHOLE: _WHOLES[0][0]}
+    samples = [_sample_tree(arg, kind, sizes, 1) for arg, kind in zip(args, types, strict=True)]
+    try:
+        shorter = _shapes(_call(fn, samples, static))
+    except InferenceError:
+        return set()
+    pairs = zip(_shapes(result), shorter, strict=False)
+    return {a for one, other in pairs if len(one) == len(other) for a, b in zip(one, other, strict=True) if a > b}
+
+
+def _shapes(result: Any) -> list[tuple[int, ...]]:
+    """Return the shapes of the arrays in a result."""
+    if isinstance(result, tuple | list):
+        return [shape for part in result for shape in _shapes(part)]
+    return [result.shape] if isinstance(result, np.ndarray) else []
 
 
 def _guesses(

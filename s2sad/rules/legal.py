@@ -158,6 +158,8 @@ def _roll(call: Apply) -> Expr | None:
     if axis is None:
         return None
     axes = (axis,) if isinstance(axis, int) else axis
+    if isinstance(shift.type, Array) and shift.type.dims:
+        return applied(runtime.roll_axes, (x, shift), call.type, axes=axes)
     shifts = shift.items if isinstance(shift, Pack) else (shift,) * len(axes)
     for k, each in zip(axes, shifts, strict=True):
         x = applied(runtime.roll_axis, (x, each), call.type, axis=k)

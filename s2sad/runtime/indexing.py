@@ -115,12 +115,18 @@ def take_masked(x: Any, mask: Any) -> Any:
 
 
 def put_masked(x: Any, mask: Any, values: Any) -> None:
-    """Do `x[mask] = values` for a mask of the shape of `x`, of any rank."""
+    """Do `x[mask] = values` for a mask of the shape of `x`, of any rank; one value is for all places.
+
+    Raises ValueError where there are not as many values as places.
+    """
+    step = 0 if values.size == 1 else 1
+    if step == 1 and values.size != np.sum(mask):
+        raise ValueError("cannot assign: there are not as many values as places")
     count = 0
     for at in np.ndindex(mask.shape):
         if mask[at]:
             x[at] = values[count]
-            count += 1
+            count += step
 
 
 def put_masked_scalar(x: Any, mask: Any, value: Any) -> None:

@@ -171,6 +171,18 @@ def roll_axis(a: Any, shift: int, axis: int) -> Any:
     return out.reshape(a.shape)
 
 
+def roll_axes(a: Any, shifts: Any, axes: tuple[int, ...]) -> Any:
+    """Return `np.roll(a, shifts, axis=axes)` for an array of shifts; raises ValueError where they are not as many."""
+    if len(axes) == 1:
+        return roll_axis(a, np.sum(shifts), axes[0])
+    if shifts.size != 1 and shifts.size != len(axes):
+        raise ValueError("shape mismatch: there are not as many shifts as axes")
+    out = np.ascontiguousarray(a)
+    for k in range(len(axes)):
+        out = roll_axis(out, shifts[k if shifts.size > 1 else 0], axes[k])
+    return out
+
+
 def flip_axis(a: Any, axis: int) -> Any:
     """Return a copy of `np.flip(a, axis=axis)`."""
     n = a.shape[axis]
