@@ -82,6 +82,13 @@ def _compare_two(lw: Lowerer, op: str, left: Value, right: Value, node: Any) -> 
         if isinstance(left, StaticV | FuncV) or isinstance(right, StaticV | FuncV):
             _refuse_member(lw, left, right, node)
             return same if op == "Is" else not same
+        one = protocols.one_object(left, right)
+        if one is not None:
+            return one if op == "Is" else not one
+        if isinstance(left, StructV) and isinstance(right, StructV):
+            lw.fail(node, "whether these are one object is not known here",
+                    "Compare places, `for i, a in enumerate(bodies)`, `i == j`,\n"
+                    "or a number that each object has: `other.k != self.k`.")  # fmt: skip
         lw.fail(node, "`is` between numbers or arrays is not supported",
                 "Compare numbers with `==`, and places rather than arrays:\n"
                 "`for k, w in enumerate(ws)`, `k == len(ws) - 1`.")  # fmt: skip

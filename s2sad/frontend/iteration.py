@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import operator
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +16,7 @@ from s2sad.frontend import growing, iterated, keyed, protocols, rows
 from s2sad.frontend.containers import current, is_mutable
 from s2sad.frontend.continued import without_continue
 from s2sad.frontend.environments import see, seen
-from s2sad.frontend.expressions import as_expr, known_key, lower_expr, lower_test
+from s2sad.frontend.expressions import NO_SINGLE_MEANING, as_expr, known_key, lower_expr, lower_test
 from s2sad.frontend.indexing import length_of_range, lower_index
 from s2sad.frontend.infer import InferenceError, count_of_dims, infer
 from s2sad.frontend.joins import joined_env, same_env
@@ -45,6 +46,7 @@ from s2sad.frontend.values import (
 from s2sad.frontend.written_loops import as_loop, binds_names
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Assign, Break, Const, Expr, For, If, Raise, Var
+from s2sad.ir.shapes import refused_if
 from s2sad.ir.types import Array, ListOf, Scalar, Static, Struct, is_inexact
 
 INT = Scalar("int64", weak=True)
@@ -107,6 +109,10 @@ def loop_over(lw: Lowerer, node: Any, iterable: Value) -> bool:
                     raise
         if isinstance(refusal, UnrollNeeded):
             return unrollable(lw, refusal)
+        if known is None and NO_SINGLE_MEANING in str(refusal):
+            lw.back_to(mark)
+            with suppress(_NotApart, UnrollNeeded, *_REFUSALS):
+                return _first_of_some(lw, node, iterable)
         raise
 
 
@@ -116,9 +122,7 @@ class _NotApart(Exception):
 
 def _first_apart(lw: Lowerer, node: Any, iterable: Value, known: range) -> bool:
     """Write the first turn of a loop before it: a sum that begins as `0` is an array from then on."""
-    ways_out = (gast.Break, gast.Return, gast.Yield, gast.YieldFrom)
-    if node.orelse or any(isinstance(n, ways_out) for s in node.body for n in gast.walk(s)):
-        raise _NotApart
+    _check_stays(node)
     if _unrolled(lw, node, [const(known[0])]):
         return True
     assert isinstance(iterable, RangeV)
@@ -128,6 +132,52 @@ def _first_apart(lw: Lowerer, node: Any, iterable: Value, known: range) -> bool:
         return _counted(lw, node, RangeV(literal(known[1]), iterable.stop, iterable.step))
     finally:
         lw.turns = around
+
+
+def _check_stays(node: Any) -> None:
+    """Raise _NotApart where a turn of a loop may leave it."""
+    ways_out = (gast.Break, gast.Return, gast.Yield, gast.YieldFrom)
+    if node.orelse or any(isinstance(n, ways_out) for s in node.body for n in gast.walk(s)):
+        raise _NotApart
+
+
+def _first_of_some(lw: Lowerer, node: Any, iterable: Value) -> bool:
+    """Write the first of turns that a run counts before the loop; without any, what is an array is a number."""
+    from s2sad.frontend.assignments import assign_target
+    from s2sad.frontend.flow import run_counted
+
+    _check_stays(node)
+    if isinstance(iterable, RangeV):
+        start, stop, step = _stable(lw, iterable, node)
+        if not isinstance(step, Const) or step.value != 1:
+            raise _NotApart
+        rest = RangeV(build(operator.add, start, literal(1)), stop, step)
+        return _first_and_rest(
+            lw, node, build(operator.sub, stop, start), V(start), lambda: _counted(lw, node, rest))  # fmt: skip
+    length, item = indexable(lw, iterable, node)
+    counter = Var(lw.fresh("i"), INT)
+
+    def enter_item() -> None:
+        assign_target(lw, node.target, item(counter), node)
+
+    turns = literal(1), length, literal(1)
+    return _first_and_rest(
+        lw, node, length, item(literal(0)), lambda: run_counted(lw, node, counter, turns, enter_item))  # fmt: skip
+
+
+def _first_and_rest(lw: Lowerer, node: Any, length: Expr, first: Value, rest: Callable[[], bool]) -> bool:
+    lw.emit(refused_if(build(operator.lt, length, literal(1)), lw.span(node), _NO_TURN))
+    if _unrolled(lw, node, [first]):
+        return True
+    around = lw.turns
+    lw.turns = (*around, 1)
+    try:
+        return rest()
+    finally:
+        lw.turns = around
+
+
+_NO_TURN = "a loop takes no turn, and what is a number before it would be an array behind it"
 
 
 def unrollable(lw: Lowerer, refusal: UnrollNeeded) -> Any:

@@ -7,16 +7,17 @@ import inspect
 import operator
 import types
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import is_dataclass, replace
 from typing import Any
 
 import gast
 
 from s2sad.frontend import formatted
+from s2sad.frontend.containers import IN_A_LIST
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.operators import build
 from s2sad.frontend.source import source_of
-from s2sad.frontend.values import IterV, StaticV, StructV, V, Value, literal
+from s2sad.frontend.values import Cell, IterV, StaticV, StructV, V, Value, literal
 from s2sad.ir.nodes import Apply
 from s2sad.ir.types import Scalar
 
@@ -96,11 +97,39 @@ def compared(lw: Lowerer, op: str, left: Value, right: Value, node: Any) -> Valu
         same = compared(lw, "Eq", left, right, node)
         return same if same is None else _denied(same)
     if given is None and op == "Eq":
+        one = one_object(left, right)
+        if one is not None and "__eq__" not in _defined(left.kind):  # type: ignore[union-attr]
+            return StaticV(one)
         for value in (left, right):
             if isinstance(value, StructV) and isinstance(value.kind, type) and "__eq__" not in _defined(value.kind):
                 lw.fail(node, f"objects of `{value.kind.__name__}`, which defines no `__eq__`, equal themselves only",
                         "Compare their attributes.")  # fmt: skip
     return given
+
+
+def one_object(left: Value, right: Value) -> bool | None:
+    """Say whether two objects of a class of the user's are one; None where that is not known.
+
+    Those of plain classes are made in the program itself, so that each has its own identity. Objects of dataclasses
+    and the like may be the caller's, who may give one twice.
+    """
+    if not (isinstance(left, StructV) and isinstance(right, StructV)):
+        return None
+    cells = [_last(value.cell) for value in (left, right) if value.cell is not None]
+    if len(cells) != 2 or not all(isinstance(value.kind, type) for value in (left, right)):
+        return None
+    if any(cell.refusal not in ("", IN_A_LIST) for cell in cells):
+        return None  # one mark for all that come from elsewhere
+    if cells[0] is cells[1]:
+        return True
+    plain = all(not is_dataclass(value.kind) and not issubclass(value.kind, tuple) for value in (left, right))
+    return False if plain else None
+
+
+def _last(cell: Cell) -> Cell:
+    while cell.later is not None:
+        cell = cell.later
+    return cell
 
 
 def _defined(kind: type) -> set[str]:
