@@ -77,7 +77,7 @@ from s2sad.transform.naming import Namer
 _T = TypeVar("_T")
 _FEW = 3  # additions that pay for an array made for one sweep
 _MANY = 3  # values sent by one turn that an array is laid down for each
-_DEAR = 18  # operations of a turn that are worth taking several turns at once
+_DEAR = 13  # operations of a turn that are worth taking several turns at once
 _FAR = 3  # turns after which an addition is met again
 _SHORT = 4  # elements along an axis that are not worth two loops
 
