@@ -57,8 +57,8 @@ def the_array_before(x):
     for k in range(3):
         here = np.sin(x * (k + 1))
         if k > 0:
-            s += np.sum(here * before)
-        before = here
+            s += np.sum(here * before)  # noqa: F821
+        before = here  # noqa: F841
     return s
 
 
@@ -67,8 +67,8 @@ def the_number_before(x):
     for k in range(3):
         here = x[k] * (k + 1)
         if k > 0:
-            s += here * before
-        before = here
+            s += here * before  # noqa: F821
+        before = here  # noqa: F841
     return s
 
 
