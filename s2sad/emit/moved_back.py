@@ -87,6 +87,8 @@ def _once(fn: Function, facts: Facts) -> Function | None:
         return None
     uses = Counter(name for s in every for name in touched(s))
     apart = Apart(fn, facts)
+    names = {name for s in every for name in bound(s)} | {p.name for p in fn.params}
+    made = {name for name in made if not any(other != name and apart.may_meet(name, other) for other in names)}
     gone: list[Var] = []
 
     def block(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
