@@ -76,7 +76,7 @@ from s2sad.frontend.values import (
     type_of,
 )
 from s2sad.frontend.whole_matrices import as_real
-from s2sad.frontend.written_loops import stops_early
+from s2sad.frontend.written_loops import stops_early, summed
 from s2sad.ir import ops
 from s2sad.ir.draws import UNSUPPORTED, is_draw, rehearsed
 from s2sad.ir.nodes import Apply, Assign, CallStmt, Expr, Index, Pack, Slice, Store, Var
@@ -92,6 +92,8 @@ def lower_call(lw: Lowerer, node: Any) -> Value:
     target = lower_expr(lw, node.func)
     if (stopped := stops_early(lw, target, node)) is not None:
         return stopped
+    if (total := summed(lw, target, node)) is not None:
+        return total
     order = Order(lw)
     for part in node.args:
         whole = makes_array(target) and not order.values and not isinstance(part, gast.Starred)

@@ -1,7 +1,7 @@
-"""Comprehensions that do more than give items, written as the loops that they are.
+"""Comprehensions that do more, or less, than give items, written as the loops that they are.
 
 A comprehension with a walrus binds a name of the function around it, turn after turn; `any` and `all` stop at the
-first item that decides, so that what the later ones would do is not done.
+first item that decides, so that what the later ones would do is not done; `sum` needs none of the items twice.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from s2sad.frontend.environments import seen
 from s2sad.frontend.jumps import own
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.order import acts
-from s2sad.frontend.values import StaticV, Value
+from s2sad.frontend.values import StaticV, V, Value
+from s2sad.ir.types import ListOf, Scalar
 
 
 def binds_names(node: Any) -> bool:
@@ -53,6 +54,34 @@ def stops_early(lw: Lowerer, target: Value, node: Any) -> Value | None:
     stop = gast.If(test=_name(decided) if until else gast.UnaryOp(op=gast.Not(), operand=_name(decided)),
                    body=[gast.Break()], orelse=[])  # fmt: skip
     return _lowered(lw, decided, [_set(decided, not until), *_loops(lw, items, [found], stop)], node, count)
+
+
+def summed(lw: Lowerer, target: Value, node: Any) -> Value | None:
+    """Lower `sum(… for …)` of numbers that a run counts: each is added as it comes; None for any other sum."""
+    if not (isinstance(target, StaticV) and target.value is builtins.sum) or node.keywords:
+        return None
+    if len(node.args) not in (1, 2) or not isinstance(node.args[0], gast.GeneratorExp | gast.ListComp):
+        return None
+    items, *start = node.args
+    if binds_names(items) or not _is_list_of_numbers(lw, items):
+        return None
+    count = len(lw.made)
+    total = lw.local("total")
+    begin = start[0] if start else gast.Constant(value=0, kind=None)
+    first = gast.Assign(targets=[_target(total)], value=begin, type_comment=None)
+    add = gast.AugAssign(target=_target(total), op=gast.Add(), value=items.elt)
+    return _lowered(lw, total, [first, *_loops(lw, items, [add], None)], node, count)
+
+
+def _is_list_of_numbers(lw: Lowerer, items: Any) -> bool:
+    """Try whether a comprehension is a list that grows, of numbers."""
+    from s2sad.frontend.expressions import lower_expr
+
+    mark = lw.mark()
+    value = lower_expr(lw, items)
+    lw.back_to(mark)
+    kind = value.expr.type.item if isinstance(value, V) and isinstance(value.expr.type, ListOf) else None
+    return isinstance(kind, Scalar) and kind.dtype != "bool"
 
 
 def _does_more(lw: Lowerer, items: Any) -> bool:
