@@ -20,7 +20,7 @@ def of_sums(x):
 
 
 def with_a_test_and_a_start(x):
-    return sum(v * w for v, w in zip(x, x[1:]) if v > w) + sum([v**2 for v in x], 1.5)
+    return sum(v * w for v, w in zip(x, x[1:]) if v > w) + sum([v**2 for v in x], 1.5)  # noqa: RUF007
 
 
 def in_a_loop(x):
@@ -86,7 +86,8 @@ def test_derivatives(fun, target):
 
 def test_no_list_is_kept():
     text = s2sad.differentiate(rosenbrock).source("grad", types="float64[:]")
-    assert "items" not in text and "tape" not in text, text
+    assert "items" not in text, text
+    assert "tape" not in text, text
     assert text.count(" in range(x.shape[0] - 1):") == 1, text
 
 
