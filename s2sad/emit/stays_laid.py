@@ -241,6 +241,8 @@ class _Steps:
             return None
         readers = [k for k, s in enumerate(body) if k != down and lay.laid.name in _all_touched(s)]
         both = up in readers
+        if lay.scale is not None and readers != [up]:
+            return None  # others read the multiples
         if down < up:
             if not all(down < k <= up for k in readers):
                 return None

@@ -176,7 +176,24 @@ def an_array_not_of_zeros(x, r, steps):
     return np.sum(a**2) + np.sum(b**3)
 
 
+def a_multiple_that_another_array_gets(x, r, steps):
+    u, w = x.copy(), np.cos(x)
+    for _ in range(steps):
+        step = 0.2 * (u[2:] - 2 * u[1:-1] + u[:-2])
+        u[1:-1] += step
+        w[1:-1] += step
+    return np.sum(u**2) + np.sum(w**3)
+
+
+def sources_to_both_sides(x, r, steps):
+    u, q = x.copy(), np.cos(x)
+    for _ in range(steps):
+        u[1:-1] += 0.2 * (u[2:] - 2 * u[1:-1] + u[:-2] + q[2:] - q[:-2])
+    return np.sum(u**2)
+
+
 OTHERS = (
+    a_multiple_that_another_array_gets, sources_to_both_sides,
     read_in_the_loop, an_end_that_is_set, a_second_array_in_between, a_factor_of_the_step, a_factor_of_the_place,
     an_array_not_of_zeros,
 )  # fmt: skip
