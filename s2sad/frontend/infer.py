@@ -501,7 +501,7 @@ def _sampled(
                         for result, back in results
                     ]
             asked = bool(names and known)
-            unsure = _smaller(fn, args, types, static, names, known, told, results[0][0]) if asked else set[int]()
+            unsure = _smaller(fn, args, types, static, names, known, told, results) if asked else set[int]()
             return merge(results, _constant(names, known, results, unsure))
     error: InferenceError | None = None
     for length in (*known, 3, 2, 1):
@@ -569,10 +569,11 @@ def _constant(
 
 def _smaller(
     fn: Any, args: tuple[Expr, ...], types: tuple[Any, ...], static: dict[str, Any], names: list[Sym],
-    known: list[int], told: dict[Dim, int], result: Any,
+    known: list[int], told: dict[Dim, int], results: list[tuple[Any, dict[int, Dim]]],
 ) -> set[int]:  # fmt: skip
     """Return the known lengths in a result that are others where unknown ones are shorter: the diagonal of (5, n)."""
-    if not set(known).intersection(length for shape in _shapes(result) for length in shape):
+    one, other = (_shapes(result) for result, _ in results)
+    if not set(known).intersection(length for shape in one for length in shape):
         return set()
     sizes: dict[Dim, int] = {name: 2 if name.nonone else 1 for name in names} | told | {_WHOLE: _WHOLES[0][0]}
     samples = [_sample_tree(arg, kind, sizes, 1) for arg, kind in zip(args, types, strict=True)]
@@ -580,8 +581,11 @@ def _smaller(
         shorter = _shapes(_call(fn, samples, static))
     except InferenceError:
         return set()
-    pairs = zip(_shapes(result), shorter, strict=False)
-    return {a for one, other in pairs if len(one) == len(other) for a, b in zip(one, other, strict=True) if a > b}
+    found: set[int] = set()
+    for shapes in zip(one, other, shorter, strict=False):
+        if len({len(shape) for shape in shapes}) == 1:
+            found |= {a for a, b, c in zip(*shapes, strict=True) if a == b and a > c}
+    return found
 
 
 def _shapes(result: Any) -> list[tuple[int, ...]]:

@@ -109,7 +109,7 @@ def loop_over(lw: Lowerer, node: Any, iterable: Value) -> bool:
                     raise
         if isinstance(refusal, UnrollNeeded):
             return unrollable(lw, refusal)
-        if known is None and NO_SINGLE_MEANING in str(refusal):
+        if known is None and _is_array_after_number(refusal):
             lw.back_to(mark)
             with suppress(_NotApart, UnrollNeeded, *_REFUSALS):
                 return _first_of_some(lw, node, iterable)
@@ -175,6 +175,12 @@ def _first_and_rest(lw: Lowerer, node: Any, length: Expr, first: Value, rest: Ca
         return rest()
     finally:
         lw.turns = around
+
+
+
+def _is_array_after_number(refusal: Exception) -> bool:
+    """Say whether a name was refused that is a number on one path and an array on another."""
+    return all(word in str(refusal) for word in (NO_SINGLE_MEANING, " scalar", "-dimensional "))
 
 
 _NO_TURN = "a loop takes no turn, and what is a number before it would be an array behind it"
