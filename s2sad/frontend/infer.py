@@ -62,6 +62,7 @@ _NO_RECKONING: frozenset[Any] = frozenset({
 """Functions whose results are as long as their operands, or as they are told: no lengths are added or multiplied."""
 _MADE_BY_SIZE: frozenset[Any] = frozenset({np.empty, np.zeros, np.ones, np.full})
 _FEW = 3  # symbols of lengths
+_VERY_MANY = 6  # axes of unknown lengths, of which an array of primes from 11 up takes gigabytes
 _WHOLES = ((2, 7), (2, 3))
 """What a whole number that is not known is in the two runs: far apart, as a length may be a half of it, else small."""
 _WHOLE = Sym("whole number")  # stands in the sizes of a run for the value of a whole number
@@ -611,7 +612,8 @@ def _guesses(
 def _lengths_for(fn: Any, names: list[Sym], types: tuple[Any, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return the lengths of two runs, such that samples stay small."""
     many = any(isinstance(kind, Array) and len(kind.dims) > 3 for kind in types)
-    if many and fn in _NO_RECKONING:
+    unknown = max((sum(isinstance(d, Sym) for d in k.dims) for k in types if isinstance(k, Array)), default=0)
+    if (many and fn in _NO_RECKONING) or unknown >= _VERY_MANY or (fn in _MADE_BY_SIZE and len(names) >= 4):
         return _SMALLEST
     if len(names) >= 4:
         return _CLOSE
