@@ -39,6 +39,7 @@ from s2sad.emit.sends import (
     has_turns,
     is_one_of,
     nested,
+    placed,
     several,
     without_idle_numbers,
 )
@@ -383,7 +384,7 @@ class _Nest:
         for stmt in self.slice(directions, given) or ():
             if isinstance(stmt, Assign) and stmt.target.name in given:
                 stmt = replace(stmt, value=item(stmt.target.name, none))
-            body = (*body, map_exprs(stmt, lambda expr: _placed(expr, single)))
+            body = (*body, map_exprs(stmt, lambda expr: placed(expr, single)))
         sure = [(loop.start, loop.stop) for loop in loops]
         tests = [
             has_turns(loop) for loop in self.chain
@@ -412,16 +413,6 @@ def _ends(loop: For, before: int, after: int) -> Iterator[Turns]:
         yield (plus(loop.stop, -1),)
     elif after:
         yield _most(plus(loop.start, before), plus(loop.stop, -after)), loop.stop
-
-
-def _placed(expr: Any, single: dict[str, Expr]) -> Any:
-    """Return an expression with counters of which one turn is left as what they are."""
-    if isinstance(expr, Var):
-        return single.get(expr.name, expr)
-    root, constant = split_sum(expr) if isinstance(expr, Apply) else (expr, 0)
-    if constant and isinstance(root, Var) and root.name in single:
-        return plus(single[root.name], constant)
-    return map_children(expr, lambda part: _placed(part, single))
 
 
 def _least(first: Expr, stop: Expr) -> Expr:

@@ -12,14 +12,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from s2sad.analysis.loops import popped_from
-from s2sad.emit.elements import split_sum
+from s2sad.emit.elements import plus, split_sum
 from s2sad.frontend.operators import build
 from s2sad.frontend.values import literal
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Assign, Comment, Const, Expr, For, Index, Slice, Stmt, Store, Var
 from s2sad.ir.shapes import SHAPES
 from s2sad.ir.types import Array, Scalar, Sym
-from s2sad.ir.walk import bound, children, exprs_of, reads, statements, subexpressions
+from s2sad.ir.walk import bound, children, exprs_of, map_children, reads, statements, subexpressions
 
 ARITHMETIC = frozenset({operator.add, operator.sub, operator.mul, operator.truediv, operator.neg, operator.pow})
 
@@ -250,3 +250,13 @@ def has_turns(loop: For) -> Expr:
 def is_one_of(stmt: Stmt, stores: list[Store]) -> bool:
     """Say whether a statement is one of some, not only equal to one."""
     return any(stmt is store for store in stores)
+
+
+def placed(expr: Any, single: dict[str, Expr]) -> Any:
+    """Return an expression with counters of which one turn is left as what they are."""
+    if isinstance(expr, Var):
+        return single.get(expr.name, expr)
+    root, constant = split_sum(expr) if isinstance(expr, Apply) else (expr, 0)
+    if constant and isinstance(root, Var) and root.name in single:
+        return plus(single[root.name], constant)
+    return map_children(expr, lambda part: placed(part, single))

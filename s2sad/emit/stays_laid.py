@@ -25,7 +25,6 @@ import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any
 
 import numpy as np
 
@@ -33,7 +32,7 @@ from s2sad.analysis.facts import Facts
 from s2sad.analysis.sharing import Apart
 from s2sad.emit.elements import plus, split_sum
 from s2sad.emit.moved_back import touched
-from s2sad.emit.sends import has_turns, nested
+from s2sad.emit.sends import has_turns, nested, placed
 from s2sad.frontend.operators import build
 from s2sad.frontend.values import literal
 from s2sad.ir import ops
@@ -64,7 +63,6 @@ from s2sad.ir.walk import (
     exprs_of,
     is_const,
     map_blocks,
-    map_children,
     map_exprs,
     names_in,
     reads,
@@ -350,7 +348,7 @@ class _Steps:
             given = {v.name: row for v, row in zip(counters, rows, strict=True) if row is not None}
             left = _at_edge(value, counters, rows, zero)
             if left is not None:
-                place = _placed(gather.store.place, given)
+                place = placed(gather.store.place, given)
                 over = tuple(k for k, row in enumerate(rows) if row is None)
                 less = isinstance(left, Apply) and left.fn is operator.neg
                 op, left = ("-", left.args[0]) if less else ("+", left)  # type: ignore[union-attr]
@@ -646,7 +644,7 @@ def _at_edge(
     left = _without(value, is_zero)
     if left is None:
         return None
-    return _placed(left, {v.name: row for v, row in zip(counters, rows, strict=True) if row is not None})
+    return placed(left, {v.name: row for v, row in zip(counters, rows, strict=True) if row is not None})
 
 
 def _lies_outside(item: Index, lay: _Lay, counters: list[Var], rows: Sequence[Expr | None]) -> bool:
@@ -664,21 +662,3 @@ def _lies_outside(item: Index, lay: _Lay, counters: list[Var], rows: Sequence[Ex
         if further is not None and further >= 0:
             return True
     return False
-
-
-def _placed(expr: Any, given: dict[str, Expr]) -> Any:
-    """Return an expression at an edge, with indices folded."""
-    match expr:
-        case Var(name):
-            return given.get(name, expr)
-        case Index(base, index, kind):
-            return Index(base, tuple(_item(i, given) for i in index), kind)
-        case _:
-            return map_children(expr, lambda part: _placed(part, given))
-
-
-def _item(item: Any, given: dict[str, Expr]) -> Any:
-    root, more = split_sum(item)
-    if isinstance(root, Var) and root.name in given:
-        return plus(given[root.name], more)
-    return _placed(item, given)
