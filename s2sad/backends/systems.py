@@ -90,7 +90,7 @@ def _solver(dtype: Any, several: bool) -> Any:
             found = by_lapack(kind, n, count, w.ctypes, n, pivots.ctypes, w[n:].ctypes, n) <= 0
         if not found:
             raise np.linalg.LinAlgError(_SINGULAR)
-        return w[n:].T if several else w[n]
+        return np.ascontiguousarray(w[n:].T) if several else w[n]  # by rows, as NumPy's lies
 
     return any_layout.compiled(solve, f"solve {number} {several}")
 
@@ -152,5 +152,5 @@ def solved_by_factors(lu: Any, order: Any, b: Any) -> tuple[Any, Any] | None:
 def solved(dtype: Any, rank: int) -> tuple[Any, Any]:
     """Return the type of a solution, one (`rank` 1) or several, and what writes it."""
     kinds = tuple(any_layout.given(dtype, n) for n in (2, rank))
-    made = _types.Array(dtype, rank, "F" if rank == 2 else "C")
+    made = _types.Array(dtype, rank, "C")
     return made, any_layout.called(_solver(dtype, rank == 2), kinds)

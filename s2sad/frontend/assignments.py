@@ -18,6 +18,7 @@ from s2sad.frontend.displays import array_of, operands
 from s2sad.frontend.environments import seen
 from s2sad.frontend.exchange import exchanged_names, is_read_behind
 from s2sad.frontend.expressions import as_expr, lower_expr
+from s2sad.frontend.fitted import fitted_value, without_new_axes
 from s2sad.frontend.indexing import expand_index, lower_index
 from s2sad.frontend.item_cases import needs_cases
 from s2sad.frontend.iterators import check_used_once
@@ -331,9 +332,12 @@ def _store_item(lw: Lowerer, target: Any, value: Value, node: Any, op: str = "")
                 return
             if isinstance(expr.type, ListOf) and expr.type.item == Static(None):
                 growing.fitted(lw, expr, as_expr(lw, value, node), node)
+            new: list[int] = []
+            if isinstance(expr.type, Array):
+                index, new = without_new_axes(expr.type, index)
             place = lower_index(lw, V(expr), index, target)
             assert isinstance(place, V)
-            if isinstance(place.expr.type, Array):
+            if isinstance(place.expr.type, Array) or new:
                 value = array_of(lw, value, node)
             written = as_expr(lw, value, node)
             in_place = bool(op) and isinstance(place.expr.type, Array)
@@ -343,6 +347,7 @@ def _store_item(lw: Lowerer, target: Any, value: Value, node: Any, op: str = "")
                 written = growing.fitted(lw, expr, written, node)
             if isinstance(expr.type, Array):
                 _refuse_unfit(lw, place.expr, written, node)
+                written = fitted_value(lw, written, rank(place.expr.type), new, not op, node)
             lw.emit(Store(place.expr, op, written, span))
         case V():
             lw.fail(target, "a number cannot be written by index",

@@ -39,6 +39,7 @@ from s2sad.frontend.displays import (
     makes_array,
     of_lists,
     rows_as_arrays,
+    shape_as_tuple,
 )
 from s2sad.frontend.distributions import call_distribution, is_written_in_place
 from s2sad.frontend.effects import has_effects
@@ -98,8 +99,9 @@ def lower_call(lw: Lowerer, node: Any) -> Value:
     for part in node.args:
         whole = makes_array(target) and not order.values and not isinstance(part, gast.Starred)
         known = target.value if isinstance(target, StaticV) and _hashable(target.value) else None
-        sized = isinstance(part, gast.BinOp) and SHAPED.get(known) == len(order.values)
-        order.lower(rows_as_arrays(part, node.func) if whole or sized
+        method = isinstance(target, MethodV) and target.name == "reshape"
+        sized = isinstance(part, gast.BinOp) and (method or SHAPED.get(known) == len(order.values))
+        order.lower((shape_as_tuple(part) if sized else None) or rows_as_arrays(part, node.func) if whole or sized
                     else getattr(part, "value", part) if isinstance(part, gast.Starred) else part)  # fmt: skip
     for keyword in node.keywords:
         order.lower(keyword.value)
@@ -281,6 +283,9 @@ def call_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
     if isinstance(fn, np.ufunc):
         kwargs.pop("where", None)
     body = _expansion(fn, args, kwargs)
+    if body is not None and _is_of_arrays(fn) and any(map(_is_list_of_numbers, args)):
+        args = [call_function(lw, np.array, [a], {}, node) if _is_list_of_numbers(a) else a for a in args]
+        body = _expansion(fn, args, kwargs)
     if body is not None:
         names = parameters_of(fn) or ()
         args = [_settled(names[i] if i < len(names) else "", a) for i, a in enumerate(args)]
@@ -288,6 +293,16 @@ def call_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
         written = write_expansion(lw, body, args, kwargs, node)
         return _call_expansion(lw, body, args, kwargs, node) if written is None else written
     return library_call(lw, fn, args, kwargs, node)
+
+
+def _is_of_arrays(fn: Any) -> bool:
+    """Say whether a function is NumPy's, to which a list of numbers is an array."""
+    return (getattr(fn, "__module__", None) or "").partition(".")[0] == "numpy"
+
+
+def _is_list_of_numbers(value: Value) -> bool:
+    kind = value.expr.type if isinstance(value, V) else None
+    return isinstance(kind, ListOf) and isinstance(kind.item, Scalar)
 
 
 def _of_vectors(lw: Lowerer, parts: StructV, node: Any) -> StructV:

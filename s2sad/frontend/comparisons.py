@@ -209,6 +209,8 @@ def _in_dictionary_order(
     """Compare two tuples: the first items that differ decide, and where there is none the lengths."""
     if not left or not right:
         return bool(COMPARE[op](len(left), len(right)))
+    if len(left) == len(right) == 1:
+        return _compare_two(lw, op, left[0], right[0], node)
     first = _compare_two(lw, op.removesuffix("E"), left[0], right[0], node)
     same = _compare_two(lw, "Eq", left[0], right[0], node)
     if isinstance(first, bool) and isinstance(same, bool):

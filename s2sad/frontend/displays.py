@@ -67,6 +67,18 @@ def _as_tuple(node: Any) -> Any:
     return None if None in parts else gast.copy_location(gast.BinOp(left=parts[0], op=op, right=parts[1]), node)
 
 
+def shape_as_tuple(node: Any) -> Any:
+    """Return the shape `[2] * n` as `(2,) * n`, of which the axes are counted; None for any other."""
+    match node:
+        case gast.BinOp(left=gast.List() as items, op=gast.Mult() as op, right=gast.Name() as times):
+            parts = _as_tuple(items), times
+        case gast.BinOp(left=gast.Name() as times, op=gast.Mult() as op, right=gast.List() as items):
+            parts = times, _as_tuple(items)
+        case _:
+            return None
+    return None if None in parts else gast.copy_location(gast.BinOp(left=parts[0], op=op, right=parts[1]), node)
+
+
 def gathered(lw: Lowerer, value: Value, node: Any) -> Value:
     """A list passed where NumPy wants an array is gathered into one first."""
     if isinstance(value, V) and isinstance(value.expr.type, ListOf):

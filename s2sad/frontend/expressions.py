@@ -563,11 +563,16 @@ def _if_exp(lw: Lowerer, node: Any) -> Value:
         return lower_expr(lw, node.body if test else node.orelse)
     sides: list[tuple[list[Any], Value]] = []
     proven, before, ends = lw.proven, seen(lw), list[Environment]()
+    around = len(lw.loops)
     for part, holds in ((node.body, True), (node.orelse, False)):
         outer, lw.block = lw.block, []
         see(lw, before)
         lw.proven = proven | optional.proven_by(node.test, holds)
-        value = lower_expr(lw, part)
+        try:
+            value = lower_expr(lw, part)
+        except NoName as error:  # only where this side is taken
+            block, lw.block, lw.proven = lw.block, outer, proven
+            return _other_side(lw, node, test, holds, error, block, around, before)
         sides.append((lw.block, value))
         ends.append(seen(lw))
         lw.block = outer
@@ -590,6 +595,20 @@ def _if_exp(lw: Lowerer, node: Any) -> Value:
     if simple and numbers and isinstance(a, V) and isinstance(b, V):
         return apply(lw, ops.ifexp, (test, a.expr, b.expr), {}, node)
     return _if_statement(lw, node, test, then, a, other, b)
+
+
+def _other_side(
+    lw: Lowerer, node: Any, test: Expr, holds: bool, error: NoName, block: list[Any], around: int, before: Environment
+) -> Value:
+    """Read the other side where one reads a name without a value, once that is ruled out."""
+    outer = lw.block
+    raise_there(lw, error, block, around, node)
+    lw.block = outer
+    see(lw, before)
+    then, other = (tuple(block), ()) if holds else ((), tuple(block))
+    lw.emit(If(test, then, other, lw.span(node)))
+    lw.proven |= optional.proven_by(node.test, not holds)
+    return lower_expr(lw, node.orelse if holds else node.body)
 
 
 def lower_bool(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:

@@ -282,7 +282,7 @@ def _named_order(lw: Lowerer, text: str, node: Any) -> V:
 
 
 def lower_extreme_by_key(lw: Lowerer, sign: str, args: list[Value], key: Value, node: Any) -> Value:
-    """`max(items, key=f)`, and without a key of tuples: a loop that keeps the best so far."""
+    """`max(items, key=f)`, and without a key of tuples: a loop that keeps the best so far, or where it stands."""
     from s2sad.frontend.iteration import static_items
     from s2sad.frontend.ordered_texts import all_texts, extreme
     from s2sad.frontend.statements import lower_block
@@ -299,6 +299,15 @@ def lower_extreme_by_key(lw: Lowerer, sign: str, args: list[Value], key: Value, 
     given, judge = bind_each(lw, [items, key])
     judge = "" if key == StaticV(None) else judge
     best, best_key, item, found = (lw.fresh(word) for word in ("best", "best_key", "item", "key"))
+    if isinstance(items, V | RowsV) and static_items(lw, items) is None:
+        count, turns = bind_each(lw, [StaticV(builtins.len), StaticV(builtins.range)])
+        text = (
+            f"{best} = 0\n{best_key} = {judge}({given}[0])\n"
+            f"for {item} in {turns}(1, {count}({given})):\n    {found} = {judge}({given}[{item}])\n"
+            f"    if {found} {sign} {best_key}:\n        {best} = {item}\n        {best_key} = {found}\n"
+        )
+        lower_block(lw, placed(gast.parse(text).body, node))
+        return expression(lw, f"{given}[{best}]", node)
     text = (
         f"{best} = {given}[0]\n{best_key} = {judge}({best})\n"
         f"for {item} in {given}[1:]:\n    {found} = {judge}({item})\n"

@@ -125,7 +125,7 @@ def _part_of_range(base: RangeV, lower: Any, upper: Any, step: Any) -> RangeV | 
     if lower is not None and lower < 0:
         first = Apply(max, (start, build(operator.add, stop, literal(lower))), Scalar("int64", True))
     elif lower:
-        first = build(operator.add, start, build(operator.mul, base.step, literal(lower)))
+        first = _after(base, literal(lower))
     if upper is not None and upper < 0:
         stop = build(operator.add, stop, literal(upper))
     elif upper is not None:
@@ -135,15 +135,25 @@ def _part_of_range(base: RangeV, lower: Any, upper: Any, step: Any) -> RangeV | 
 
 def item_of_range(base: RangeV, index: Expr) -> Expr:
     """`range(n)[k]`, counted from the end where `k` is negative."""
-    from_the_start = build(operator.add, base.start, build(operator.mul, index, base.step))
+    from_the_start = _after(base, index)
     known = getattr(index.type, "value", None)
     if isinstance(known, int) and known >= 0:
         return from_the_start
     place = build(operator.add, length_of_range(base), index)
-    from_the_end = build(operator.add, base.start, build(operator.mul, place, base.step))
+    from_the_end = _after(base, place)
     if isinstance(known, int):
         return from_the_end
     return Apply(ops.ifexp, (build(operator.lt, index, literal(0)), from_the_end, from_the_start), from_the_start.type)
+
+
+def _after(base: RangeV, place: Expr) -> Expr:
+    """Return the number that is so many steps behind the first."""
+    known = [getattr(part.type, "value", None) for part in (base.start, base.step, place)]
+    start, step, k = known
+    if isinstance(start, int) and isinstance(step, int) and isinstance(k, int):
+        return literal(start + step * k)
+    far = place if step == 1 else build(operator.mul, place, base.step)
+    return far if start == 0 else build(operator.add, base.start, far)
 
 
 def length_of_range(base: RangeV) -> Expr:

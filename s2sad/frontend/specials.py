@@ -196,7 +196,9 @@ def _extreme(scalar: Any, whole: Any) -> Any:
         if len(args) == 1:
             items = static_items(lw, args[0])
             if items is None:
-                value = args[0]
+                value = lower_list(lw, args[0], node) if isinstance(args[0], IterV) else args[0]
+                if isinstance(value, RowsV):
+                    return lower_extreme_by_key(lw, sign, [value], StaticV(None), node)
                 if isinstance(value, V) and rank(value.expr.type) > 1:
                     lw.fail(node, f"`{scalar.__name__}` goes over the rows of this array, which have no order",
                             f"Use `np.{scalar.__name__}`, or say what rows are compared by: `key=np.sum`.")  # fmt: skip

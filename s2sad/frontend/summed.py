@@ -34,14 +34,16 @@ def sum_of_arrays(lw: Lowerer, items: Value, start: Value, node: Any) -> Value:
 
 
 def _of_rank(kind: ListOf) -> Value:
-    """Return a 0 that is added to anything: one number, in as many axes as the items have."""
+    """Return a 0 that is added to anything: of the items' shape, or one number in as many axes as they have."""
     from s2sad.frontend.values import literal, pack
 
     assert isinstance(kind.item, Array)
     static = () if kind.item.dtype == "float64" else (("dtype", np.dtype(kind.item.dtype).type),)
-    ones: list[Expr] = [literal(1)] * len(kind.item.dims)
-    shape = ones[0] if len(ones) == 1 else pack("tuple", ones)
-    return V(Apply(np.zeros, (shape,), Array(kind.item.dtype, (1,) * len(ones), "C"), static))
+    known = [dim for dim in kind.item.dims if isinstance(dim, int)]
+    lengths = known if len(known) == len(kind.item.dims) else [1] * len(kind.item.dims)
+    sizes: list[Expr] = [literal(length) for length in lengths]
+    shape = sizes[0] if len(sizes) == 1 else pack("tuple", sizes)
+    return V(Apply(np.zeros, (shape,), Array(kind.item.dtype, tuple(lengths), "C"), static))
 
 
 def _has_one(lw: Lowerer, items: Any) -> bool:

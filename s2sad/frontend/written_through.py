@@ -7,6 +7,8 @@ from typing import Any
 import gast
 
 _WRITING = ("fill", "put", "partition", "itemset")
+_GIVE_NUMBERS = ("len", "range", "sum", "float", "int", "bool", "round")
+"""Functions of which the result is no memory of what they are given."""
 
 
 def is_written_through(function: Any, made: Any) -> bool:
@@ -14,7 +16,25 @@ def is_written_through(function: Any, made: Any) -> bool:
     if any(_root(store) is made for store in _stores(function)):
         return True
     names = _names_for(function, made)
-    return any(getattr(_root(store), "id", "") in names for store in _stores(function))
+    anew = _items_bound_anew(function, names)
+    return any(getattr(_root(store), "id", "") in names and store not in anew for store in _stores(function))
+
+
+def _items_bound_anew(function: Any, names: set[str]) -> list[Any]:
+    """Return the places of `items[k] = value` where nothing else may mean the item that was there."""
+    if len(names) != 1:
+        return []
+    found: list[Any] = []
+    for part in gast.walk(function):
+        match part:
+            case gast.Subscript(value=gast.Name(id=name) as base, slice=place, ctx=gast.Store()) if name in names:
+                if not isinstance(place, gast.Slice | gast.Tuple):
+                    found.append(base)
+            case gast.AugAssign(target=gast.Subscript(value=gast.Name() as base)):
+                found = [place for place in found if place is not base]
+            case _:
+                pass
+    return found
 
 
 def _names_for(function: Any, made: Any) -> set[str]:
@@ -61,6 +81,8 @@ def _handed(value: Any) -> list[Any]:
     match value:
         case gast.Subscript(value=base) | gast.Attribute(value=base) | gast.Starred(value=base):
             return [value, *_handed(base)]
+        case gast.Call(func=gast.Name(id=name)) if name in _GIVE_NUMBERS:
+            return [value]
         case gast.Call(func=func, args=args):
             held = _handed(func.value) if isinstance(func, gast.Attribute) else []
             return [value, *held, *(part for arg in args for part in _handed(arg))]

@@ -185,7 +185,13 @@ class append:
         *,
         axis: Any = None,
     ) -> None:
-        if axis is None and np.ndim(values) == 0:
+        if axis is None and np.ndim(arr) == 1 and np.ndim(values) == 0:
+            arr_bar += y_bar[:-1]
+            values_bar += y_bar[-1]
+        elif axis is None and np.ndim(arr) == 1 and np.ndim(values) == 1:
+            arr_bar += y_bar[: y_bar.size - values.size]
+            values_bar += y_bar[y_bar.size - values.size :]
+        elif axis is None and np.ndim(values) == 0:
             arr_bar += np.reshape(y_bar[: arr.size], arr.shape)
             values_bar += y_bar[arr.size]
         elif axis is None:

@@ -689,7 +689,7 @@ _REWRITES: dict[Any, Rewrite] = {
     **dict.fromkeys(_JOINS, _join),
     **dict.fromkeys((np.array, np.asarray), _array),
     **dict.fromkeys((ops.unbroadcast, runtime.unbroadcast), _unbroadcast),
-    **dict.fromkeys((np.diff, np.sort), _by_swapping),
+    **dict.fromkeys((np.diff, np.sort, np.partition, np.unwrap), _by_swapping),
     np.ptp: _ptp,
     np.kron: _kron,
     np.argsort: _argsort,

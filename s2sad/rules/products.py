@@ -195,6 +195,12 @@ def every_other(m: int, n: int, first: int) -> tuple[int, ...]:
     return tuple(range(first, 2 * max(m, n), 2))
 
 
+@expands(np.inner, when=lambda known: max(known["ndim"]) > 2 and 0 not in known["ndim"])
+def inner(a: Any, b: Any) -> Any:
+    """Return the sums over the last axes of arrays of more axes than a matrix."""
+    return np.tensordot(a, b, axes=(np.ndim(a) - 1, np.ndim(b) - 1))
+
+
 @expands(np.kron, when=lambda known: known["ndim"] not in ([1, 1], [2, 2]))
 def kron(a: Any, b: Any) -> Any:
     """Return the Kronecker product of arrays of any rank, the smaller one's first axes of length 1."""

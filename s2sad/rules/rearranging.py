@@ -11,7 +11,7 @@ import numpy as np
 
 from s2sad import runtime
 from s2sad.ir import ops
-from s2sad.rules.registry import expands
+from s2sad.rules.registry import Settings, expands
 from s2sad.rules.subscripts import counting
 
 _UNKNOWN_PARTS = "the number of parts to split into must be known at transform time"
@@ -42,7 +42,8 @@ def ravel(a: Any, order: Any = "C") -> Any:
 @expands(np.array_split)
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
     """Return nearly equal parts, or the parts between given places."""
-    size = ary.shape[axis]
+    array = np.asarray(ary)
+    size = array.shape[axis]
     if isinstance(indices_or_sections, int):
         n = counting(indices_or_sections)
         if n is None:
@@ -51,7 +52,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
     else:
         cuts = [cut for cut in indices_or_sections]
     return [
-        ary[(slice(None),) * (axis % ary.ndim) + (slice(low, high),)]
+        array[(slice(None),) * (axis % array.ndim) + (slice(low, high),)]
         for low, high in zip([None, *cuts], [*cuts, None])
     ]
 
@@ -115,7 +116,10 @@ def unstack(x: Any, /, *, axis: int = 0) -> Any:
 def atleast_3d(a: Any) -> Any:
     """Return the elements with axes of length one around."""
     n = np.ndim(a)
-    return a if n >= 3 else a[:, :, None] if n == 2 else a[None, :, None] if n == 1 else np.full((1, 1, 1), a)
+    if n == 0:
+        return np.full((1, 1, 1), a)
+    array = np.asarray(a)
+    return array if n >= 3 else array[:, :, None] if n == 2 else array[None, :, None]
 
 
 @expands(np.dstack)
@@ -340,17 +344,18 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any) -> Any:
 @expands(np.apply_along_axis)
 def apply_along_axis(func1d: Any, axis: int, arr: Any, *args: Any) -> Any:
     """Return what a function gives for each vector along an axis."""
-    if arr.ndim == 1:
-        return func1d(arr, *args)
-    elif arr.ndim == 2:
-        lines = arr if axis % 2 == 1 else arr.T
+    array = np.asarray(arr)
+    if array.ndim == 1:
+        return func1d(array, *args)
+    elif array.ndim == 2:
+        lines = array if axis % 2 == 1 else array.T
         results = [func1d(line, *args) for line in lines]
         return (
             np.array(results) if np.ndim(results[0]) == 0
             else np.stack(results) if axis % 2 == 1 else np.stack(results).T
         )  # fmt: skip
     else:
-        front = np.moveaxis(arr, axis, -1)
+        front = np.moveaxis(array, axis, -1)
         results = [func1d(line, *args) for line in np.reshape(np.ascontiguousarray(front), (-1, front.shape[-1]))]
         return (
             np.reshape(np.array(results), front.shape[:-1]) if np.ndim(results[0]) == 0
@@ -436,6 +441,17 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     inner = front[:, offset:] if offset > 0 else front[-offset:] if offset < 0 else front
     places = np.arange(min(inner.shape[0], inner.shape[1]))
     return np.moveaxis(inner[places, places], 0, -1)
+
+
+def _other_axes(known: Settings) -> bool:
+    n = known["ndim"][0]
+    return n > 3 or (n == 3 and (known.get("axis1", 0), known.get("axis2", 1)) not in ((0, 1), (-2, -1)))
+
+
+@expands(np.trace, when=_other_axes)
+def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    """Return the sums of the diagonals along two axes among others."""
+    return np.sum(np.diagonal(a, offset, axis1, axis2), axis=-1)
 
 
 @expands(np.interp, counts=(3,))

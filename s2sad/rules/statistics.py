@@ -42,21 +42,22 @@ def end_piece(value: Any, a: Any, axis: int) -> Any:
 @expands(np.gradient)
 def gradient(f: Any, *spacing: Any, axis: Any = None, edge_order: int = 1) -> Any:
     """Return central differences, one-sided at the ends, along one axis or a list of them along all."""
-    if axis is None and f.ndim > 1:
-        steps = spacing if len(spacing) == f.ndim else spacing * f.ndim
+    values = np.asarray(f)
+    if axis is None and values.ndim > 1:
+        steps = spacing if len(spacing) == values.ndim else spacing * values.ndim
         if len(steps) == 0:
-            return tuple(slope(f, 1.0, k, edge_order) for k in range(f.ndim))
+            return tuple(slope(values, 1.0, k, edge_order) for k in range(values.ndim))
         else:
-            return tuple(slope(f, steps[k], k, edge_order) for k in range(f.ndim))
+            return tuple(slope(values, steps[k], k, edge_order) for k in range(values.ndim))
     elif isinstance(axis, tuple):
         if len(spacing) == 0:
-            return tuple(slope(f, 1.0, k, edge_order) for k in axis)
+            return tuple(slope(values, 1.0, k, edge_order) for k in axis)
         else:
-            return tuple(slope(f, spacing[k] if len(spacing) > 1 else spacing[0], axis[k], edge_order)
+            return tuple(slope(values, spacing[k] if len(spacing) > 1 else spacing[0], axis[k], edge_order)
                          for k in range(len(axis)))  # fmt: skip
     else:
         along = 0 if axis is None else axis
-        return slope(f, spacing[0] if len(spacing) else 1.0, along, edge_order)
+        return slope(values, spacing[0] if len(spacing) else 1.0, along, edge_order)
 
 
 def slope(f: Any, step: Any, axis: int, edge_order: int) -> Any:

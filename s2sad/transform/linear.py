@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from s2sad.analysis.facts import Facts, written_by
+from s2sad.analysis.liveness import Liveness
 from s2sad.analysis.sharing import Groups
 from s2sad.errors import NotDifferentiableError
 from s2sad.frontend.infer import fresh_dim
@@ -208,7 +209,8 @@ class _Split:
         push_body = (*self.kept.counters, *push, Return(dots, self.fn.span))
         used = {n for s in statements(push_body) for e in exprs_of(s) for n in reads(e)}
         residuals = tuple(v for name, v in self.kept.variables.items() if name in used)
-        start = [Assign(v, placeholder(v.type), self.fn.span) for v in residuals if self._may_lack(v, forward)]
+        lacking = {v.name: v for v in residuals if self._may_lack(v, forward)} | self._kept_unbound(forward)
+        start = [Assign(v, placeholder(v.type), self.fn.span) for v in lacking.values()]
         shared = {self.groups.find(v.name) for v in residuals}
         tapes = {s.target.name for s in self.kept.lists if isinstance(s, Assign)}
         given = [_gathered(v) if v.name in tapes else v for v in residuals]
@@ -239,6 +241,18 @@ class _Split:
         for stmt in forward:
             surely.update(bound(stmt) if not isinstance(stmt, For) else ())
         return var.name not in surely
+
+    def _kept_unbound(self, forward: list[Stmt]) -> dict[str, Var]:
+        """Return the names that are kept in each turn, though a turn that does not read them may not bind them."""
+        tapes = {s.target.name for s in (*self.kept.lists, *self.kept.creations) if isinstance(s, Assign)}
+        values = [
+            s.value for s in statements(tuple(forward))
+            if (isinstance(s, Append) and s.list.name in tapes)
+            or (isinstance(s, Store) and (root := root_of(s.place)) is not None and root.name in tapes)
+        ]  # fmt: skip
+        kept = {v.name: v for value in values for v in subexpressions(value) if isinstance(v, Var)}
+        early = Liveness(tuple(forward)).inside(If(literal(True), tuple(forward))) - {p.name for p in self.primals}
+        return {name: v for name, v in kept.items() if name in early - tapes and isinstance(v.type, Array | Scalar)}
 
     def _block(self, body: tuple[Stmt, ...], loops: tuple[Stmt, ...], outer: _Site | None = None) -> _Site:
         site = _Site(loops, [], [], outer=outer)
