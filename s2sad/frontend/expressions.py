@@ -59,8 +59,10 @@ from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Assign, Const, Expr, If, Raise, Var
 from s2sad.ir.types import Array, ListOf, Scalar, Static
 
-NO_SINGLE_MEANING = "has no single meaning here"
-"""What is said of a name that means different kinds of things on different paths."""
+
+class ArrayAfterNumber(UnsupportedSyntaxError):
+    """A name is a number on one path and an array on the other."""
+
 
 NO_GENERATORS = (
     "A generator is written into what uses it up at once, `for v in steps(n):`, `list(steps(n))`, `sum(steps(n))`,\n"
@@ -195,7 +197,8 @@ def _name(lw: Lowerer, node: Any) -> Value:
             if value.of_keys:
                 keyed.begin_again(lw, node.id)
             way_out = "" if value.wide is None else f"\n{widening.way_out(node.id, value.wide)}"
-            lw.fail(node, f"`{node.id}` {NO_SINGLE_MEANING}", f"{value.reason}.{way_out}")
+            lw.fail(node, f"`{node.id}` has no single meaning here", f"{value.reason}.{way_out}",
+                    ArrayAfterNumber if value.grows else UnsupportedSyntaxError)  # fmt: skip
         if isinstance(value, StructV) and value.kind == optional.KIND:
             return optional.value_of(lw, node.id, value, node)
         if isinstance(value, StructV) and texts.is_choice(value):

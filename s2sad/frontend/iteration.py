@@ -16,7 +16,7 @@ from s2sad.frontend import growing, iterated, keyed, protocols, rows
 from s2sad.frontend.containers import current, is_mutable
 from s2sad.frontend.continued import without_continue
 from s2sad.frontend.environments import see, seen
-from s2sad.frontend.expressions import NO_SINGLE_MEANING, as_expr, known_key, lower_expr, lower_test
+from s2sad.frontend.expressions import ArrayAfterNumber, as_expr, known_key, lower_expr, lower_test
 from s2sad.frontend.indexing import length_of_range, lower_index
 from s2sad.frontend.infer import InferenceError, count_of_dims, infer
 from s2sad.frontend.joins import joined_env, same_env
@@ -109,7 +109,7 @@ def loop_over(lw: Lowerer, node: Any, iterable: Value) -> bool:
                     raise
         if isinstance(refusal, UnrollNeeded):
             return unrollable(lw, refusal)
-        if known is None and _is_array_after_number(refusal):
+        if known is None and isinstance(refusal, ArrayAfterNumber):
             lw.back_to(mark)
             with suppress(_NotApart, UnrollNeeded, *_REFUSALS):
                 return _first_of_some(lw, node, iterable)
@@ -175,12 +175,6 @@ def _first_and_rest(lw: Lowerer, node: Any, length: Expr, first: Value, rest: Ca
         return rest()
     finally:
         lw.turns = around
-
-
-
-def _is_array_after_number(refusal: Exception) -> bool:
-    """Say whether a name was refused that is a number on one path and an array on another."""
-    return all(word in str(refusal) for word in (NO_SINGLE_MEANING, " scalar", "-dimensional "))
 
 
 _NO_TURN = "a loop takes no turn, and what is a number before it would be an array behind it"

@@ -25,7 +25,7 @@ from s2sad.frontend.values import (
 )
 from s2sad.frontend.widening import wider
 from s2sad.ir.nodes import Const, Var
-from s2sad.ir.types import CARRIED, ListOf
+from s2sad.ir.types import CARRIED, Array, ListOf, Scalar
 
 
 def joined_env(lw: Lowerer, ends: list[Environment], fallback: Environment, phi: str = "") -> Environment:
@@ -86,6 +86,9 @@ def _growing_within(a: Value, b: Value) -> set[int]:
     return {found for x, y in zip(a.items, b.items, strict=True) for found in _growing_within(x, y)}
 
 
+_DIFFERS = "means different things on two paths; give each of them a name of its own"
+
+
 def _join(meeting: Meeting, name: str, a: Value, b: Value, phi: str) -> Value:
     match a, b:
         case V(x), V(y):
@@ -94,11 +97,12 @@ def _join(meeting: Meeting, name: str, a: Value, b: Value, phi: str) -> Value:
             kind = join_types(x.type, y.type, phi)
             if kind is None:
                 why = f"`{name}` is {describe(x.type)} on one path and {describe(y.type)} on another"
-                return Poison(why, wider(x.type, y.type))
+                kinds = {type(x.type), type(y.type)}
+                return Poison(why, wider(x.type, y.type), grows=kinds == {Scalar, Array})
             if not (isinstance(x, Var) and isinstance(y, Var) and x.name == y.name):
                 if isinstance(x, Const) and isinstance(y, Const) and x.value == y.value:
                     return V(Const(x.value, kind))
-                return Poison(f"`{name}` means different things on two paths")
+                return Poison(f"`{name}` {_DIFFERS}")
             return V(Var(x.name, kind))
         case StructV(kind, keys, items), StructV(other, others, parts) if kind == other and keys == others:
             joined = tuple(
@@ -140,7 +144,7 @@ def _join(meeting: Meeting, name: str, a: Value, b: Value, phi: str) -> Value:
         case FuncV(), FuncV():
             return Poison(f"`{name}` is another function on another path; write `{name} = f if … else g`")
         case _:
-            return a if a == b else Poison(f"`{name}` means different things on two paths")
+            return a if a == b else Poison(f"`{name}` {_DIFFERS}")
 
 
 def _part(name: str, kind: Any, key: Any) -> str:

@@ -169,6 +169,8 @@ class Poison:
     """The dtype that would hold what it is on either path."""
     of_keys: bool = False
     """It is a dict, the keys of which differ."""
+    grows: bool = False
+    """It is a number on one path and an array on the other."""
 
 
 @dataclass(slots=True)

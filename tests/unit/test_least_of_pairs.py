@@ -1,4 +1,4 @@
-"""Programs in other people's styles: the least of pairs, new axes in what is written, lists where NumPy takes arrays."""
+"""What others write: the least of pairs, new axes in what is written, lists where NumPy takes arrays."""
 
 from __future__ import annotations
 
@@ -193,5 +193,5 @@ def test_an_item_with_another_name_is_not_replaced():
             corners[0] = corners[0] + worst
         return np.sum(corners[0])
 
-    with pytest.raises(s2sad.errors.AliasError, match="copies here"):
+    with pytest.raises(s2sad.AliasError, match="copies here"):
         s2sad.grad(named)(V)
