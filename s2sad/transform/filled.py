@@ -4,6 +4,7 @@
     for i in range(x.size):       becomes    for i in range(x.size):
         x_bar[i] += a * y_bar[i]                 x_bar[i] = a * y_bar[i]
 
+A loop over the length of another array leaves what may lie behind to a loop of zeros from there on.
 Needs: the loops run over every element, each once and on every path, nothing reads or writes the array between
 its making and them, what else they do with an element comes after, and no other thread adds to it. Saves one way
 through the memory.
@@ -19,6 +20,8 @@ import numpy as np
 from s2sad.analysis.facts import Facts
 from s2sad.analysis.on_device import shared_memory
 from s2sad.analysis.sharing import Groups
+from s2sad.frontend.operators import build
+from s2sad.frontend.values import literal
 from s2sad.ir import ops
 from s2sad.ir.nodes import (
     Apply,
@@ -37,8 +40,9 @@ from s2sad.ir.nodes import (
     Var,
 )
 from s2sad.ir.types import Array, Dim, Scalar, is_given
-from s2sad.ir.walk import bound, children, exprs_of, is_const, map_blocks, statements
+from s2sad.ir.walk import bound, children, exprs_of, is_const, map_blocks, names_in, statements
 from s2sad.transform.algebra import negative
+from s2sad.transform.naming import Namer
 
 EMPTY: dict[Any, Any] = {np.zeros_like: np.empty_like, np.zeros: np.empty}
 
@@ -46,10 +50,13 @@ EMPTY: dict[Any, Any] = {np.zeros_like: np.empty_like, np.zeros: np.empty}
 def filled(fn: Function, facts: Facts) -> Function:
     """Return `fn` with such loops setting what they find zero."""
     groups = Groups(fn, facts)
+    namer = Namer(names_in(fn.body) | {p.name for p in fn.params})
+    behind: dict[str, str] = {}
     met_in = {groups.find(name) for name in shared_memory(fn)}
 
     def each(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         made = [map_blocks(stmt, each) for stmt in body]
+        rest: dict[int, list[Stmt]] = {}
         for at, stmt in enumerate(made):
             if isinstance(stmt, Assign) and isinstance(stmt.value, Apply) and stmt.value.fn in EMPTY:
                 there = groups.find(stmt.target.name)
@@ -62,11 +69,17 @@ def filled(fn: Function, facts: Facts) -> Function:
                 first = next(s for s in statements((loop,)) if _places(s, there, groups, False))
                 if not isinstance(first, Store) or len(_places(first, there, groups, False)) != 1:
                     continue
+                if any(place != first.place for place in _places(loop, there, groups)):
+                    continue
                 setting = _setting(loop, stmt.target, first)
-                if setting is not None and all(place == first.place for place in _places(loop, there, groups)):
+                if setting is None and (setting := _setting(loop, stmt.target, first, whole=False)) is not None:
+                    turn = loop.var.name
+                    behind[turn] = behind.get(turn) or namer.fresh(turn)
+                    rest[met] = [*rest.get(met, ()), _rest_of(stmt.target, loop, behind[turn])]
+                if setting is not None:
                     made[at] = replace(stmt, value=replace(stmt.value, fn=EMPTY[stmt.value.fn]))
                     made[met] = setting
-        return tuple(made)
+        return tuple(one for at, stmt in enumerate(made) for one in (stmt, *rest.get(at, ())))
 
     return replace(fn, body=each(fn.body))
 
@@ -100,10 +113,17 @@ def _places(stmt: Stmt, there: str, groups: Groups, inside: bool = True) -> list
     return found
 
 
-def _setting(loop: For, array: Var, first: Store, index: tuple[Var, ...] = ()) -> For | None:
-    """Return the loop with its `first` use of `array`, an addition, as a setting, if it reaches every element."""
+def _setting(
+    loop: For, array: Var, first: Store, index: tuple[Var, ...] = (), whole: bool = True
+) -> For | None:
+    """Return the loop with its `first` use of `array`, an addition, as a setting, if it reaches every element.
+
+    `whole` False: or every one up to the length of another array, if there is one axis.
+    """
     kind = array.type
-    if not isinstance(kind, Array) or len(index) >= len(kind.dims) or not covers(loop, kind.dims[len(index)]):
+    if not isinstance(kind, Array) or len(index) >= len(kind.dims):
+        return None
+    if not (covers(loop, kind.dims[len(index)]) if whole else len(kind.dims) == 1 and _counts_to_a_length(loop)):
         return None
     if any(isinstance(s, Break | Continue | Return) or loop.var.name in bound(s) for s in statements(loop.body)):
         return None
@@ -119,6 +139,25 @@ def _setting(loop: For, array: Var, first: Store, index: tuple[Var, ...] = ()) -
         if made is not None:
             return replace(loop, body=(*loop.body[:at], made, *loop.body[at + 1 :]))
     return None
+
+
+def _counts_to_a_length(loop: For) -> bool:
+    """Say whether a loop counts from zero to a length that stays what it is, step by step."""
+    match loop.stop:
+        case Apply(fn, (Var(name), *_)) if fn in (ops.dim, ops.size, np.size):
+            steady = all(name not in bound(s) for s in statements(loop.body))
+            return steady and is_const(loop.start, 0) and is_const(loop.step, 1)
+        case _:
+            return False
+
+
+def _rest_of(array: Var, loop: For, turn: str) -> Stmt:
+    """Return the loop that sets the elements behind the last one that a loop reaches to zero."""
+    assert isinstance(array.type, Array)
+    behind = Var(turn, loop.var.type)
+    item = Index(array, (behind,), Scalar(array.type.dtype))
+    zeros = Store(item, "", literal(0.0), loop.span)
+    return For(behind, loop.stop, build(ops.dim, array, literal(0)), literal(1), (zeros,), loop.span)
 
 
 def covers(loop: For, dim: Dim) -> bool:
