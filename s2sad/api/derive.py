@@ -60,6 +60,7 @@ from s2sad.transform.called_once import Before, put_together
 from s2sad.transform.counters import with_named_counters
 from s2sad.transform.filled import filled
 from s2sad.transform.pipeline import Derived, derive_program
+from s2sad.transform.tidy import unmarked
 from s2sad.transform.together import names_of
 
 
@@ -78,6 +79,7 @@ def derive(
         raise UnsupportedSyntaxError(
             "the derivative of this function cannot be written", _head(fun), f"NumPy says: {error}."
         ) from error
+    derived = replace(derived, functions={name: unmarked(fn) for name, fn in derived.functions.items()})
     if mode == "primal" and is_defined(fun):
         ctx.parts.setdefault(derived.entry, Function(derived.entry, (), (), ()))
     functions, before = put_together(derived, ctx.parts)

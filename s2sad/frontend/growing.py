@@ -337,7 +337,7 @@ def _cast(lw: Lowerer, value: Expr, kind: Type) -> Expr:
         case Scalar(), Scalar():
             return as_number(value, kind)
         case Array(a, dims, layout), Array(b) if a != b:
-            made = Array(b, dims, layout if layout != "A" else "C")
+            made = Array(b, dims, layout)
             return Apply(ops.astype, (value,), made, (("dtype", np.dtype(b).type),))
         case Static(None), Scalar(b):
             lw.ctx.holds_none = True

@@ -518,7 +518,7 @@ def lower_index(lw: Lowerer, base: V, index: list[Any], node: Any) -> Value:
     dims, advanced = index_dims(lw, kind, index, node)
     if not dims and not advanced and all(not isinstance(i, Slice) for i in index):
         return V(Index(base.expr, tuple(index), Scalar(kind.dtype)))
-    layout = _index_layout(kind, index, advanced)
+    layout = _index_layout(kind, index, dims, advanced)
     return V(Index(base.expr, tuple(index), Array(kind.dtype, dims, layout)))
 
 
@@ -600,9 +600,11 @@ def _bound_below(given: Expr | None, last: Expr, missing: Expr) -> Expr:
     return Apply(ops.ifexp, (build(operator.lt, given, literal(0)), behind, within), whole)
 
 
-def _index_layout(kind: Array, index: list[Any], advanced: bool) -> str:
+def _index_layout(kind: Array, index: list[Any], dims: tuple[Dim, ...], advanced: bool) -> str:
     if advanced:  # NumPy gives the axes of the index arrays the memory's outermost place
-        return "C" if isinstance(index[0], Slice | Const) is False and isinstance(index[0].type, Array) else "A"
+        first = index[0]
+        leads = not isinstance(first, Slice | Const) and isinstance(first.type, Array)
+        return "C" if leads and (kind.layout == "C" or len(dims) < 2) else "A"
     whole = Slice(None, None, None)
     tail = index
     while tail and not isinstance(tail[0], Slice) and not _is_new_axis(tail[0]):

@@ -66,6 +66,7 @@ _VERY_MANY = 6  # axes of unknown lengths, of which an array of primes from 11 u
 _WHOLES = ((2, 7), (2, 3))
 """What a whole number that is not known is in the two runs: far apart, as a length may be a half of it, else small."""
 _WHOLE = Sym("whole number")  # stands in the sizes of a run for the value of a whole number
+_TURNED = Sym("turned")  # stands there where arrays of any layout lie with their axes in another order
 
 OPERATORS: frozenset[Any] = frozenset({
     operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod,
@@ -403,10 +404,20 @@ def _elementwise(fn: Any, args: tuple[Expr, ...], types: tuple[Any, ...], static
         return Scalar(dtype, weak, _fold(fn, types) if dtype in ("int64", "bool") else None)
     if any(isinstance(k, ListOf) for k in types):
         raise InferenceError("a list takes no part in arithmetic; make it an array")
-    layouts = {k.layout for k in types if isinstance(k, Array) and len(k.dims) == len(dims)}
+    layouts = _layouts([k for k in types if isinstance(k, Array) and len(k.dims) == len(dims)], dims)
     if fn in (np.real, np.imag) and is_complex(types[0]):
         layouts = {"A"}  # every other number in memory
     return Array(dtype, dims, "F" if layouts == {"F"} else "A" if "A" in layouts and len(dims) > 1 else "C")
+
+
+def _layouts(kinds: list[Array], dims: tuple[Dim, ...]) -> set[str]:
+    """Return the layouts that decide how a result lies; "A" where those that do may be spread along an axis."""
+    found = {kind.layout for kind in kinds}
+    if "F" not in found or len(dims) < 2:
+        return found
+    whole = [k for k in kinds if k.dims == dims or all(not_one(dim) for dim in k.dims)]
+    sure = any(k.layout == "C" for k in whole) or (found == {"F"} and len(whole) == len(kinds))
+    return found if sure else {"A"}
 
 
 def _tiny_powers(fn: Any, values: list[Any]) -> Any:
@@ -481,8 +492,8 @@ def _sampled(
     guesses = ((guess, wholes) for guess in _guesses(names, known) for wholes in _WHOLES[: 1 + _has_whole(types)])
     for (merged, told), wholes in guesses:
         results: list[tuple[Any, dict[int, Dim]]] = []
-        for whole, lengths in zip(wholes, _lengths_for(fn, names, types), strict=True):
-            sizes = _assign(names, lengths, merged) | told | {_WHOLE: whole}
+        for turned, (whole, lengths) in enumerate(zip(wholes, _lengths_for(fn, names, types), strict=True)):
+            sizes = _assign(names, lengths, merged) | told | {_WHOLE: whole, _TURNED: turned}
             samples = [_sample_tree(arg, kind, sizes, lengths[-1]) for arg, kind in zip(args, types, strict=True)]
             try:
                 result = _call(fn, samples, static)
@@ -506,10 +517,12 @@ def _sampled(
             return merge(results, _constant(names, known, results, unsure))
     error: InferenceError | None = None
     for length in (*known, 3, 2, 1):
-        sizes = dict.fromkeys(names, length)
-        samples = [_sample_tree(arg, kind, sizes, length) for arg, kind in zip(args, types, strict=True)]
         try:
-            return merge([(_call(fn, samples, static), {})] * 2, _nothing)
+            return merge([
+                (_call(fn, [_sample_tree(arg, kind, dict.fromkeys(names, length) | {_TURNED: turned}, length)
+                            for arg, kind in zip(args, types, strict=True)], static), {})
+                for turned in range(2)
+            ], _nothing)  # fmt: skip
         except InferenceError as failed:
             error = error or failed
     raise error or InferenceError("NumPy refuses it")
@@ -626,7 +639,15 @@ def _reduced(fn: Any, kind: Array, small: tuple[int, ...], static: dict[str, Any
     if not isinstance(result, np.ndarray):
         return Scalar(_scalar_name(result), not isinstance(result, np.generic))
     dims = reduced_dims(kind.dims, static)
-    return Array(result.dtype.name, dims, layout_of(result)) if dims else Scalar(result.dtype.name)
+    if not dims:
+        return Scalar(result.dtype.name)
+    turned = _call(fn, [_sample_array(kind.dtype, small, kind.layout, True)], static) if kind.layout == "A" else result
+    return Array(result.dtype.name, dims, _layout_of_both(result, turned))
+
+
+def _layout_of_both(first: np.ndarray[Any, Any], second: np.ndarray[Any, Any]) -> str:
+    """Return the layout of a result that two runs gave, the second for arguments with their axes in another order."""
+    return layout_of(first) if layout_of(first) == layout_of(second) else "A"
 
 
 def _known_lengths(types: Any) -> list[int]:
@@ -703,7 +724,7 @@ def _merge(results: list[tuple[Any, dict[int, Dim]]], known: Sure) -> Type:
             dims.append(a)
         else:
             dims.append(fresh_dim())
-    return Array(first.dtype.name, tuple(dims), layout_of(first))
+    return Array(first.dtype.name, tuple(dims), _layout_of_both(first, second))
 
 
 def _symbols(types: Any) -> list[Sym]:
@@ -758,7 +779,7 @@ def _sample(kind: Type, sizes: dict[Any, int], unknown: int) -> Any:
     match kind:
         case Array(dtype, dims, layout):
             shape = tuple(d if isinstance(d, int) else sizes.get(d, unknown or 1) for d in dims)
-            return _sample_array(dtype, shape, layout)
+            return _sample_array(dtype, shape, layout, bool(sizes.get(_TURNED)))
         case Scalar(dtype, weak, value):
             if isinstance(value, Sym):
                 value = sizes.get(value, unknown or 1)
@@ -780,11 +801,19 @@ def _sample_scalar(dtype: str, weak: bool, value: Any, whole: int) -> Any:
     return np.dtype(dtype).type(1 if dtype == "bool" else whole if "int" in dtype else 0.5)
 
 
-def _sample_array(dtype: str, shape: tuple[int, ...], layout: str) -> np.ndarray[Any, Any]:
-    """Positive entries, dominant diagonal: every factorisation accepts it."""
-    if "int" in dtype or dtype == "bool":
-        return np.ones(shape, dtype)
-    sample = np.full(shape, 0.5, dtype)
+def _sample_array(
+    dtype: str, shape: tuple[int, ...], layout: str, turned: bool = False
+) -> np.ndarray[Any, Any]:
+    """Positive entries, dominant diagonal: every factorisation accepts it.
+
+    One of any layout has gaps between its elements, or its axes in another order (`turned`).
+    """
+    plain = "int" in dtype or dtype == "bool"
+    sample = np.ones(shape, dtype) if plain else np.full(shape, 0.5, dtype)
+    if turned and layout == "A" and len(shape) >= 2:
+        layout = "F"
+    if plain:
+        return np.asfortranarray(sample) if layout == "F" else sample
     if len(shape) >= 2 and shape[-1] == shape[-2]:
         sample += (0.5 * shape[-1] * np.eye(shape[-1])).astype(dtype)
     if layout == "F":

@@ -500,8 +500,7 @@ def _astype(lw: Lowerer, owner: V, dtype: Value, node: Any) -> Value:
     if isinstance(kind, Scalar):
         return apply(lw, scalar_type, (owner.expr,), {}, node)
     assert isinstance(kind, Array)
-    layout = kind.layout if kind.layout != "A" else "C"
-    cast_type = Array(np.dtype(target).name, kind.dims, layout)
+    cast_type = Array(np.dtype(target).name, kind.dims, kind.layout)
     return V(Apply(ops.astype, (owner.expr,), cast_type, (("dtype", scalar_type),)))
 
 

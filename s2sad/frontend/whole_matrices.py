@@ -28,5 +28,5 @@ def as_real(fn: Any, args: list[Expr]) -> list[Expr]:
 def _real(x: Expr) -> Expr:
     if not isinstance(x.type, Array) or len(x.type.dims) == 0 or np.dtype(x.type.dtype).kind not in "iub":
         return x
-    kind = Array("float64", x.type.dims, x.type.layout if x.type.layout != "A" else "C")
+    kind = Array("float64", x.type.dims, x.type.layout)
     return Apply(ops.astype, (x,), kind, (("dtype", np.float64),))

@@ -115,7 +115,7 @@ def _widen(lw: Lowerer, name: str, node: Any) -> None:
         return
     kind = held.expr.type
     if kind.dtype != dtype:
-        made = Array(dtype, kind.dims, kind.layout if kind.layout != "A" else "C")
+        made = Array(dtype, kind.dims, kind.layout)
         lw.bind(name, V(Apply(ops.astype, (held.expr,), made, (("dtype", np.dtype(dtype).type),))), lw.span(node))
 
 

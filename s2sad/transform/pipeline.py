@@ -113,6 +113,12 @@ class Deriver:
         self.decisions: dict[str, Decisions] = {}
         self.prepared: dict[str, Function] = {}
 
+    def _tidy(
+        self, fn: Function, keep: frozenset[str] = frozenset(), outputs: frozenset[str] = frozenset(),
+        silent: bool = False, together: bool = True,
+    ) -> Function:  # fmt: skip
+        return tidy(fn, self.facts, keep, outputs, silent, together, marks=not self.last)
+
     # ---- reverse ----
 
     def callee_adjoint(self, callee: str, on: tuple[bool, ...], results: tuple[bool, ...]) -> str:
@@ -158,7 +164,7 @@ class Deriver:
         whole = to_be_called(made, name, callee, values)
         whole = replace(whole, body=self._by_rules(whole.body))
         shared = frozenset(s.name for s in made.bars if isinstance(s, Var) and isinstance(s.type, Array | ListOf))
-        whole = tidy(whole, self.facts, names_of(made.primal), shared, silent=True, together=not self.ctx.device)
+        whole = self._tidy(whole, names_of(made.primal), shared, silent=True, together=not self.ctx.device)
         self.functions[name] = self._with_joint_calls(whole)
         self.facts.forget(name)
 
@@ -258,7 +264,7 @@ class Deriver:
             self.facts.forget(name)
         for name, part in parts.items():
             filled = frozenset(p.name for p in part.params[own:])
-            self.functions[name] = tidy(part, self.facts, names_of(made.primal), filled, silent=True)
+            self.functions[name] = self._tidy(part, names_of(made.primal), filled, silent=True)
             self.facts.forget(name)
 
     def _sharing(self, made: Sweeps) -> Sweeps:
@@ -312,7 +318,7 @@ class Deriver:
         self._adopt()
         made = self._writing_apart(instance, made)
         shared = frozenset(p.name for p in made.params if isinstance(p.type, Array | ListOf))
-        self.functions[name] = tidy(made, self.facts, frozenset(), shared)
+        self.functions[name] = self._tidy(made, frozenset(), shared)
         self.facts.forget(name)
         return name
 
@@ -338,7 +344,7 @@ class Deriver:
             self._adopt()
             self.values[callee] = callee if made is None else name
             if made is not None:
-                self.functions[name] = tidy(self._writing_apart(self.rules[callee], made), self.facts)
+                self.functions[name] = self._tidy(self._writing_apart(self.rules[callee], made))
                 self.facts.forget(name)
         return self.values[callee]
 
@@ -439,7 +445,7 @@ class Deriver:
         self.prepared[name] = made.primal
         whole, kept = joined(made, name, headline(instance, mode, wrt), wanted, self.facts)
         whole = replace(whole, body=self._by_rules(whole.body))
-        return self._done(name, self._with_joint_calls(tidy(whole, self.facts, kept)), instance)
+        return self._done(name, self._with_joint_calls(self._tidy(whole, kept)), instance)
 
     def _split(self, instance: Instance, made: Sweeps, mode: str) -> Derived:
         """Put each sweep in a function of its own: `fwd` gives what `bwd` still needs after the results."""
@@ -448,7 +454,7 @@ class Deriver:
         backward = mode == "bwd"
         whole, count = halved(made, name, instance.name, backward, self.facts)
         whole = replace(whole, body=self._by_rules(whole.body))
-        whole, count = _between(tidy(whole, self.facts, names_of(made.primal)), count, backward)
+        whole, count = _between(self._tidy(whole, names_of(made.primal)), count, backward)
         return self._done(name, whole, instance, count)
 
     # ---- forward ----
@@ -468,7 +474,7 @@ class Deriver:
             whole = _with_results(whole, slice(len(fn.results), None))
         body = (*private_copies(whole, self.facts), *whole.body)
         whole = replace(whole, body=body, doc=headline(instance, mode, wrt))
-        return self._done(name, tidy(whole, self.facts, names_of(fn)), instance)
+        return self._done(name, self._tidy(whole, names_of(fn)), instance)
 
     def callee_tangent(self, callee: str, on: tuple[bool, ...]) -> str:
         """Return the name of the tangent of a callee, given which arguments carry a tangent."""
@@ -489,7 +495,7 @@ class Deriver:
                 self.functions[name] = made = ruled_tangent(self.ctx, self.rules[callee], name, on, False)
                 self._adopt()
                 self._require_moved(self.rules[callee], made, on)
-                self.functions[name] = tidy(self._writing_apart(self.rules[callee], made), self.facts)
+                self.functions[name] = self._tidy(self._writing_apart(self.rules[callee], made))
                 self.facts.forget(name)
                 return name
             fn = self.functions[callee]
@@ -500,7 +506,7 @@ class Deriver:
             made = tangent(fn, name, wrt, self.facts, self.callee_tangent)
             self.inside = around
             outputs = frozenset(p.name for p in made.params if isinstance(p.type, Array | ListOf))
-            self.functions[name] = tidy(made, self.facts, names_of(fn), outputs)
+            self.functions[name] = self._tidy(made, names_of(fn), outputs)
             self.facts.forget(name)
         return self.tangents[key]
 
@@ -551,7 +557,7 @@ class Deriver:
         alone = not any(isinstance(s, CallStmt) and s.fn is None for s in statements(whole.body))
         before = self._main(instance) if alone else whole  # of helpers' names, which are whose is not known
         whole = inlined(whole, self._defined, Namer(taken_in(whole)))
-        halves = split(tidy(whole, self.facts, kept), results, dots, self.facts)
+        halves = split(self._tidy(whole, kept), results, dots, self.facts)
         half = halves.forward if mode in ("lin", "hoist") else halves.push
         name = self.ctx.unique(f"{instance.name}_{mode}")
         base = instance.name
@@ -564,7 +570,7 @@ class Deriver:
         half = replace(half, name=name, doc=doc, body=(*private_copies(half, self.facts), *half.body))
         self.finished.clear()
         self.prepared[name] = before
-        whole, count = _between(tidy(half, self.facts, kept), len(halves.residuals), mode in ("push", "pull"))
+        whole, count = _between(self._tidy(half, kept), len(halves.residuals), mode in ("push", "pull"))
         return self._done(name, whole, instance, count)
 
     # ---- primal ----

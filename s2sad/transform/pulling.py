@@ -146,7 +146,7 @@ def _without(fn: Function, bars: set[str], facts: Facts, keep: frozenset[str], o
         kept = [s for s in body if not (isinstance(s, Store) and root_name(s.place) in bars)]
         return tuple(map_blocks(s, each) for s in kept)
 
-    return tidy(replace(fn, body=each(fn.body)), facts, keep, outputs, together=False)
+    return tidy(replace(fn, body=each(fn.body)), facts, keep, outputs, together=False, marks=True)
 
 
 def _coordinate_names(threads: Threads) -> dict[str, int]:
@@ -280,7 +280,7 @@ class _Pull:
         doc = f"{self.fn.doc.removesuffix('.')}: each element of {listed} gathers its own."
         name = "_".join((self.fn.name, *self.arrays.values()))
         made = replace(self.fn, name=name, body=joined(body), results=(), doc=doc)
-        made = tidy(made, self.facts, self.keep, frozenset(self.places), together=False)
+        made = tidy(made, self.facts, self.keep, frozenset(self.places), together=False, marks=True)
         for stmt in statements(made.body):
             if isinstance(stmt, Store) and root_name(stmt.place) not in self.places and self._is_param(stmt.place):
                 raise NotPullable

@@ -39,13 +39,14 @@ DISABLED: set[str] = set()
 
 def tidy(
     fn: Function, facts: Facts, keep: frozenset[str] = frozenset(), outputs: frozenset[str] = frozenset(),
-    silent: bool = False, together: bool = True,
+    silent: bool = False, together: bool = True, marks: bool = False,
 ) -> Function:  # fmt: skip
     """Run every pass until nothing changes.
 
     `keep`: the user's own names, which stay. `outputs`: arrays written for the caller.
     `silent`: prints and checks are dropped, as their statements have run before.
     `together`: loops and their adjoints may be one; on a device they stay apart, as their tapes are placed later.
+    `marks`: what says that no derivative flows somewhere stays, as there are derivatives still to be written.
     """
     passes: list[tuple[str, Callable[[Function], Function]]] = [
         ("zeros", lambda f: first_accumulations(f, keep)),
@@ -62,7 +63,8 @@ def tidy(
         ("merge", lambda f: merged(f, facts, keep)),
         ("first", lambda f: read_first(f, facts, keep)),
     ]
-    fn = replace(fn, body=each_once(_without_marks(fn.body)))  # the sweeps have statements of the primal in common
+    fn = replace(fn, body=each_once(fn.body))  # the sweeps have statements of the primal in common
+    fn = fn if marks else unmarked(fn)
     for _ in range(_ROUNDS):
         before = fn
         for name, apply in passes:
@@ -71,11 +73,11 @@ def tidy(
         if fn == before:
             break
     if together and "kept" not in DISABLED and (kept := kept_before(fn, facts)) != fn:
-        return tidy(_checked(kept, facts), facts, keep, outputs, silent)
+        return tidy(_checked(kept, facts), facts, keep, outputs, silent, marks=marks)
     if together and "fused" not in DISABLED and (one := fused(fn, facts, keep)) != fn:
         one = _checked(one, facts)
         one = _checked(without_refills(one, facts), facts) if "refills" not in DISABLED else one
-        return tidy(one, facts, keep, outputs, silent)
+        return tidy(one, facts, keep, outputs, silent, marks=marks)
     if "sunk" not in DISABLED and (moved := sunk(fn)) != fn:
         fn = _checked(without_dead_code(_checked(moved, facts), facts, outputs, silent), facts)
     fn = _checked(without_repeats(fn, facts), facts) if "repeats" not in DISABLED else fn
@@ -86,9 +88,12 @@ def tidy(
     return _checked(without_last_copies(fn, facts), facts) if "returns" not in DISABLED else fn
 
 
-def _without_marks(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-    """Return a block without what says that no derivative flows somewhere: all derivatives have been written."""
+def unmarked(fn: Function) -> Function:
+    """Return a function without what says that no derivative flows somewhere: all derivatives have been written."""
+    return replace(fn, body=_without_marks(fn.body))
 
+
+def _without_marks(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
     def plain(expr: Expr) -> Expr:
         made: Expr = map_children(expr, plain)
         return made.args[0] if isinstance(made, Apply) and made.fn is ops.stop_gradient else made
