@@ -60,6 +60,7 @@ def legalised(fn: Function, target: str, facts: Facts) -> Function:
         return fn
     made = [s.target.name for s in statements(fn.body) if isinstance(s, Assign) and isinstance(s.target.type, ListOf)]
     filled = {s.list.name for s in statements(fn.body) if isinstance(s, Append) and made.count(s.list.name) == 1}
+    filled -= _asked_before_filled(fn.body)
     body = tuple(_typed_empty(s, filled) for s in fn.body)
     places = _Places(Apart(fn, facts), fn, facts)
     made_legal = tuple(_stmt(s, places) for s in body)
@@ -181,6 +182,20 @@ class _Places:
 
 def _is_row(place: Index) -> bool:
     return all(not isinstance(item, Slice) and isinstance(item.type, Scalar) for item in place.index)
+
+
+def _asked_before_filled(body: tuple[Stmt, ...]) -> set[str]:
+    """Return the lists of which the text asks the length before it appends: what goes in may depend on that."""
+    filled: set[str] = set()
+    asked: set[str] = set()
+    for stmt in statements(body):
+        for expr in exprs_of(stmt):
+            for part in subexpressions(expr):
+                if isinstance(part, Apply) and part.fn in (ops.length, len) and isinstance(part.args[0], Var):
+                    asked |= {part.args[0].name} - filled
+        if isinstance(stmt, Append):
+            filled.add(stmt.list.name)
+    return asked
 
 
 def _typed_empty(stmt: Stmt, filled: set[str]) -> Stmt:
@@ -350,10 +365,21 @@ def _reshapable(expr: Expr) -> Expr:
     """Return what has the elements of `expr` in their order, and C order, as Numba reshapes nothing else."""
     while isinstance(expr, Apply) and expr.fn is np.expand_dims and isinstance(expr.args[0].type, Array):
         expr = expr.args[0]
+    expr = _without_whole_axes(expr)
     transposed = isinstance(expr, Apply) and expr.fn is np.transpose  # of which Numba does not know the layout
     if not isinstance(expr.type, Array) or (expr.type.layout == "C" and not transposed):
         return expr
     return Apply(np.ascontiguousarray, (expr,), expr.type)
+
+
+def _without_whole_axes(expr: Expr) -> Expr:
+    """Return `x[1]` for `x[1, :, :]`, and `x` for `x[:, :]`, of which Numba does not know that they lie by rows."""
+    if not isinstance(expr, Index) or any(isinstance(item, Const) and item.value is None for item in expr.index):
+        return expr
+    index = list(expr.index)
+    while index and index[-1] == Slice(None, None, None):
+        index.pop()
+    return replace(expr, index=tuple(index)) if index else expr.base
 
 
 def _with_places(expr: Index) -> Index:

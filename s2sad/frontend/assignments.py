@@ -346,8 +346,9 @@ def _store_item(lw: Lowerer, target: Any, value: Value, node: Any, op: str = "")
                     growing.check_division(lw, expr, node)
                 written = growing.fitted(lw, expr, written, node)
             if isinstance(expr.type, Array):
-                _refuse_unfit(lw, place.expr, written, node)
+                _refuse_unheld(lw, written, node)
                 written = fitted_value(lw, written, rank(place.expr.type), new, not op, node)
+                _refuse_unfit(lw, place.expr, written, node)
             lw.emit(Store(place.expr, op, written, span))
         case V():
             lw.fail(target, "a number cannot be written by index",
@@ -359,12 +360,17 @@ def _store_item(lw: Lowerer, target: Any, value: Value, node: Any, op: str = "")
                     "to the name.")  # fmt: skip
 
 
-def _refuse_unfit(lw: Lowerer, place: Expr, value: Expr, node: Any) -> None:
-    """Refuse what no array holds, and an array in the place of a number."""
+def _refuse_unheld(lw: Lowerer, value: Expr, node: Any) -> None:
+    """Refuse what no array holds."""
     if isinstance(value.type, Static | Struct | ListOf):
         held = value.type.value if isinstance(value.type, Static) else "a container"
         what = f"`{held!r}`" if isinstance(value.type, Static) else held
         lw.fail(node, f"{what} cannot be written into an array of numbers")
+
+
+def _refuse_unfit(lw: Lowerer, place: Expr, value: Expr, node: Any) -> None:
+    """Refuse what no array holds, and an array in the place of a number."""
+    _refuse_unheld(lw, value, node)
     rank = len(place.type.dims) if isinstance(place.type, Array) else 0
     dims = value.type.dims if isinstance(value.type, Array) else ()
     if any(isinstance(dim, int) and dim != 1 for dim in dims[: max(len(dims) - rank, 0)]):

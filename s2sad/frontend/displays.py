@@ -138,12 +138,17 @@ def is_built(value: Value) -> bool:
 def of_lists(lw: Lowerer, value: StructV, node: Any) -> Value:
     """Return what `np.array([first, second])` takes where some of its rows are lists that the function has built.
 
-    Such rows are made arrays, and stacked with the others.
+    Such rows are made arrays, and stacked with the others; so are displays beside arrays.
     """
     from s2sad.frontend.calls import call_function
 
     items = [of_lists(lw, item, node) if isinstance(item, StructV) else item for item in value.items]
-    rows = [gathered(lw, item, node) if is_built(item) else item for item in items]
+    beside = any(isinstance(item, V) and isinstance(item.expr.type, Array) and item.expr.type.dims for item in items)
+    rows = [
+        gathered(lw, item, node) if is_built(item)
+        else array_of(lw, item, node) if beside and isinstance(item, StructV)
+        else item for item in items
+    ]  # fmt: skip
     if all(one is other for one, other in zip(rows, value.items, strict=True)):
         return value
     stacked = StructV("list", value.keys, tuple(array_of(lw, row, node) for row in rows))

@@ -14,11 +14,9 @@ from typing import Any
 import gast
 import numpy as np
 
-from s2sad.errors import AliasError
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.values import IterV, RangeV, RowsV, StaticV, StructV, V, Value, const, keys_of, leaves_of, literal
-from s2sad.frontend.written_through import is_written_through
-from s2sad.ir.types import Array, ListOf, Scalar, rank
+from s2sad.ir.types import Array, ListOf, Scalar
 
 
 def lower_map(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
@@ -220,17 +218,18 @@ def _sorted_now(lw: Lowerer, items: StructV, backwards: bool, node: Any) -> Valu
 
 def _sorted_by(lw: Lowerer, items: Value, key: Value, backwards: bool, node: Any) -> Value:
     """The items in the order of their keys; those with equal keys stay as they are."""
-    from s2sad.frontend import rows
+    from s2sad.frontend import in_order, rows
     from s2sad.frontend.displays import array_of
-    from s2sad.frontend.indexing import lower_index
     from s2sad.frontend.iteration import static_items
     from s2sad.frontend.ordered_texts import all_texts, by_key
 
     if key == StaticV(None):
         return lw.fail(node, "`sorted` of records needs a key", "Write `key=lambda record: record[0]`.")
+    of = in_order.sources(items)
     known = static_items(lw, items) if isinstance(items, IterV) else None
     if known is not None:
         items = StructV("list", tuple(range(len(known))), tuple(known))
+        of += in_order.sources(items)
     if (names := all_texts(items)) is not None:
         return by_key(lw, names, key, backwards, node)
     if isinstance(items, StructV):
@@ -247,12 +246,8 @@ def _sorted_by(lw: Lowerer, items: Value, key: Value, backwards: bool, node: Any
     keys = expression(lw, f"{array}([{judge}({item}) for {item} in {given}])", node)
     order = order_of(lw, keys, argsort, backwards, node)
     if isinstance(items, RowsV):
-        return rows.ordered(lw, items, order, node)
-    if rank(items.expr.type) > 1 and is_written_through(lw.source.node, node):
-        lw.fail(node, "arrays in the order of a key are copies here, and something writes into them",
-                "Take the order of the keys, `order = np.argsort(keys)`, and write into `items[order[k]]`.",
-                AliasError)  # fmt: skip
-    return _as_list(lw, lower_index(lw, items, [order.expr], node), node)
+        return rows.ordered(lw, items, order, of, node)
+    return _as_list(lw, in_order.in_order(lw, items, order.expr, of, node), node)
 
 
 def order_of(lw: Lowerer, keys: Value, argsort: str, backwards: bool, node: Any) -> V:

@@ -24,6 +24,7 @@ from s2sad.frontend.containers import (
 )
 from s2sad.frontend.generic import canonical, known_results, restored
 from s2sad.frontend.growing import Guesses, as_number, passed
+from s2sad.frontend.in_order import without_marks
 from s2sad.frontend.inline import dynamic_lists
 from s2sad.frontend.lists import settled
 from s2sad.frontend.lowerer import BottomReached, Captured, Context, Instance, Lowerer
@@ -282,6 +283,7 @@ def _lower_now(
     body = settled(_returning(_typed_returns(tuple(lw.block)), tuple(leaf_types(instance.result))))
     body = with_tables(lw, body)
     check_not_written(lw, body)
+    body = without_marks(lw, instance, body)
     instance.function = Function(
         instance.name, tuple(params), body, tuple(leaf_types(instance.result)),
         "", source.span(source.node), _invented(lw, source, body),

@@ -64,6 +64,9 @@ def lower_subscript(lw: Lowerer, node: Any, raw: bool = False) -> Value:
             known = _known_place(lower_expr(lw, node.slice))
             if known is UNKNOWN:
                 return lw.fail(node, "which item is read is not known when the derivative is written")
+            if isinstance(obj, frozenset | set):
+                return lw.fail(node, "a set has no items by place, here or in `min` and `max`",
+                               "Keep its items in a list, or a flag for each: `left = np.full(n, True)`.")  # fmt: skip
             return outside_value(lw, obj[known], "item", node, lambda: obj[known])
         case RangeV():
             return _range_item(lw, base, lower_expr(lw, node.slice), node)

@@ -143,6 +143,13 @@ def _join(meeting: Meeting, name: str, a: Value, b: Value, phi: str) -> Value:
             return a
         case FuncV(), FuncV():
             return Poison(f"`{name}` is another function on another path; write `{name} = f if … else g`")
+        case (StaticV(None), StructV()) | (StructV(), StaticV(None)):
+            return Poison(
+                f"`{name}` is None on one path and an object on another; begin it with one of the objects, "
+                f"`{name} = items[0]`, or remember its place: `k = i`, then `items[k]`"
+            )
+        case (Poison() as torn, _) | (_, Poison() as torn):
+            return torn
         case _:
             return a if a == b else Poison(f"`{name}` {_DIFFERS}")
 

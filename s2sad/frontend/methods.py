@@ -119,6 +119,9 @@ def _static_attribute(lw: Lowerer, obj: Any, name: str, node: Any) -> Value:
         found = getattr(obj, name)
         found = compiled_method(obj, name) or found
     except AttributeError:
+        if isinstance(obj, frozenset) and hasattr(set, name):
+            return lw.fail(node, "a set that changes is not supported",
+                           "Keep a flag for each that may be in it: `seen = np.zeros(n, dtype=bool)`.")  # fmt: skip
         return lw.fail(node, f"`{getattr(obj, '__name__', obj)}` has no attribute `{name}`")
     if sparse.is_sparse(obj) and (turned := sparse.attribute(lw, obj, name, node)) is not None:
         return turned
@@ -398,7 +401,8 @@ def _array_method(lw: Lowerer, owner: V, name: str, args: list[Value], kwargs: d
         case "transpose":
             if not args:
                 return _array_attribute(lw, owner, expr.type, "T", node)  # type: ignore[arg-type]
-            axes = args[0] if len(args) == 1 else StructV("tuple", tuple(range(len(args))), tuple(args))
+            given = args[0] if len(args) == 1 and isinstance(args[0], StructV) else None
+            axes = given or StructV("tuple", tuple(range(len(args))), tuple(args))
             return call_function(lw, np.transpose, [owner, axes], kwargs, node)
         case "flatten":
             named = dict(zip(("order",), args, strict=False)) | kwargs

@@ -333,15 +333,15 @@ def columns(lw: Lowerer, rows: RowsV, node: Any) -> StructV:
     return StructV("tuple", tuple(range(len(rows.items))), copied(lw, rows, node).items)
 
 
-def ordered(lw: Lowerer, rows: RowsV, order: V, node: Any) -> RowsV:
-    """Return the records in an order: of each field an array."""
+def ordered(lw: Lowerer, rows: RowsV, order: V, of: list[Expr], node: Any) -> RowsV:
+    """Return the records in an order: of each field an array; `of`: what arrays among the fields may be."""
     from s2sad.frontend.displays import array_of
-    from s2sad.frontend.indexing import lower_index
+    from s2sad.frontend.in_order import in_order
 
     def taken(held: V) -> Value:
         column = array_of(lw, held, node)
         assert isinstance(column, V)
-        return lower_index(lw, column, [order.expr], node)
+        return in_order(lw, column, order.expr, of, node)
 
     return _each(rows, taken)
 

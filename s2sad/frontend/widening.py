@@ -76,7 +76,7 @@ def check_not_written(lw: Lowerer, body: tuple[Stmt, ...]) -> None:
     if not converted:
         return
     links = [link for stmt in statements(body) for link in _linked(stmt)]
-    places = [place for stmt in statements(body) for place in _places(lw, stmt)]
+    places = [place for stmt in statements(body) for place in written_places(lw, stmt)]
     written = {root.name for place in places if (root := root_of(place)) is not None}
     for name in converted:
         if _reached({lw.ir_name(name)}, links) & written:
@@ -119,7 +119,8 @@ def _widen(lw: Lowerer, name: str, node: Any) -> None:
         lw.bind(name, V(Apply(ops.astype, (held.expr,), made, (("dtype", np.dtype(dtype).type),))), lw.span(node))
 
 
-def _places(lw: Lowerer, stmt: Stmt) -> list[Expr]:
+def written_places(lw: Lowerer, stmt: Stmt) -> list[Expr]:
+    """Return the places that a statement writes into, itself or by what it calls."""
     if isinstance(stmt, Store):
         return [stmt.place]
     if isinstance(stmt, Swap):

@@ -80,6 +80,11 @@ def stop_gradient(x: Any) -> Any:
     return x
 
 
+def in_order(items: Any, order: Any, *_sources: Any) -> Any:
+    """The items in an order, copied where Python's list would hold them; `frontend/in_order.py` takes it out."""
+    return items[order]
+
+
 def astype(x: Any, *, dtype: Any) -> Any:
     """`x.astype(dtype)`."""
     return np.asarray(x).astype(dtype)

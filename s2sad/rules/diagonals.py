@@ -139,6 +139,7 @@ class full_like:
     """A value to every element; the array gives only its shape."""
 
     samples = (case(_MATRIX, values()), case(_MATRIX, values(4)))
+    complex = True
 
     def tangent(a: Any, fill_value: Any, y: Any, fill_value_dot: Any) -> Any:
         return np.full_like(a, fill_value_dot)

@@ -201,6 +201,12 @@ def inner(a: Any, b: Any) -> Any:
     return np.tensordot(a, b, axes=(np.ndim(a) - 1, np.ndim(b) - 1))
 
 
+@expands(np.dot, when=lambda known: known["ndim"][1:2] > [2] and known["ndim"][0] > 0)
+def dot(a: Any, b: Any) -> Any:
+    """Return the sums over the last axis of the first and the last but one of a second of more axes than a matrix."""
+    return np.tensordot(a, b, axes=(np.ndim(a) - 1, np.ndim(b) - 2))
+
+
 @expands(np.kron, when=lambda known: known["ndim"] not in ([1, 1], [2, 2]))
 def kron(a: Any, b: Any) -> Any:
     """Return the Kronecker product of arrays of any rank, the smaller one's first axes of length 1."""

@@ -183,7 +183,7 @@ def test_an_inner_loop_that_ends_without_its_break():
         np.testing.assert_allclose(s2sad.hessian(product_or_sum, target=target)(a), np.full((4, 4, 4, 4), 2.0))
 
 
-def test_an_item_with_another_name_is_not_replaced():
+def test_an_item_with_another_name_may_be_replaced():
     def named(x):
         corners = [x, x + 1.0]
         for _ in range(3):
@@ -191,7 +191,6 @@ def test_an_item_with_another_name_is_not_replaced():
             worst = corners[1]
             corners[1] = 0.5 * corners[0]
             corners[0] = corners[0] + worst
-        return np.sum(corners[0])
+        return np.sum(corners[0] ** 2)
 
-    with pytest.raises(s2sad.AliasError, match="copies here"):
-        s2sad.grad(named)(V)
+    assert_derivatives(named, V, "python")
