@@ -143,7 +143,7 @@ def _join(meeting: Meeting, name: str, a: Value, b: Value, phi: str) -> Value:
             return a
         case FuncV(), FuncV():
             return Poison(f"`{name}` is another function on another path; write `{name} = f if … else g`")
-        case (StaticV(None), StructV()) | (StructV(), StaticV(None)):
+        case (StaticV(None) | StructV("optional"), StructV()) | (StructV(), StaticV(None) | StructV("optional")):
             return Poison(
                 f"`{name}` is None on one path and an object on another; begin it with one of the objects, "
                 f"`{name} = items[0]`, or remember its place: `k = i`, then `items[k]`"
