@@ -1,5 +1,6 @@
-"""Which functions of a program are so small, and called so often, that they are compiled into their callers.
+"""Which functions of a program are compiled into their callers, and which are called by others of it alone.
 
+The first are small, and called often.
 A call costs as much as ten products, and no item of an array can stay in a register over it. The text
 keeps the function; only the machine code has its body in several places.
 """
@@ -25,6 +26,19 @@ def compiled_into_callers(functions: Mapping[str, Function], entry: str) -> froz
         name for name, count in found.items()
         if name != entry and name in functions and (size := _size(functions[name])) <= _MOST and size * count <= _ALL
     )  # fmt: skip
+
+
+def only_called_here(functions: Mapping[str, Function], entry: str) -> frozenset[str]:
+    """Return the functions that nobody but these calls; none where any of them calls itself, by others or not."""
+    calls = {
+        name: {s.callee for s in statements(fn.body) if isinstance(s, CallStmt) and s.fn is None} & functions.keys()
+        for name, fn in functions.items()
+    }
+    waiting = dict(calls)
+    while ready := [name for name, called in waiting.items() if not called & waiting.keys()]:
+        for name in ready:
+            del waiting[name]
+    return frozenset() if waiting else frozenset(functions.keys() - {entry})
 
 
 def _called_in_loops(body: tuple[Stmt, ...], looped: bool) -> Iterator[str]:

@@ -11,7 +11,7 @@ from typing import Any
 from s2sad.analysis.alone import arrays_alone
 from s2sad.analysis.bounds import lower_bounds
 from s2sad.analysis.facts import Facts
-from s2sad.analysis.small import compiled_into_callers
+from s2sad.analysis.small import compiled_into_callers, only_called_here
 from s2sad.analysis.sums import accumulators
 from s2sad.api.derivative import Derivative
 from s2sad.api.fresh import given_back, unshared
@@ -96,6 +96,8 @@ def derive(
     functions, hints = _each_once(functions, hints, derived.entry)
     for name in compiled_into_callers(functions, derived.entry) - shares_in(functions):
         hints[name] = replace(hints[name], into_callers=True)
+    for name in only_called_here(functions, derived.entry) if not shares_in(functions) else ():
+        hints[name] = replace(hints[name], internal=True)
     for name, alone in arrays_alone(functions, derived.entry).items():
         hints[name] = replace(hints[name], alone=alone)
     for better in (unnumbered, unlike_variables):

@@ -21,6 +21,7 @@ class Hints:
         least: the least value of whole numbers: indices that are not negative need no wrap-around.
         sums: real numbers whose sums have no order of their own.
         into_callers: the function is compiled into those that call it.
+        internal: only functions of the same module call it, and none of them calls itself.
         alone: arrays it is given whose memory, if any of it is written, nothing else it is given shares.
         apart: the lines, counted from its first, of loops no turn of which touches an element that another changes.
     """
@@ -28,13 +29,17 @@ class Hints:
     least: Mapping[str, int] = field(default_factory=dict[str, int])
     sums: frozenset[str] = frozenset()
     into_callers: bool = False
+    internal: bool = False
     alone: frozenset[str] = frozenset()
     apart: frozenset[int] = frozenset()
 
     def of_both(self, other: Hints) -> Hints:
         """Return what holds of two functions with one text."""
         least = {name: min(n, other.least[name]) for name, n in self.least.items() if name in other.least}
-        return Hints(least, self.sums & other.sums, self.into_callers and other.into_callers, self.alone & other.alone)
+        return Hints(
+            least, self.sums & other.sums, self.into_callers and other.into_callers, self.internal and other.internal,
+            self.alone & other.alone,
+        )
 
 
 @dataclass(frozen=True)

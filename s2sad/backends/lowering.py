@@ -13,7 +13,19 @@ import re
 from contextlib import nullcontext
 from typing import Any
 
-from s2sad.backends import collection, extremes, items, lean, natives, ranges, remainders, slots, vector_math, vectors
+from s2sad.backends import (
+    collection,
+    extremes,
+    inner,
+    items,
+    lean,
+    natives,
+    ranges,
+    remainders,
+    slots,
+    vector_math,
+    vectors,
+)
 from s2sad.backends.aliasing import Scopes
 from s2sad.backends.base import Hints
 from s2sad.backends.turns import Turns
@@ -218,6 +230,14 @@ def _additions(blocks: Any, names: frozenset[str]) -> frozenset[str]:
 @_machinery.register_pass(mutates_CFG=True, analysis_only=False)
 class _NativeLowering(_passes.BaseNativeLowering):
     _name = "s2sad_native_lowering"
+
+    def run_pass(self, state: Any) -> bool:
+        """Lower a function; one that only compiled functions call gets no machine code of its own."""
+        hints = getattr(state.func_id.func, "hints", None)
+        if isinstance(hints, Hints) and hints.internal and state.library is None:
+            state.flags.no_cpython_wrapper = True
+            state.library = inner.library(state.targetctx.codegen(), state.func_id.func_qualname)
+        return bool(super().run_pass(state))
 
     @property
     def lowering_class(self) -> Any:

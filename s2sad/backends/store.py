@@ -146,7 +146,8 @@ def stem(module: Module) -> str:
         fingerprint((module.functions, options)),
         fingerprint({name: given[name] for name in sorted(given)}),
         repr([
-            (name, sorted(one.least.items()), sorted(one.sums), one.into_callers, sorted(one.alone), sorted(one.apart))
+            (name, sorted(one.least.items()), sorted(one.sums), one.into_callers, one.internal, sorted(one.alone),
+             sorted(one.apart))
             for name, one in sorted(module.hints.items())
         ]),
         versions(),
