@@ -49,7 +49,9 @@ def fitted_value(lw: Lowerer, value: Expr, taken: int, new: list[int], leads: bo
     """
     count = rank(value.type)
     most = taken + len(new)
+    dims = value.type.dims if isinstance(value.type, Array) else ()
     idle = [k for k in range(count) if (leads and k < count - most) or k - count in new]
+    idle = [k for k in idle if not isinstance(dims[k], int) or dims[k] == 1]
     return apply(lw, np.squeeze, (value,), {"axis": tuple(idle)}, node).expr if idle else value
 
 

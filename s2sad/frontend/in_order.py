@@ -74,7 +74,7 @@ def without_marks(lw: Lowerer, instance: Instance, body: tuple[Stmt, ...]) -> tu
     Raises:
         AliasError: something may be written that would be seen through an item, or the other way round.
     """
-    walked = list(_walked(body, lw))
+    walked = list(_walked(body))
     orders = [one for at in walked for one in _orders(at, lw)]
     if not orders:
         return body
@@ -88,7 +88,7 @@ def without_marks(lw: Lowerer, instance: Instance, body: tuple[Stmt, ...]) -> tu
         both = [*flows, *((b, a) for a, b in flows)]
         before = _closure(one.sources, both) - results
         for at in walked:
-            written = {root.name for place in at.written if (root := root_of(place)) is not None}
+            written = {root.name for place in _written(lw, at.stmt) if (root := root_of(place)) is not None}
             if written & results or any(_reaches(walked, one, at, name, results) for name in written & before):
                 raise AliasError(
                     "arrays in the order of a key are copies here, and something writes into them", one.span, _WHY
@@ -98,13 +98,12 @@ def without_marks(lw: Lowerer, instance: Instance, body: tuple[Stmt, ...]) -> tu
 
 @dataclass(frozen=True)
 class _At:
-    """A statement with its place in the text, the statements around it, and the places that it writes into."""
+    """A statement with its place in the text, and the statements around it."""
 
     place: int
     stmt: Stmt
     around: tuple[int, ...]
     loops: frozenset[int]
-    written: tuple[Expr, ...]
 
 
 @dataclass(frozen=True)
@@ -117,16 +116,24 @@ class _Order:
     span: Span
 
 
-def _walked(body: tuple[Stmt, ...], lw: Lowerer) -> Iterator[_At]:
+def _written(lw: Lowerer, stmt: Stmt) -> list[Expr]:
+    """Return the places that a statement writes into; an item of a list that is replaced is none."""
+    if isinstance(stmt, Swap) or (isinstance(stmt, Store) and not stmt.op and is_item(stmt.place)):
+        return []
+    try:
+        return written_places(lw, stmt)
+    except KeyError:  # by a function that is being lowered, further out: it may write into anything
+        return list(stmt.args) if isinstance(stmt, CallStmt) else []
+
+
+def _walked(body: tuple[Stmt, ...]) -> Iterator[_At]:
     count = [0]
 
     def block(part: tuple[Stmt, ...], around: tuple[int, ...], loops: frozenset[int]) -> Iterator[_At]:
         for stmt in part:
             place = count[0]
             count[0] += 1
-            rebinds = isinstance(stmt, Swap) or (isinstance(stmt, Store) and not stmt.op and is_item(stmt.place))
-            written = () if rebinds else tuple(written_places(lw, stmt))
-            yield _At(place, stmt, around, loops, written)
+            yield _At(place, stmt, around, loops)
             inside = (*around, place)
             match stmt:
                 case If(_, then, other):

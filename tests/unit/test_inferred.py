@@ -36,9 +36,9 @@ def test_many_axes_need_no_large_samples(fun, x, w, monkeypatch):
     largest = []
     sample = infer._sample_array
 
-    def seen(dtype, shape, layout):
+    def seen(dtype, shape, layout, turned=False):
         largest.append(np.prod(shape))
-        return sample(dtype, shape, layout)
+        return sample(dtype, shape, layout, turned)
 
     monkeypatch.setattr(infer, "_sample_array", seen)
     rng = np.random.default_rng(0)
