@@ -10,8 +10,8 @@ from typing import Any
 
 from s2sad.analysis.alone import arrays_alone
 from s2sad.analysis.bounds import lower_bounds
+from s2sad.analysis.callers import compiled_into_callers, only_called_here
 from s2sad.analysis.facts import Facts
-from s2sad.analysis.small import compiled_into_callers, only_called_here
 from s2sad.analysis.sums import accumulators
 from s2sad.api.derivative import Derivative
 from s2sad.api.fresh import given_back, unshared

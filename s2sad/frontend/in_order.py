@@ -21,7 +21,9 @@ from s2sad.ir.nodes import (
     Append,
     Apply,
     Assign,
+    Break,
     CallStmt,
+    Continue,
     Expr,
     For,
     If,
@@ -194,18 +196,31 @@ def _closure(names: set[str], flows: list[tuple[str, str]]) -> set[str]:
 def _reaches(walked: list[_At], one: _Order, write: _At, name: str, results: set[str]) -> bool:
     """Say whether a write into what the items were may come between putting them in order and reading one."""
     own, at = one.at.place, write.place
+    follows = _follows(walked, write, one.at)
     if any(_makes_anew(made, name) and own < made.place < at and _leads_to(made, write) for made in walked):
         return False
     for read in walked:
         if read.place == own or not any(results & reads(expr) for expr in exprs_of(read.stmt)):
             continue
         both = write.loops & read.loops
-        if at < read.place and (own < at or (read.place < own and both & one.at.loops)):
+        if at < read.place and (
+            own < at
+            or (own < read.place and write.loops & one.at.loops and not (_leads_to(one.at, read) or follows))
+            or (read.place < own and both & one.at.loops)
+        ):
             return True
-        # From the write to the end of a loop, and from its head to what reads: they may be put in order on that way.
-        if read.place <= at and any(loop not in one.at.loops or read.place < own < at for loop in both):
+        # From the write to the end of a loop, and from its head to what reads: on that way they may be put in order.
+        passed = (own < read.place and _leads_to(one.at, read)) or follows
+        if read.place <= at and any(not passed or loop not in one.at.loops for loop in both):
             return True
     return False
+
+
+def _follows(walked: list[_At], first: _At, second: _At) -> bool:
+    """Say whether the second statement is surely reached from the first, further on in the same turn."""
+    between = (at.stmt for at in walked if first.place < at.place < second.place)
+    leaves = any(isinstance(stmt, Break | Continue) for stmt in between)
+    return first.place < second.place and _leads_to(second, first) and not leaves
 
 
 def _makes_anew(at: _At, name: str) -> bool:
@@ -214,7 +229,7 @@ def _makes_anew(at: _At, name: str) -> bool:
 
 
 def _leads_to(first: _At, second: _At) -> bool:
-    """Say whether the second statement is only reached through the first."""
+    """Say whether the block of the first statement is around the second."""
     return second.around[: len(first.around)] == first.around
 
 

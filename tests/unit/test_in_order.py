@@ -119,7 +119,37 @@ def read_before_it_is_ordered_again(a):
     return total
 
 
+def ordered_in_the_first_turn_alone(a):
+    total = 0.0
+    for k in range(3):
+        if k == 0:
+            rows = sorted(a, key=by_first)
+        total += np.prod(rows[0])
+        a[2] = a[2] * 1.5
+    return total
+
+
+def written_before_what_may_not_be_ordered_again(a):
+    total = 0.0
+    for k in range(3):
+        a[2] = a[2] * 1.5
+        if k == 0:
+            rows = sorted(a, key=by_first)
+        total += np.prod(rows[0])
+    return total
+
+
+def left_between_the_write_and_the_order(a):
+    for k in range(3):
+        a[2] = a[2] * 1.5
+        if a[2, 0] > 2.0:
+            break
+        rows = sorted(a, key=by_first)
+    return np.prod(rows[0])
+
+
 REFUSED = [
+    ordered_in_the_first_turn_alone, written_before_what_may_not_be_ordered_again, left_between_the_write_and_the_order,
     an_item, an_item_by_a_name, an_item_by_a_helper, what_a_helper_returns, an_item_of_a_dict, an_item_at_places,
     an_item_in_another_shape, what_they_were, what_one_was_by_its_name, what_was_appended, an_array_of_a_pair,
     what_pairs_were_of, what_they_were_turn_by_turn, read_before_it_is_ordered_again,
@@ -147,6 +177,13 @@ def ordered_again_in_every_turn(a):
         rows = sorted(a, key=by_first)
         total += np.prod(rows[0])
     return total
+
+
+def read_behind_the_loop(a):
+    for _ in range(3):
+        a[0] = a[0] * 1.5
+        rows = sorted(a, key=by_first)
+    return np.sum(rows[0] * rows[1] ** 2)
 
 
 def replaced(a):
@@ -196,7 +233,8 @@ def shrunk(a):
 @pytest.mark.parametrize(
     "fun",
     [
-        written_before, ordered_again_in_every_turn, replaced, another_array_is_written, from_a_helper,
+        written_before, ordered_again_in_every_turn, read_behind_the_loop, replaced, another_array_is_written,
+        from_a_helper,
         written_when_all_is_read, shrunk,
     ],
 )  # fmt: skip
