@@ -224,6 +224,11 @@ def _moves(body: tuple[Stmt, ...]) -> set[int]:
     return found
 
 
+def _copies_items(fn: Function) -> bool:
+    every = (part for stmt in statements(fn.body) for expr in exprs_of(stmt) for part in subexpressions(expr))
+    return any(isinstance(part, Apply) and part.fn is np.copy and is_item(part.args[0]) for part in every)
+
+
 def _is_same_item(place: Expr, other: Expr) -> bool:
     """Say whether two places are written alike, whatever is known of the lengths of what is there."""
     if not (is_item(place) and is_item(other) and isinstance(place, Index) and isinstance(other, Index)):
@@ -287,8 +292,14 @@ class _Checker:
         self.ends: dict[Block, State] = {}
         targets = [s.target for s in statements(fn.body) if isinstance(s, Assign)]
         self.lists = {v.name for v in (*fn.params, *targets) if isinstance(v.type, ListOf)}
+        self.made_lists: set[Any] = set()
+        """The allocations that are lists which begin empty: what these hold has sites of its own."""
+        self.filled_lists: set[Any] = {("param", p.name) for p in fn.params if isinstance(p.type, ListOf)}
+        """The sites of lists that are there with all that they hold: these stand for the arrays too."""
         self.counters = {s.var.name for s in statements(fn.body) if isinstance(s, For)}
         self.moves = _moves(fn.body)
+        self.copied_items = _copies_items(fn)
+        """Whether arrays of lists are copied, as where they change places: what was one array is none any more."""
         self.twice: set[str] = set()
         """Lists that may hold one array in two places."""
 
@@ -331,16 +342,16 @@ class _Checker:
                     self._replaced(root.name, stmt)
                 base = view_base(stmt.value) if replaces and isinstance(stmt.value.type, Array) else None
                 if base is None:
-                    return state
+                    return self._with_new(root.name, stmt, state) if replaces and is_item(place) else state
                 if id(stmt) not in self.moves:
                     self._put(root.name, stmt.value, base, state)
-                return {**state, root.name: state.get(root.name, frozenset()) | state.get(base.name, frozenset())}
+                return {**state, root.name: state.get(root.name, frozenset()) | self._meant(stmt.value, base, state)}
             case Append(target, value):
                 base = view_base(value)
                 if base is None:
-                    return state
+                    return self._with_new(target.name, stmt, state) if isinstance(value.type, Array) else state
                 self._put(target.name, value, base, state)
-                return {**state, target.name: state.get(target.name, frozenset()) | state.get(base.name, frozenset())}
+                return {**state, target.name: state.get(target.name, frozenset()) | self._meant(value, base, state)}
             case Swap(first, second):
                 return self._swap(stmt, first.name, second.name, state)
             case CallStmt():
@@ -359,8 +370,22 @@ class _Checker:
         if base is not None:
             if not is_sure_view(value):
                 self.unsure.add(target.name)
-            return {**state, target.name: state.get(base.name, frozenset())}
+            return {**state, target.name: self._meant(value, base, state)}
+        if isinstance(target.type, ListOf):
+            begun = isinstance(value, Apply) and value.fn is ops.new_list
+            (self.made_lists if begun else self.filled_lists).add(id(stmt))
         return self._fresh(target.name, id(stmt), state)
+
+    def _with_new(self, items: str, stmt: Stmt, state: State) -> State:
+        """A list gets an array that is made for it, and may hold others that were made there."""
+        return {**state, items: state.get(items, frozenset()) | {(id(stmt), "old")}}
+
+    def _meant(self, value: Expr, base: Var, state: State) -> frozenset[Any]:
+        """Return what a view of a name may be: an array is no list, only what one holds."""
+        objects = state.get(base.name, frozenset())
+        if isinstance(value.type, ListOf):
+            return objects
+        return frozenset(o for o in objects if _site(o) not in self.made_lists)
 
     def _rebound(self, stmt: Assign, name: str, base: Var | None, state: State) -> None:
         had = state.get(name, frozenset())
@@ -410,7 +435,10 @@ class _Checker:
                     for i in given
                     if (root := root_of(stmt.args[i])) is not None
                 ]
-                state = self._fresh(target.name, hash((id(stmt), number)), state)
+                site = hash((id(stmt), number))
+                if isinstance(target.type, ListOf):
+                    self.filled_lists.add(site)
+                state = self._fresh(target.name, site, state)
                 state[target.name] = state[target.name].union(*shared)
         return state
 
@@ -436,19 +464,22 @@ class _Checker:
         """Follow a write through a name; `replaces`: it gives a list another item, and no array other elements."""
         root = self._root(name)
         touched = state.get(name, frozenset())
-        if self.twice and not replaces and not self.only_unsure:
+        if replaces:  # another list sees that only where it is this one
+            touched = frozenset(o for o in touched if _site(o) in self.made_lists | self.filled_lists)
+        if self.twice and not replaces and (self.copied_items or not self.only_unsure):
             self._refuse_twice(stmt, touched, state)
         for o in touched:
             self.writers.setdefault(_site(o), set()).add(root)
         later = self.live.after.get(id(stmt), frozenset()) - set(bound(stmt))  # what the statement binds is no old name
         for other, objects in state.items():
-            if other != name and objects & touched:
+            if other != name and objects & touched and not (replaces and other not in self.lists):
                 self.shared.setdefault(id(stmt), set()).add(other)
             if other == name or (self._root(other) == root and other not in self.unsure and name not in self.unsure):
                 continue
             if replaces and other not in self.lists:
                 continue
-            if self.only_unsure and other not in self.unsure and name not in self.unsure:
+            parted = self.copied_items and bool(self.lists & {other, name})
+            if self.only_unsure and not parted and other not in self.unsure and name not in self.unsure:
                 continue
             if other in later and objects & touched:
                 named = [word for word in (other, name) if is_in_text(word, stmt.span)]

@@ -8,7 +8,7 @@ from functools import cached_property
 from s2sad.analysis.alias import view_base
 from s2sad.analysis.facts import Facts
 from s2sad.analysis.liveness import Liveness
-from s2sad.ir.nodes import Append, Assign, CallStmt, Expr, Function, Stmt, Swap, Var
+from s2sad.ir.nodes import Append, Assign, CallStmt, Expr, Function, Index, Stmt, Store, Swap, Var
 from s2sad.ir.types import Array, ListOf
 from s2sad.ir.walk import map_blocks, reads, root_of, statements
 
@@ -31,7 +31,7 @@ class Groups:
                         self.join(target.name, base.name)
                 case Swap(first, second):
                     self.join(first.name, second.name)
-                case Append(target, value):
+                case Append(target, value) | Store(Index(Var(_, ListOf()) as target), "", value):
                     base = view_base(value)
                     if base is not None:
                         self.join(target.name, base.name)

@@ -153,10 +153,15 @@ def give_way(lw: Lowerer, owner: Var, new: Expr, node: Any) -> None:
     assert isinstance(new.type, ListOf)
     target = Var(owner.name, new.type)
     if not _is_seen_elsewhere(lw, owner):
+        if isinstance(new, Var) and lw.instance is not None:
+            lw.ctx.list_origins[id(lw.instance.fun), owner.name] = new.name
         lw.emit(Assign(target, new, lw.span(node)))
         hold(lw, target)
         return
     held = V(lw.atom(new, "items", lw.span(node)))
+    kind = owner.type
+    assert isinstance(kind, ListOf)
+    target = target if kind.item is None else owner
     length = Apply(ops.length, (target,), Scalar("int64", True))
     assert new.type.item is not None
     pop = Effect(Apply(ops.pop, (target,), new.type.item), lw.span(node))
@@ -166,10 +171,13 @@ def give_way(lw: Lowerer, owner: Var, new: Expr, node: Any) -> None:
 
 
 def _is_seen_elsewhere(lw: Lowerer, owner: Var) -> bool:
-    """Say whether the list may be the caller's, or one that another name means."""
+    """Say whether the list may be the caller's, or one that another name of the program means."""
+    from s2sad.frontend.functional import FOLDED
+
     if lw.instance is not None and owner.name in lw.instance.given:
         return True
-    held = [leaf for scope in scopes(lw) for value in scope.env.values() for leaf in leaves_of(value)]
+    named = [value for scope in scopes(lw) for name, value in scope.env.items() if not name.startswith(FOLDED)]
+    held = [leaf for value in named for leaf in leaves_of(value)]
     lists = [leaf for leaf in held if isinstance(leaf, Var) and isinstance(leaf.type, ListOf)]
     return any(leaf.name != owner.name and _may_be_one(leaf.type, owner.type) for leaf in lists)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import operator
+import types
 from typing import Any, TypeGuard
 
 import gast
@@ -108,8 +109,10 @@ def _compare_two(lw: Lowerer, op: str, left: Value, right: Value, node: Any) -> 
         static = left if isinstance(left, StaticV) else right
         assert isinstance(static, StaticV)
         _refuse_none(lw, static, node)
-        if static.value is None or isinstance(static.value, str):
+        if static.value is None or isinstance(static.value, str | types.FunctionType | types.BuiltinFunctionType):
             return op == "NotEq"
+    if isinstance(left, FuncV) ^ isinstance(right, FuncV) and op in ("Eq", "NotEq"):
+        return op == "NotEq"
     own = protocols.compared(lw, op, left, right, node)
     if own is not None:
         return bool(own.value) if isinstance(own, StaticV) else as_expr(lw, own, node)

@@ -12,6 +12,7 @@ from typing import Any
 
 import gast
 
+from s2sad.frontend.arguments import known_value
 from s2sad.frontend.guarded import Held
 from s2sad.frontend.jumps import after_loops, before_jumps, blocks, flag_set, has_any, own, raised_if
 from s2sad.frontend.lowerer import Lowerer
@@ -32,7 +33,7 @@ def lower_try(lw: Lowerer, node: Any) -> bool:
 
 def _written_out(lw: Lowerer, node: Any) -> list[Any]:
     """Return the statements that a `try` is, each handler where it is raised for."""
-    handlers = [(_classes(lw, handler), handler) for handler in node.handlers]
+    handlers = [(_classes(lw, handler), handler) for handler in _handling(lw, node.handlers)]
     body = with_tests(lw, _without_tries(lw, _asserted(node.body, handlers)), handlers)
     caught = _caught(lw, body, handlers)
     for classes, handler in handlers:
@@ -46,6 +47,41 @@ def _written_out(lw: Lowerer, node: Any) -> list[Any]:
     return before_jumps(lw, whole, node.finalbody) if node.finalbody else whole
 
 
+def _handling(lw: Lowerer, handlers: list[Any]) -> list[Any]:
+    """Return the handlers up to the last that does more than raise again what it has caught."""
+    doing = [at for at, handler in enumerate(handlers) if not _passes_on(lw, handler)]
+    return handlers[: doing[-1] + 1] if doing else []
+
+
+def _passes_on(lw: Lowerer, handler: Any) -> bool:
+    body = handler.body
+    while len(body) == 1 and isinstance(body[0], gast.If) and (known := _known(lw, body[0].test)) is not None:
+        body = body[0].body if known else body[0].orelse
+    match body:
+        case [gast.Raise(exc=None | gast.Name() as raised, cause=None)]:
+            return raised is None or raised.id == _name_in(handler)
+        case _:
+            return False
+
+
+def _known(lw: Lowerer, test: Any) -> bool | None:
+    """Return the truth of a name that is an option of the call; None where it is not known, or more is written."""
+    match test:
+        case gast.Name(id=name):
+            stays = name in lw.env and not any(_binds(part, name) for part in gast.walk(lw.source.node))
+            known = known_value(lw.env[name]) if stays else None
+            return known if isinstance(known, bool) else None
+        case gast.UnaryOp(op=gast.Not(), operand=operand):
+            known = _known(lw, operand)
+            return None if known is None else not known
+        case _:
+            return None
+
+
+def _binds(node: Any, name: str) -> bool:
+    return isinstance(node, gast.Name) and node.id == name and isinstance(node.ctx, gast.Store)
+
+
 def _without_tries(lw: Lowerer, nodes: list[Any]) -> list[Any]:
     """Return statements in which every `try` is written out: what leaves it is raised in the `try` around it."""
     result: list[Any] = []
@@ -55,6 +91,26 @@ def _without_tries(lw: Lowerer, nodes: list[Any]) -> list[Any]:
         else:
             result.append(blocks(node, lambda inner: _without_tries(lw, inner)))
     return result
+
+
+def without_continuing_tries(lw: Lowerer, nodes: list[Any]) -> list[Any]:
+    """Return the body of a loop in which every `try` is written out that may go on with the next turn."""
+    result: list[Any] = []
+    for node in nodes:
+        if isinstance(node, gast.Try) and _goes_on([node]):
+            result.extend(_written_out(lw, node))
+        elif isinstance(node, gast.If):
+            result.append(blocks(node, lambda inner: without_continuing_tries(lw, inner)))
+        else:
+            result.append(node)
+    return result
+
+
+def _goes_on(nodes: list[Any]) -> bool:
+    """Say whether a `continue` of the loop around stands in these statements."""
+    apart = gast.For | gast.While | gast.FunctionDef | gast.Lambda
+    inside = [part for node in nodes if not isinstance(node, apart) for part in gast.iter_child_nodes(node)]
+    return any(isinstance(node, gast.Continue) for node in nodes) or (bool(inside) and _goes_on(inside))
 
 
 def _classes(lw: Lowerer, handler: Any) -> tuple[type[BaseException], ...]:

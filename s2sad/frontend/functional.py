@@ -423,9 +423,13 @@ def lower_fromiter(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], nod
     return call_function(lw, np.asarray, [made], named, node)
 
 
+FOLDED = "folded"
+"""How the names begin by which calls that are written out have their arguments."""
+
+
 def bind_each(lw: Lowerer, args: list[Value]) -> list[str]:
-    """Give each argument a name that nothing else has."""
-    names = [lw.fresh("folded") for _ in args]
+    """Give each argument a name that nothing else has, and that nothing reads once the call is written out."""
+    names = [lw.fresh(FOLDED) for _ in args]
     lw.env.update(zip(names, args, strict=True))
     return names
 

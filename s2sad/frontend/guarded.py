@@ -12,7 +12,15 @@ from s2sad.frontend.callees import Classes, is_of_the_user, may_raise, text_of
 from s2sad.frontend.jumps import blocks, own
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.optional import may_be_none, optional_names
-from s2sad.frontend.raisers import OF_FUNCTIONS, OF_KEYS, OF_PLACES, Raiser
+from s2sad.frontend.raisers import (
+    OF_ATTRIBUTES,
+    OF_FUNCTIONS,
+    OF_KEYS,
+    OF_KINDS,
+    OF_PLACES,
+    OF_READING,
+    Raiser,
+)
 from s2sad.frontend.source import Source, unwrap
 from s2sad.frontend.values import FuncV, StaticV, StructV, V, Value
 from s2sad.ir.types import Array, ListOf, Scalar, is_inexact
@@ -79,6 +87,7 @@ def lower_guarded(lw: Lowerer, node: Guarded) -> Value:
 
 def lower_raises(lw: Lowerer, node: Raises) -> Value:
     """Lower the question whether an operation raises: False where its operands are of kinds that never do."""
+    from s2sad.frontend.arguments import known_value
     from s2sad.frontend.calls import call_value
     from s2sad.frontend.comparisons import lacks_key
     from s2sad.frontend.expressions import lower_expr
@@ -90,11 +99,31 @@ def lower_raises(lw: Lowerer, node: Raises) -> Value:
     if raiser in OF_KEYS:
         items, key = values
         return lacks_key(lw, items, key, node) if _is_dict(items) else StaticV(False)
+    if raiser in OF_ATTRIBUTES:
+        owner, name = values
+        assert isinstance(name, StaticV)
+        return StaticV(_has_none(raiser, owner, name))
+    if raiser in OF_KINDS:
+        return StaticV(isinstance(values[0], V) and isinstance(values[0].expr.type, Scalar))
     if not _may_raise_of(raiser, values):
         return StaticV(False)
+    if raiser in OF_PLACES and isinstance(values[0], StructV) and isinstance(place := known_value(values[1]), int):
+        length = len(values[0].items)
+        return StaticV(not -length <= place < length)
     given = [values[at] for at in raiser.operands]
     written = inline_expression(lw, raiser.fails, given, {}, node)
     return written if written is not None else call_value(lw, StaticV(raiser.fails), given, {}, node)
+
+
+def _has_none(raiser: Raiser, owner: Value, name: StaticV) -> bool:
+    """Say whether a value has no attribute of a name, or takes none."""
+    from s2sad.frontend.specials import class_of
+
+    if raiser in OF_READING and isinstance(owner, StaticV):
+        return raiser.fails(owner.value, name.value)
+    if isinstance(owner, StructV) and isinstance(owner.kind, type):
+        return raiser in OF_READING and name.value not in owner.keys and raiser.fails(owner.kind, name.value)
+    return isinstance(owner, V | StructV) and raiser.fails(class_of(owner), name.value)
 
 
 def _is_dict(value: Value) -> TypeGuard[StructV]:

@@ -35,7 +35,7 @@ from s2sad.ir.nodes import (
     Var,
     While,
 )
-from s2sad.ir.types import Array, ListOf
+from s2sad.ir.types import Array, ListOf, Scalar
 from s2sad.ir.views import is_item, view_base
 from s2sad.ir.walk import exprs_of, map_blocks, reads, root_of
 
@@ -119,13 +119,23 @@ class _Order:
 
 
 def _written(lw: Lowerer, stmt: Stmt) -> list[Expr]:
-    """Return the places that a statement writes into; an item of a list that is replaced is none."""
-    if isinstance(stmt, Swap) or (isinstance(stmt, Store) and not stmt.op and is_item(stmt.place)):
+    """Return the places that a statement writes into; an item of a list that is replaced is none, nor is a number."""
+    if isinstance(stmt, Swap) or (isinstance(stmt, Store) and _replaces(stmt)):
         return []
     try:
         return written_places(lw, stmt)
     except KeyError:  # by a function that is being lowered, further out: it may write into anything
         return list(stmt.args) if isinstance(stmt, CallStmt) else []
+
+
+def _replaces(stmt: Store) -> bool:
+    if isinstance(stmt.place, Index) and _lists_numbers(stmt.place.base):
+        return True
+    return not stmt.op and is_item(stmt.place)
+
+
+def _lists_numbers(expr: Expr) -> bool:
+    return isinstance(expr.type, ListOf) and isinstance(expr.type.item, Scalar)
 
 
 def _walked(body: tuple[Stmt, ...]) -> Iterator[_At]:

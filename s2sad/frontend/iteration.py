@@ -319,10 +319,21 @@ def breaks(body: list[Any]) -> bool:
 
 
 def _items_in_turn(lw: Lowerer, node: Any, items: list[Value], iterable: Value | None, scope: Scope) -> bool:
+    from s2sad.frontend.exceptions import without_continuing_tries
+
+    count = len(lw.made)
+    jumps = _turns(lw, node, items, iterable, scope, without_continue(without_continuing_tries(lw, node.body)))
+    lw.forget(count)
+    return jumps
+
+
+def _turns(
+    lw: Lowerer, node: Any, items: list[Value], iterable: Value | None, scope: Scope, body: list[Any]
+) -> bool:  # fmt: skip
     from s2sad.frontend.assignments import assign_target
     from s2sad.frontend.statements import lower_block
 
-    assigned, body = _assigns(node) or _tells_where_it_was_left(lw, node), without_continue(node.body)
+    assigned = _assigns(node) or _tells_where_it_was_left(lw, node)
     items = _kept_apart(lw, items, node)
     may_leave = any(isinstance(n, gast.Break | gast.Return | gast.Raise) for inner in body for n in gast.walk(inner))
     watched = [(c, c.cell.writes) for c in _containers(iterable) if c.cell is not None] if iterable is not None else []

@@ -65,6 +65,8 @@ def attribute(lw: Lowerer, owner: Value, name: str, node: Any) -> Value:
         case StructV() if formatted.is_unknown(owner) or texts.is_choice(owner):
             formatted.refuse_parts(lw, owner, node)
             return owner
+        case StructV("dict", keys, items) if name in keys and not hasattr(dict, name):
+            return _settled(lw, items[keys.index(name)], name, node)  # of a class of dicts whose keys are attributes
         case StructV(kind, keys, items):
             if name == "__class__" and isinstance(kind, type):
                 return StaticV(kind)

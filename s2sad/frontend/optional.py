@@ -134,7 +134,7 @@ def form_of(kind: Type) -> Form | None:
             return dtype, len(dims)
         case Static(value):
             return "known", value
-        case Struct(container, keys, items) if container == "tuple" or _has_fields(container):
+        case Struct(container, keys, items) if container in ("tuple", "list", "dict") or _has_fields(container):
             forms = tuple(form_of(item) for item in items)
             return None if None in forms else (container, keys, forms)
         case _:

@@ -126,6 +126,20 @@ def out_of_range(items: Any, i: Any) -> Any:  # noqa: D103
     return i >= len(items) or i < -len(items)
 
 
+def has_no_attribute(owner: Any, name: str) -> bool:  # noqa: D103
+    return not hasattr(owner, name)
+
+
+def takes_no_attribute(owner: Any, name: str) -> bool:
+    """Say whether no attribute of a name can be set: numbers have none, arrays a few."""
+    settable = ("shape", "dtype", "strides", "real", "imag", "flat", "data")
+    return not (owner is np.ndarray and name in settable)
+
+
+def is_number(items: Any) -> bool:  # noqa: D103
+    return np.ndim(items) == 0
+
+
 def lacks(items: Any, key: Any) -> Any:  # noqa: D103
     return key not in items
 
@@ -144,10 +158,17 @@ OF_OPERATORS: dict[Any, tuple[Raiser, ...]] = {
 }
 """By the class of the operator in the text."""
 
+OF_KINDS = (Raiser(TypeError, is_number),)
+"""What numbers raise that are asked for their length or for an item: the kind of the first operand tells."""
 OF_PLACES = (Raiser(IndexError, out_of_range, (0, 1)),)
 OF_KEYS = (Raiser(KeyError, lacks, (0, 1)),)
-OF_INDEXING = (*OF_PLACES, *OF_KEYS)
-"""The one of lists and arrays, the other of dicts."""
+OF_INDEXING = (*OF_PLACES, *OF_KEYS, *OF_KINDS)
+"""The first of lists and arrays, the second of dicts, the last of numbers of Python's."""
+
+OF_READING = (Raiser(AttributeError, has_no_attribute, (0, 1)),)
+OF_SETTING = (Raiser(AttributeError, takes_no_attribute, (0, 1)),)
+OF_ATTRIBUTES = (*OF_READING, *OF_SETTING)
+"""What `x.name` raises where it is read and where it is set: the kind of `x` tells."""
 
 OF_FUNCTIONS: dict[Any, tuple[Raiser, ...]] = {
     math.log: (Raiser(ValueError, not_positive),),
@@ -175,6 +196,8 @@ OF_FUNCTIONS: dict[Any, tuple[Raiser, ...]] = {
     math.trunc: _UNITS,
     builtins.int: _UNITS,
     builtins.divmod: _DIVISION,
+    builtins.len: OF_KINDS,
+    builtins.iter: OF_KINDS,
     np.linalg.cholesky: (Raiser(np.linalg.LinAlgError, runtime.not_positive_definite),),
     np.linalg.solve: (Raiser(np.linalg.LinAlgError, runtime.is_singular),),
     np.linalg.inv: (Raiser(np.linalg.LinAlgError, runtime.is_singular),),
@@ -186,7 +209,7 @@ if hasattr(math, "exp2"):  # from Python 3.11 on
 LOGARITHM_TO_BASE = (Raiser(ValueError, no_logarithm, (0, 1)), Raiser(ZeroDivisionError, is_one, (1,)))
 """`math.log(x, base)`."""
 
-TESTED = (ArithmeticError, ValueError, IndexError, KeyError)
+TESTED = (ArithmeticError, ValueError, IndexError, KeyError, AttributeError, TypeError)
 """The classes of what is tested for, `LinAlgError` among them as a `ValueError`."""
 ANYTHING = (BaseException, Exception)
 

@@ -21,7 +21,18 @@ from s2sad.frontend.callees import Classes, callee_of, is_of_the_user, may_raise
 from s2sad.frontend.guarded import Guarded, Held, Raises
 from s2sad.frontend.jumps import assigned, blocks, name_of
 from s2sad.frontend.lowerer import Lowerer
-from s2sad.frontend.raisers import ANYTHING, OF_INDEXING, OF_OPERATORS, OF_PLACES, UNTOLD, Raiser, never_of, of_call
+from s2sad.frontend.raisers import (
+    ANYTHING,
+    OF_INDEXING,
+    OF_OPERATORS,
+    OF_PLACES,
+    OF_READING,
+    OF_SETTING,
+    UNTOLD,
+    Raiser,
+    never_of,
+    of_call,
+)
 
 _LATER = (gast.ListComp, gast.SetComp, gast.DictComp, gast.GeneratorExp)
 _WHICH = (
@@ -89,6 +100,8 @@ class _Tests:
             if isinstance(target, gast.Subscript):
                 raisers = OF_INDEXING if isinstance(node, gast.AugAssign) else OF_PLACES
                 self._tested(raisers, [target.value, target.slice], target)
+            elif isinstance(target, gast.Attribute) and self._catches(AttributeError, exactly=True):
+                self._tested(OF_SETTING, [target.value, _text(target.attr, target)], target)
         return node
 
     def _check_inner(self, call: Any) -> None:
@@ -145,6 +158,8 @@ class _Tests:
             case gast.Subscript(value=items, slice=place) if any(self._catches(r.error) for r in OF_INDEXING):
                 if not isinstance(place, gast.Slice | gast.Tuple) and _is_loaded(node):
                     node.value, node.slice = self._tested(OF_INDEXING, [items, place], node)
+            case gast.Attribute(value=owner) if self._is_raiser(node):
+                node.value, _ = self._tested(OF_READING, [owner, _text(node.attr, node)], node)
             case gast.Call():
                 return self._call(node)
             case _:
@@ -283,6 +298,8 @@ class _Tests:
                 return any(self._catches(r.error) and not never_of(r, [left, right]) for r in found)
             case gast.Subscript():
                 return any(self._catches(r.error, exactly=True) for r in OF_INDEXING) and _is_loaded(node)
+            case gast.Attribute():
+                return self._catches(AttributeError, exactly=True) and _is_loaded(node)
             case gast.Call():
                 fn = callee_of(self.lw, self.lw.env, self.lw.source, node.func)
                 raisers = of_call(fn, node)
@@ -324,6 +341,10 @@ def _is_plain(node: Any) -> bool:
             return _is_plain(value) and (_is_plain(place) or isinstance(place, gast.Tuple))
         case _:
             return False
+
+
+def _text(text: str, node: Any) -> Any:
+    return gast.copy_location(gast.Constant(value=text, kind=None), node)
 
 
 def _read(name: str, node: Any) -> Any:
