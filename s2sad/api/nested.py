@@ -21,6 +21,7 @@ from s2sad.frontend.transforms import needs_writing_out
 from s2sad.frontend.userrule import UserRule
 from s2sad.ir.nodes import Function
 from s2sad.ir.types import Static, Struct, Type, is_inexact
+from s2sad.rules.registry import is_read_as_ours
 from s2sad.transform.entry import bound_apart
 from s2sad.transform.pipeline import Derived, derive_instance, derive_program
 
@@ -105,11 +106,13 @@ def instance_of(ctx: Context, fun: Any, types: tuple[Type, ...], span: Span) -> 
     """Return the program of a transformed function for these argument types."""
     from s2sad.api.plan import require_scalar
     from s2sad.api.transformed import plain
-    from s2sad.api.written import calling, entered
+    from s2sad.api.written import calling, entered, passing
 
     if hasattr(fun, "s2sad_instance"):  # it knows its own program
         return fun.s2sad_instance(ctx, types, span)
     aux = fun.options.aux if hasattr(fun, "options") else False
+    if is_read_as_ours(fun):
+        return instantiate(ctx, passing(fun), types, span)
     if needs_writing_out(fun):
         return instantiate(ctx, calling(fun), types, span)
     key = ("transformed", fun, types)

@@ -223,6 +223,7 @@ def store_for(fun: Callable[..., Any], kind: str, argnums: Argnums, options: Opt
 
 def target_of(fun: Any, target: str | None) -> str:
     """Return the target that was asked for, else the function's own, else "cpu"; raises ArgumentError for another."""
-    chosen = target or getattr(fun, "target", None) or "cpu"
+    own = getattr(fun, "target", None) if type(fun).__module__.startswith("s2sad.") else None
+    chosen = target or own or "cpu"
     require_target(chosen, "cpu", "python", "cuda")
     return chosen

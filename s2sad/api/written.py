@@ -66,6 +66,11 @@ def calling(fun: Any) -> Callable[..., Any]:
     return _written_once(fun)
 
 
+def passing(fun: Any) -> Callable[..., Any]:
+    """Return a Python function that calls `fun` with all that it takes, defaults included."""
+    return _passing_once(fun)
+
+
 _ARGUMENTS: dict[Any, tuple[str, ...]] = {
     np.where: ("condition", "x", "y"), np.clip: ("a", "a_min", "a_max"), np.einsum: ("subscripts", "*operands"),
 }  # fmt: skip

@@ -266,6 +266,8 @@ def call_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Val
     if python_callee(fn):
         refuse_overloaded(lw, fn, node)
         return call_user(lw, fn, args, kwargs, node)
+    if fn is np.copy and args and isinstance(args[0], V) and isinstance(args[0].expr.type, Scalar):
+        return args[0]
     if fn is np.copy and ("order" in kwargs or len(args) > 1) and isinstance(args[0], V):
         from s2sad.frontend.methods import copied
 

@@ -11,7 +11,7 @@ import gast
 import numpy as np
 
 from s2sad.errors import ArgumentError, S2SADError, Span, UnsupportedSyntaxError
-from s2sad.frontend import keyed
+from s2sad.frontend import growing, keyed
 from s2sad.frontend.constant_tables import with_tables
 from s2sad.frontend.containers import (
     OF_THE_CALLER,
@@ -53,6 +53,7 @@ from s2sad.frontend.widening import check_not_written
 from s2sad.ir.nodes import Assign, CallStmt, Const, Expr, Function, Param, Raise, Return, Stmt, Var
 from s2sad.ir.types import ListOf, Scalar, Static, Struct, Type, given_length, leaf_types
 from s2sad.ir.walk import map_blocks, statements
+from s2sad.rules.registry import is_read_as_ours
 
 _MAX_KINDS = 12
 
@@ -69,7 +70,7 @@ def _check_kinds(ctx: Context, fun: Any, source: Source) -> None:
 
 def instantiate(ctx: Context, fun: Any, types: tuple[Type, ...], span: Span) -> Instance:
     """Return the instance of `fun` for these argument types, lowering it on first use."""
-    if hasattr(fun, "s2sad_kind") and ctx.derive is not None:
+    if (hasattr(fun, "s2sad_kind") or is_read_as_ours(fun)) and ctx.derive is not None:
         made = ctx.derive(ctx, fun, types, span)
         if made is not None:
             return made
@@ -391,6 +392,9 @@ def _joined_result(lw: Lowerer, source: Source) -> Type:
     for other in lw.results[1:]:
         joined = _join(result, type_of(other))
         if joined is None:
+            for value in lw.results:  # `return items[0] if len(items) == 1 else items` asks for one of known length
+                if isinstance(value, V) and isinstance(value.expr.type, ListOf):
+                    growing.take_as_known(lw, growing.name_of(lw, value.expr))
             why = "Every `return` must give the same structure, and scalars or arrays of one rank and dtype."
             last = source.node.body[-1] if hasattr(source.node, "body") else source.node
             lw.fail(last, "the returns of this function differ in kind", why)

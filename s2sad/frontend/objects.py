@@ -20,11 +20,30 @@ def of_fields(lw: Lowerer, cls: Any, args: list[Value], kwargs: dict[str, Value]
     """`cls(*args)` of a namedtuple or a dataclass."""
     refuse_hooks(lw, cls, node)
     own = "__new__" if hasattr(cls, "_fields") else "__init__"
+    if own == "__init__" and isinstance(cls.__init__, types.FunctionType) and not _is_generated(cls.__init__):
+        return _of_own_init(lw, cls, args, kwargs, node)
     if not _is_generated(getattr(cls, own)):
         lw.fail(node, f"`{cls.__name__}` has an `{own}` of its own, which is not read here",
                 "Make the object in a function, or use a class that is no dataclass or namedtuple.")  # fmt: skip
     given = _bound(lw, cls, args, kwargs, node)
     return _filled(lw, cls, given, node)
+
+
+def _of_own_init(lw: Lowerer, cls: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    """Return what the `__init__` of a dataclass leaves behind, if that is its fields, and what else it sets."""
+    from s2sad.frontend.records import construct
+
+    made = construct(lw, cls, args, kwargs, node)
+    assert isinstance(made, StructV)
+    held = dict(zip(made.keys, made.items, strict=True))
+    fields = [field.name for field in dataclasses.fields(cls)]
+    for name in fields:
+        if name not in held and not hasattr(cls, name):
+            lw.fail(node, f"`{cls.__name__}.__init__` sets no field `{name}`",
+                    "Every field is part of the object here: set it, or leave it out of the class.")  # fmt: skip
+    held |= {name: StaticV(getattr(cls, name)) for name in fields if name not in held}
+    keys = (*fields, *(name for name in made.keys if name not in fields))
+    return replace(made, keys=keys, items=tuple(held[key] for key in keys))
 
 
 def _bound(lw: Lowerer, cls: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> dict[str, Value]:

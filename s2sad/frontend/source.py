@@ -105,7 +105,8 @@ def unwrap(fun: Any) -> Any:
         elif isinstance(fun, _Cached):
             fun = vars(fun)["__wrapped__"]
         elif isinstance(fun, types.MethodType):
-            return fun
+            plain = unwrap(fun.__func__)
+            return fun if plain is fun.__func__ else types.MethodType(plain, fun.__self__)
         else:
             return fun
 

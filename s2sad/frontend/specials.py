@@ -419,6 +419,25 @@ def _replace(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any
     return objects.changed(lw, args[0], kwargs, node)
 
 
+def _isscalar(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    """Known from the type."""
+    if isinstance(args[0], StaticV):
+        return StaticV(bool(np.isscalar(args[0].value)))
+    return StaticV(isinstance(args[0], V) and isinstance(args[0].expr.type, Scalar))
+
+
+def _iterable(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    """Known from the type."""
+    if isinstance(args[0], StaticV):
+        return StaticV(bool(np.iterable(args[0].value)))
+    return StaticV(not (isinstance(args[0], V) and isinstance(args[0].expr.type, Scalar)))
+
+
+def _isrealobj(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    """Known from the type."""
+    return StaticV(not known_value(_iscomplexobj(lw, args, kwargs, node)))
+
+
 def _iscomplexobj(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
     """Known from the type."""
     return StaticV(isinstance(args[0], V) and is_complex(args[0].expr.type))
@@ -734,6 +753,9 @@ SPECIAL: dict[Any, Any] = {
     np.ndim: _ndim,
     np.size: _size,
     np.iscomplexobj: _iscomplexobj,
+    np.isrealobj: _isrealobj,
+    np.isscalar: _isscalar,
+    np.iterable: _iterable,
     np.conj: _conjugate(np.conj),
     np.real: _conjugate(np.real),
     np.empty: _unfilled(np.empty, np.zeros),

@@ -15,6 +15,7 @@ from typing import Any
 import gast
 import numpy as np
 
+from s2sad.frontend import growing
 from s2sad.frontend.functional import Partial
 from s2sad.frontend.iteration import static_items
 from s2sad.frontend.lowerer import Lowerer
@@ -60,6 +61,8 @@ def _items(lw: Lowerer, value: Value, count: int | None, node: Any, unknown: tup
         return lw.fail(node, *unknown)
     length = value.expr.type.dims[0] if isinstance(value.expr.type, Array) else None
     wanted = length if isinstance(length, int) else count
+    if wanted is None and isinstance(value.expr.type, ListOf):
+        growing.take_as_known(lw, growing.name_of(lw, value.expr))
     if wanted is None or wanted < 0:
         return lw.fail(node, *unknown)
     return items_of_row(lw, value, wanted, node)

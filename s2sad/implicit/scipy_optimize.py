@@ -248,7 +248,7 @@ def newton(
     """Return the root near x0, a number."""
     if full_output or not disp:
         ops.refuse("`full_output` and `disp` of a root finder are not supported", "Leave them as they are.")
-    given = args if isinstance(args, tuple) else (args,)
+    given = args if isinstance(args, (tuple, list)) else (args,)
     if fprime is None:
         found = by_secants(func, x0, x1, given, tol, rtol, maxiter)
     else:
@@ -365,3 +365,24 @@ def root(
     given = args if isinstance(args, tuple) else (args,)
     start = np.atleast_1d(np.asarray(x0)) * 1.0
     return Found(implied_by_a_system(fun, stop_gradient(of_a_system(fun, start, given, 1e-12)), given), True)
+
+
+# ---- the test function of Rosenbrock (1960), a column of an array being one point ----
+
+
+@expands(scipy.optimize.rosen)
+def rosen(x: Any) -> Any:
+    """Return the sum of `100 * (x[i + 1] - x[i]**2)**2 + (1 - x[i])**2`."""
+    points = np.asarray(x) * 1.0
+    return np.sum(100.0 * (points[1:] - points[:-1] ** 2) ** 2 + (1.0 - points[:-1]) ** 2, axis=0)
+
+
+@expands(scipy.optimize.rosen_der)
+def rosen_der(x: Any) -> Any:
+    """Return the gradient of `rosen` at a point."""
+    points = np.asarray(x) * 1.0
+    steps = points[1:] - points[:-1] ** 2
+    slope = np.zeros_like(points)
+    slope[1:] = 200.0 * steps
+    slope[:-1] -= 400.0 * points[:-1] * steps + 2.0 * (1.0 - points[:-1])
+    return slope

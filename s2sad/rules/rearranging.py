@@ -334,7 +334,9 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any) -> Any:
             rest = rest | condition
         conditions = [*conditions, np.logical_not(rest)]
     for condition, fun in zip(conditions, funclist):
-        if isinstance(fun, (int, float)):
+        if np.ndim(x) == 0:
+            result = np.where(condition, fun if isinstance(fun, (int, float)) else fun(x, *args), result)
+        elif isinstance(fun, (int, float)):
             result[condition] = fun
         else:
             result[condition] = fun(x[condition], *args)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import cmath
 import importlib
+import inspect
 import math
 import sys
+import types
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -270,6 +272,16 @@ def is_changing(fn: Any) -> bool:
     except TypeError:  # unhashable: surely no library function
         return False
     return found is not None and found.changes
+
+
+def is_read_as_ours(fn: Any) -> bool:
+    """Say whether a function of SciPy's, written in Python, has a meaning here that takes all of its arguments."""
+    if not isinstance(fn, types.FunctionType) or not (fn.__module__ or "").startswith("scipy."):
+        return False
+    _load()
+    _load_extra(fn)
+    found = EXPANSIONS.get(fn)
+    return found is not None and set(inspect.signature(fn).parameters) <= set(inspect.signature(found.body).parameters)
 
 
 def expansion(fn: Any, count: int, names: set[str], has_none: bool, known: Settings) -> Fn | None:
