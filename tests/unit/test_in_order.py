@@ -240,3 +240,31 @@ def shrunk(a):
 )  # fmt: skip
 def test_what_is_only_read_is_derived(fun, target):
     assert_derivatives(fun, A, target)
+
+
+def simplex(x):
+    cost = lambda v: (v[0] - 1.0) ** 2 + 10.0 * (v[1] + 0.5) ** 2
+    points = [(x, cost(x))] + [(x + 0.3 * e, cost(x + 0.3 * e)) for e in np.eye(2)]
+    for _ in range(6):
+        points.sort(key=lambda p: p[1])
+        middle = (points[0][0] + points[1][0]) / 2
+        new = 2 * middle - points[-1][0]
+        reached = cost(new)
+        if reached < points[0][1]:
+            beyond = middle + 2 * (middle - points[-1][0])
+            points[-1] = (beyond, cost(beyond)) if cost(beyond) < reached else (new, reached)
+        elif reached < points[1][1]:
+            points[-1] = (new, reached)
+        else:
+            inside = middle + 0.5 * (points[-1][0] - middle)
+            points[-1] = (inside, cost(inside))
+    return min(p[1] for p in points)
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_a_list_of_pairs_is_put_in_order_in_every_turn(target):
+    x = np.array([0.3, 1.5])
+    assert_derivatives(simplex, x, target)
+    source = str(s2sad.differentiate(simplex, target=target).source("grad", types=(x,)))
+    assert source.count("for step in range(6):") == 1
+    assert "copy_arrays(items_0)" not in source  # what the list was made of is not written

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import s2sad
-from tests.differences import assert_derivatives
+from tests.differences import assert_derivatives, differences
 
 X = np.array([0.3, -0.7, 1.1, 0.4, -1.3, 0.8])
 
@@ -275,3 +275,39 @@ UNEVEN = [
 @pytest.mark.parametrize("fun", UNEVEN)
 def test_items_of_unequal_lengths_have_each_their_own(fun, target):
     assert_derivatives(fun, X, target)
+
+
+def written_by_its_other_name(x):
+    rows = []
+    for k in range(3):
+        rows.append(x * (k + 1.0))
+    y = x * 0.5
+    rows[0] = y
+    y[0] *= 3
+    return rows[0][0] + rows[1][1] * rows[0][2]
+
+
+def exchanged_and_held_twice(x):
+    rows = []
+    for k in range(3):
+        rows.append(x * (k + 1.0))
+    rows.append(rows[-1])
+    rows[2], rows[0] = rows[0], rows[2]
+    rows[0][0] *= 0.5
+    return rows[3][0] + rows[2][1]
+
+
+@pytest.mark.parametrize("target", ["python", "cpu"])
+def test_a_tangent_follows_the_array_that_a_list_is_given(target):
+    x_dot = np.cos(X)
+    value, out_dot = s2sad.jvp(written_by_its_other_name, (X,), (x_dot,), target=target)
+    assert value == written_by_its_other_name(X)
+    np.testing.assert_allclose(out_dot, differences(written_by_its_other_name, X) @ x_dot, rtol=1e-6)
+    with pytest.raises(s2sad.AliasError, match="may share its memory"):
+        s2sad.grad(written_by_its_other_name, target=target)(X)
+
+
+@pytest.mark.parametrize("mode", ["grad", "jvp"])
+def test_an_array_that_a_list_holds_twice_is_not_written_once_its_places_change(mode):
+    with pytest.raises(s2sad.AliasError, match="may hold twice"):
+        s2sad.differentiate(exchanged_and_held_twice, target="python").source(mode, types=(X,))
