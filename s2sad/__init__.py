@@ -106,7 +106,11 @@ if not TYPE_CHECKING:  # a type checker would take any name for granted
         if name == "cuda":
             return importlib.import_module("s2sad.api.cuda")
         if name == "__version__":
-            return importlib.import_module("importlib.metadata").version("s2sad")
+            metadata = importlib.import_module("importlib.metadata")
+            try:
+                return metadata.version("s2sad")
+            except metadata.PackageNotFoundError:  # read from where it lies, not installed
+                return "0+unknown"
         if name not in _HOMES:
             raise AttributeError(f"module 's2sad' has no attribute {name!r}")
         value = getattr(importlib.import_module(_HOMES[name]), name)

@@ -20,11 +20,12 @@ from math import prod
 from s2sad.analysis.facts import Facts
 from s2sad.ir.nodes import CallStmt, Const, For, Function, Raise, Return, Stmt, While
 from s2sad.ir.types import Array, ListOf, Scalar, Type
-from s2sad.ir.walk import bound, map_blocks, names_in, statements, targets
+from s2sad.ir.walk import bound, exprs_of, map_blocks, names_in, statements, subexpressions, targets
 from s2sad.transform.inlined import Names, Renaming, free
 from s2sad.transform.naming import Namer
 
 _MANY = 16  # statements of a helper that stands in several places, in all of them together
+_WHOLE = 6000  # operations of the helpers that one function takes in: a larger one is no longer read, nor compiled soon
 _STEPS = 4  # of a loop that may stand in a loop
 _FEW = 16  # numbers of an array that may be kept at every step of a loop
 
@@ -48,7 +49,7 @@ class _Writing:
     def __init__(self, fn: Function, functions: Mapping[str, Function], facts: Facts) -> None:
         self.functions, self.facts = functions, facts
         self.calls = Counter(s.callee for s in statements(fn.body) if isinstance(s, CallStmt) and s.fn is None)
-        self.fit = {name for name in self.calls if self._fits(name, fn.name)}
+        self.fit = self._that_has_room({name for name in self.calls if self._fits(name, fn.name)})
         self.any = bool(self.fit)
         self.bound = Counter([*(p.name for p in fn.params), *(n for s in statements(fn.body) for n in bound(s))])
         self.namer = Namer({*names_in(fn.body), *(p.name for p in fn.params)})
@@ -71,6 +72,15 @@ class _Writing:
                 made.append(map_blocks(stmt, lambda b, inside=inside: self.block(b, inside)))
         return tuple(made)
 
+    def _that_has_room(self, names: set[str]) -> set[str]:
+        """Return the helpers that the function takes in, the small ones first."""
+        taken, total = set[str](), 0
+        for size, name in sorted((_operations(self.functions[name].body), name) for name in names):
+            total += size
+            if total <= _WHOLE:
+                taken.add(name)
+        return taken
+
     def _fits(self, name: str, caller: str) -> bool:
         fn = self.functions.get(name)
         if fn is None or name == caller or name in self.facts.opaque or not _returns_last(fn):
@@ -90,6 +100,10 @@ def _returns_last(fn: Function) -> bool:
 
 def _size(body: tuple[Stmt, ...]) -> int:
     return sum(1 for stmt in statements(body) if not isinstance(stmt, Return | Raise))
+
+
+def _operations(body: tuple[Stmt, ...]) -> int:
+    return sum(1 for stmt in statements(body) for expr in exprs_of(stmt) for _ in subexpressions(expr))
 
 
 def _only_few_numbers(fn: Function) -> bool:
