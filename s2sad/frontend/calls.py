@@ -28,7 +28,7 @@ from s2sad.frontend.arguments import (
     split_arguments,
 )
 from s2sad.frontend.computed import computed, member, repeatable
-from s2sad.frontend.containers import UNDECIDED, identified, is_lost_write, writes_given
+from s2sad.frontend.containers import UNDECIDED, identified, is_lost_write, may_be_returned, writes_given
 from s2sad.frontend.dispatch import chosen
 from s2sad.frontend.displays import (
     array_of,
@@ -568,6 +568,8 @@ def call_user(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value],
     for position, leaf in enumerate(leaves):
         growing.passed(lw, leaf, instance.function, position, node)
     given = rebuild(result, known_results(instance, results))
+    if instance.returns_given:
+        may_be_returned(lw, bound)
     given = identified(given, UNDECIDED if instance.returns_given else None)
     return called(lw, given, node, instance.name, instance.optional_result is not None)
 

@@ -6,7 +6,7 @@ is known here: they carry one `Cell`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -122,6 +122,13 @@ def put_away(lw: Lowerer, value: Value) -> bool:
     for scope in found:
         scope.env.update({name: _with_cells(one, cells) for name, one in scope.env.items()})
     return True
+
+
+def may_be_returned(lw: Lowerer, values: Iterable[Value]) -> None:
+    """Let containers be written no more that a function was given and may have returned: that is one of two then."""
+    cells = {id(cell): UNDECIDED for value in values for cell in _cells(value) if not cell.refusal}
+    for scope in scopes(lw) if cells else ():
+        scope.env.update({name: _with_cells(one, cells) for name, one in scope.env.items()})
 
 
 def was_put_away(value: StructV) -> bool:

@@ -19,6 +19,7 @@ from s2sad.frontend.containers import (
     current,
     identified,
     is_mutable,
+    may_be_returned,
     of_the_caller,
     returns_given,
 )
@@ -561,6 +562,8 @@ def call_lifted(lw: Lowerer, fn_node: Any, source: Source, scope: dict[str, Valu
     for position, leaf in enumerate(leaves):
         passed(lw, leaf, instance.function, position, node)
     given = rebuild(result, known_results(instance, list(results)))
+    if instance.returns_given:
+        may_be_returned(lw, scope.values())
     given = identified(given, UNDECIDED if instance.returns_given else None)
     return called(lw, given, node, instance.name, instance.optional_result is not None)
 

@@ -119,11 +119,15 @@ def _has_none(raiser: Raiser, owner: Value, name: StaticV) -> bool:
     """Say whether a value has no attribute of a name, or takes none."""
     from s2sad.frontend.specials import class_of
 
-    if raiser in OF_READING and isinstance(owner, StaticV):
-        return raiser.fails(owner.value, name.value)
-    if isinstance(owner, StructV) and isinstance(owner.kind, type):
-        return raiser in OF_READING and name.value not in owner.keys and raiser.fails(owner.kind, name.value)
-    return isinstance(owner, V | StructV) and raiser.fails(class_of(owner), name.value)
+    if isinstance(owner, StaticV):
+        return raiser in OF_READING and raiser.fails(owner.value, name.value)
+    if not isinstance(owner, V | StructV):
+        return False
+    kind = class_of(owner)
+    if raiser in OF_READING:
+        held = owner.keys if isinstance(owner, StructV) and isinstance(owner.kind, type) else ()
+        return name.value not in held and not any(name.value in vars(base) for base in kind.__mro__)
+    return not (isinstance(owner, StructV) and isinstance(owner.kind, type)) and raiser.fails(kind, name.value)
 
 
 def _is_dict(value: Value) -> TypeGuard[StructV]:
