@@ -76,6 +76,8 @@ def _compare_two(lw: Lowerer, op: str, left: Value, right: Value, node: Any) -> 
             return same_truth if op == "Is" else negated
     elif formatted.is_unknown(left) or formatted.is_unknown(right):
         return formatted.refuse(lw, node)
+    if op in ("Is", "IsNot") and all(_is_one_object(value) for value in (left, right)):
+        return (_number_of(left) == _number_of(right)) == (op == "Is")  # a setting: `self.system is self.METRIC`
     if op in ("Is", "IsNot") and not (texts.is_choice(left) or texts.is_choice(right)):
         same = isinstance(left, StaticV) and isinstance(right, StaticV) and left.value is right.value
         if not (isinstance(left, StaticV) and isinstance(right, StaticV)):
@@ -173,6 +175,12 @@ def _number_of(value: Value) -> Any:
     if isinstance(value, StaticV):
         return value.value if isinstance(value.value, int | float) else None
     return value.expr.value if isinstance(value, V) and isinstance(value.expr, Const) else None
+
+
+def _is_one_object(value: Value) -> bool:
+    """Say whether a value is a whole number of which there is one object: CPython keeps the small ones."""
+    number = _number_of(value)
+    return type(number) is int and -5 <= number <= 256
 
 
 def _compare_structs(lw: Lowerer, op: str, left: StructV, right: StructV, node: Any) -> Expr | bool:

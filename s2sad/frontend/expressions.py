@@ -234,7 +234,7 @@ def outside_value(lw: Lowerer, found: Any, name: str, node: Any, read: Callable[
 def plain_value(lw: Lowerer, found: Any, name: str, node: Any) -> Value:
     """Return what an object outside means, containers taken apart."""
     if isinstance(found, tuple | list):
-        return StructV(type(found).__name__ if not hasattr(found, "_fields") else type(found),
+        return StructV(type(found) if hasattr(found, "_fields") else "tuple" if isinstance(found, tuple) else "list",
                        getattr(found, "_fields", tuple(range(len(found)))),
                        tuple(outside_value(lw, item, name, node) for item in found))  # fmt: skip
     if isinstance(found, dict):

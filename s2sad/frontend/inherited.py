@@ -20,14 +20,23 @@ class Behind:
 
 
 def lower_super(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
-    """`super()`: the object that the method was called with, seen as one of the classes behind the method's own."""
+    """`super()`: the object that the method was called with, seen as one of the classes behind the method's own.
+
+    `super(C, self)` says both.
+    """
     from s2sad.frontend.expressions import lower_expr
 
     cls, parameters = lw.source.closure.get("__class__"), lw.source.node.args.args
-    if args or not isinstance(cls, type) or not parameters:
-        return lw.fail(node, "`super` is read in methods, without arguments", "Name the class: `Base.method(self)`.")
-    first = gast.Name(id=parameters[0].id, ctx=gast.Load(), annotation=None, type_comment=None)
-    owner = lower_expr(lw, gast.copy_location(first, node))
+    if len(args) == 2 and isinstance(args[0], StaticV):
+        cls, owner = args[0].value, args[1]
+    elif parameters and not args:
+        first = gast.Name(id=parameters[0].id, ctx=gast.Load(), annotation=None, type_comment=None)
+        owner = lower_expr(lw, gast.copy_location(first, node))
+    else:
+        owner = StaticV(None)
+    if not isinstance(cls, type) or owner == StaticV(None):
+        return lw.fail(node, "`super` is read in methods, as `super()` or `super(C, self)`",
+                       "Name the class: `Base.method(self)`.")  # fmt: skip
     if isinstance(owner, StaticV) and isinstance(owner.value, cls):
         return StaticV(super(cls, owner.value))
     if not isinstance(owner, StructV) or not isinstance(owner.kind, type) or not issubclass(owner.kind, cls):

@@ -209,8 +209,8 @@ if hasattr(math, "exp2"):  # from Python 3.11 on
 LOGARITHM_TO_BASE = (Raiser(ValueError, no_logarithm, (0, 1)), Raiser(ZeroDivisionError, is_one, (1,)))
 """`math.log(x, base)`."""
 
-TESTED = (ArithmeticError, ValueError, IndexError, KeyError, AttributeError, TypeError)
-"""The classes of what is tested for, `LinAlgError` among them as a `ValueError`."""
+TESTED = (ArithmeticError, ValueError, IndexError, KeyError, AttributeError, TypeError, NameError)
+"""The classes of what is tested for, `LinAlgError` among them as a `ValueError`; missing names are told at once."""
 ANYTHING = (BaseException, Exception)
 
 UNTOLD: dict[str, type[Exception]] = {

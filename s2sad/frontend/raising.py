@@ -24,6 +24,7 @@ from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.raisers import (
     ANYTHING,
     OF_INDEXING,
+    OF_KINDS,
     OF_OPERATORS,
     OF_PLACES,
     OF_READING,
@@ -98,7 +99,7 @@ class _Tests:
             _, node.value = self._tested(OF_OPERATORS.get(type(node.op), ()), [read, node.value], node)
         for target in getattr(node, "targets", [getattr(node, "target", None)]):
             if isinstance(target, gast.Subscript):
-                raisers = OF_INDEXING if isinstance(node, gast.AugAssign) else OF_PLACES
+                raisers = OF_INDEXING if isinstance(node, gast.AugAssign) else (*OF_PLACES, *OF_KINDS)
                 self._tested(raisers, [target.value, target.slice], target)
             elif isinstance(target, gast.Attribute) and self._catches(AttributeError, exactly=True):
                 self._tested(OF_SETTING, [target.value, _text(target.attr, target)], target)

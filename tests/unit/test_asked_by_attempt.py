@@ -161,3 +161,30 @@ def test_functions_among_the_arguments_of_a_call_that_may_raise():
     value, gradient = s2sad.value_and_grad(in_any_case)(wanted)
     assert value == in_any_case(wanted)
     assert gradient == pytest.approx(1.3 * 2.25 + 0.1 - 2 * wanted, rel=1e-14)
+
+
+def of_names_that_are_there(x, y):
+    try:
+        x, y = np.asarray(x), np.asarray(y)
+    except NameError:
+        pass
+    return np.sum(x * x * y)
+
+
+def cleaned(e, n):
+    try:
+        e[abs(e) < 1e-3] = 0.0
+        n[abs(n) < 1e-3] = 0.0
+    except TypeError:
+        if abs(e) < 1e-3:
+            e = 0.0
+        if abs(n) < 1e-3:
+            n = 0.0
+    return np.sum(np.hypot(e, n))
+
+
+def test_numbers_take_no_items():
+    assert s2sad.grad(of_names_that_are_there)(0.3, 0.5) == pytest.approx(0.3, rel=1e-14)
+    assert s2sad.grad(cleaned)(3.0, 4.0) == 0.6
+    assert s2sad.grad(cleaned)(1e-4, 4.0) == 0.0
+    np.testing.assert_array_equal(s2sad.grad(cleaned)(np.array([3.0, 1e-4]), np.array([4.0, 1.0])), [0.6, 0.0])

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import s2sad
-from tests.differences import assert_derivatives
+from tests.differences import assert_derivatives, differences
 
 
 @dataclass
@@ -234,9 +234,12 @@ def test_what_classes_do(fun, target):
     assert_derivatives(fun, np.array([0.7, 1.3, -0.4]), target)
 
 
-@pytest.mark.parametrize(
-    ("cls", "what"), [(Own, "`__init__` of its own"), (Doubled, "`__new__` of its own"), (Watched, "`__setattr__`")]
-)
+def test_an_init_of_its_own_is_read():
+    np.testing.assert_allclose(s2sad.grad(lambda x: Own(x[0]).x ** 2 * x[1])(np.array([1.5, 2.0])), differences(
+        lambda x: Own(x[0]).x ** 2 * x[1], np.array([1.5, 2.0])), rtol=1e-7)  # fmt: skip
+
+
+@pytest.mark.parametrize(("cls", "what"), [(Doubled, "`__new__` of its own"), (Watched, "`__setattr__`")])
 def test_what_is_not_read_is_refused(cls, what):
     def made(x):
         return cls(*[x[0], x[1]][: 2 if cls is Doubled else 1]).x ** 2

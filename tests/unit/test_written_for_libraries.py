@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import math
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -213,3 +215,48 @@ def by_a_copy_without_axes(x):
 @pytest.mark.parametrize("target", ["python", "cpu"])
 def test_a_copy_of_a_number(target):
     assert s2sad.grad(by_a_copy_without_axes, target=target)(0.7) == pytest.approx(112 / (1 + 78.4) / np.log(113))
+
+
+def by_version(x, y):
+    return math.sqrt(x * x + y * y) if (3, 0) <= sys.version_info < (3, 1) else math.hypot(x, y)
+
+
+class Units:
+    """A setting of an object, told by identity."""
+
+    BARE = 0
+    METRIC = 1
+
+    def __init__(self, system: int = BARE) -> None:
+        self.system = system
+
+    def of(self, p: float) -> float:
+        if self.system is self.METRIC:
+            return p * 0.1
+        elif self.system is self.BARE:
+            return p
+        raise ValueError("unknown units")
+
+
+UNITS = Units(Units.METRIC)
+
+
+class Colour:
+    """The base of a class that names itself."""
+
+    def __init__(self, observer: str = "2") -> None:
+        self.observer = observer
+
+
+class Lab(Colour):
+    """One that asks for its base by its own name."""
+
+    def __init__(self, x: float, observer: str = "2") -> None:
+        super(Lab, self).__init__(observer)  # noqa: UP008
+        self.x = float(x)
+
+
+def test_settings_that_are_known():
+    assert s2sad.grad(by_version)(3.0, 4.0) == 0.6
+    assert s2sad.grad(lambda p: UNITS.of(p))(3.0) == 0.1
+    assert s2sad.grad(lambda x: Lab(x).x ** 2)(3.0) == 6.0
