@@ -225,8 +225,16 @@ def _moves(body: tuple[Stmt, ...]) -> set[int]:
 
 
 def _copies_items(fn: Function) -> bool:
-    every = (part for stmt in statements(fn.body) for expr in exprs_of(stmt) for part in subexpressions(expr))
-    return any(isinstance(part, Apply) and part.fn is np.copy and is_item(part.args[0]) for part in every)
+    """Say whether a list gets a copy of an item of a list, as where items change places."""
+
+    def is_copy(expr: Expr) -> bool:
+        return isinstance(expr, Apply) and expr.fn is np.copy and is_item(expr.args[0])
+
+    every = list(statements(fn.body))
+    given = [s.value for s in every if isinstance(s, Store) and not s.op and is_item(s.place)]
+    names = {value.name for value in given if isinstance(value, Var)}
+    made = [s.value for s in every if isinstance(s, Assign) and s.target.name in names]
+    return any(is_copy(value) for value in (*given, *made))
 
 
 def _is_same_item(place: Expr, other: Expr) -> bool:
@@ -299,7 +307,7 @@ class _Checker:
         self.counters = {s.var.name for s in statements(fn.body) if isinstance(s, For)}
         self.moves = _moves(fn.body)
         self.copied_items = _copies_items(fn)
-        """Whether arrays of lists are copied, as where they change places: what was one array is none any more."""
+        """Whether arrays of lists change places by copies: what was one array is none any more."""
         self.twice: set[str] = set()
         """Lists that may hold one array in two places."""
 

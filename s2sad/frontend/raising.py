@@ -78,7 +78,7 @@ class _Tests:
                 node.iter = self._expression(items)
             case gast.While(test=test):
                 self._refuse(test, "the condition of a `while`",
-                             "Put it into the loop: `while True:`, then `if …: break`.")  # fmt: skip
+                             "Put it into the loop: `while True:`, then `if …: break`.", by_kind=False)  # fmt: skip
             case gast.Assign() | gast.AnnAssign() | gast.AugAssign() | gast.Return() | gast.Expr():
                 node = self._simple_statement(node)
             case _:
@@ -122,7 +122,7 @@ class _Tests:
             case gast.Compare() if self._raises_inside(node.comparators[1:]):
                 self._refuse(node, "a chain of comparisons", "Write them one by one, with `and`.")
             case _ if isinstance(node, _LATER):
-                self._refuse(node, "a comprehension", "Write a loop.")
+                self._refuse(node, "a comprehension", "Write a loop.", by_kind=False)
                 return node
             case gast.Lambda():
                 return node  # where a function of the user's calls it, that is asked
@@ -184,7 +184,7 @@ class _Tests:
         """Refuse a function that may raise where one of a library's calls it: `map(lambda v: 1 / v, x)`."""
         for part in node.args:
             if isinstance(part, gast.Lambda):
-                self._refuse(part, "a lambda", "Write a loop.")
+                self._refuse(part, "a lambda", "Write a loop.", by_kind=False)
             elif isinstance(part, gast.Name):
                 fn = callee_of(self.lw, self.lw.env, self.lw.source, part)
                 if is_of_the_user(fn) and may_raise(self.lw, fn, self._wanted(), ()):
@@ -292,27 +292,30 @@ class _Tests:
         """Say whether something in these expressions is tested for."""
         return any(self._is_raiser(part) for node in nodes for part in gast.walk(node))
 
-    def _is_raiser(self, node: Any) -> bool:
+    def _is_raiser(self, node: Any, by_kind: bool = True) -> bool:
+        """Say whether something is tested for; `by_kind`: also by the kinds of operands, as that is known at once."""
         match node:
             case gast.BinOp(left=left, op=op, right=right):
                 found = OF_OPERATORS.get(type(op), ())
                 return any(self._catches(r.error) and not never_of(r, [left, right]) for r in found)
             case gast.Subscript():
-                return any(self._catches(r.error, exactly=True) for r in OF_INDEXING) and _is_loaded(node)
+                wanted = OF_INDEXING if by_kind else tuple(r for r in OF_INDEXING if r not in OF_KINDS)
+                return any(self._catches(r.error, exactly=True) for r in wanted) and _is_loaded(node)
             case gast.Attribute():
-                return self._catches(AttributeError, exactly=True) and _is_loaded(node)
+                return by_kind and self._catches(AttributeError, exactly=True) and _is_loaded(node)
             case gast.Call():
                 fn = callee_of(self.lw, self.lw.env, self.lw.source, node.func)
                 raisers = of_call(fn, node)
                 if raisers is not None:
+                    raisers = raisers if by_kind else tuple(r for r in raisers if r not in OF_KINDS)
                     return any(self._catches(r.error) and not never_of(r, node.args) for r in raisers)
                 return may_raise(self.lw, fn, self._wanted(), ())
             case _:
                 return False
 
-    def _refuse(self, node: Any, where: str, instead: str) -> None:
+    def _refuse(self, node: Any, where: str, instead: str, by_kind: bool = True) -> None:
         """Refuse what raises in a place before which nothing can stand."""
-        found = next((part for part in gast.walk(node) if self._is_raiser(part)), None)
+        found = next((part for part in gast.walk(node) if self._is_raiser(part, by_kind)), None)
         if found is not None:
             self.lw.fail(found, f"what a `try` catches is raised in {where} here", instead)
 

@@ -188,3 +188,38 @@ def test_numbers_take_no_items():
     assert s2sad.grad(cleaned)(3.0, 4.0) == 0.6
     assert s2sad.grad(cleaned)(1e-4, 4.0) == 0.0
     np.testing.assert_array_equal(s2sad.grad(cleaned)(np.array([3.0, 1e-4]), np.array([4.0, 1.0])), [0.6, 0.0])
+
+
+def in_a_comprehension(x):
+    try:
+        doubled = [x[i] * 2 for i in range(len(x))]
+    except (ValueError, TypeError):
+        return x[0]
+    return doubled[0] * doubled[1]
+
+
+def while_there_is_more(x):
+    total, k = 0.0, 0
+    try:
+        while k < len(x):
+            total += x[k] ** 2
+            k += 1
+    except TypeError:
+        total = 3.0
+    return total
+
+
+def asked_first(x):
+    try:
+        count = x.shape[0] if hasattr(x, "shape") else 3
+    except AttributeError:
+        count = 100
+    return np.sum(x) * count
+
+
+def test_where_no_test_can_stand_before_it_the_kind_is_known_too():
+    x = np.array([0.3, 0.7])
+    np.testing.assert_allclose(s2sad.grad(in_a_comprehension)(x), [2.8, 1.2], rtol=1e-14)
+    np.testing.assert_allclose(s2sad.grad(while_there_is_more)(x), [0.6, 1.4], rtol=1e-14)
+    np.testing.assert_array_equal(s2sad.grad(asked_first)(x), [2.0, 2.0])
+    assert s2sad.grad(asked_first)(0.5) == 3.0
