@@ -102,6 +102,16 @@ def _paths(value: Value, cell: Cell) -> Iterator[tuple[Any, ...]]:
         yield from ((key, *path) for path in _paths(item, cell))
 
 
+def holders(lw: Lowerer, cell: Cell) -> Iterator[Cell | None]:
+    """Go through the containers that hold one, by every name; None where a name means it itself."""
+    for scope in scopes(lw):
+        for place in _places(scope, cell):
+            holder: Any = scope.env[place.name] if place.path else None
+            for key in place.path[:-1]:
+                holder = holder.items[holder.keys.index(key)]
+            yield None if holder is None else holder.cell
+
+
 def put_away(lw: Lowerer, value: Value) -> bool:
     """Let what a value is, and holds, be written no more by the names that it has: a list has got its items.
 
@@ -193,7 +203,7 @@ def may_be_written(lw: Lowerer, container: StructV, node: Any) -> Cell:
         return lw.fail(node, f"items of a {kind} cannot be assigned here", "Build a new one.")
     cell = _now(lw, cell)
     if cell.refusal:
-        from s2sad.frontend import keyed
+        from s2sad.frontend import exchanged_rows, keyed
 
         way_out = f"Write into a copy, as in `{_copied(kind)}`, and return it."
         if is_open(container):
@@ -202,8 +212,11 @@ def may_be_written(lw: Lowerer, container: StructV, node: Any) -> Cell:
                 way_out = "Give this function one `return`, at its end, so that it can be written into its caller."
         if cell.refusal == IN_A_LIST:
             way_out = "Write before it is appended, or append a copy, as in `items.append(dataclasses.replace(item))`."
+        if cell is AN_ITEM and kind == "list":
+            way_out = "Use an array of two axes, `np.array(…)`; its rows are exchanged by `a[[i, j]] = a[[j, i]]`."
         if cell is AN_ITEM:
             keyed.begin_again_with_rows(lw)
+            exchanged_rows.begin_again(lw)
         error = UnsupportedSyntaxError if cell is OUTSIDE else AliasError
         lw.fail(node, f"this {kind} {cell.refusal}", way_out, error)
     return cell

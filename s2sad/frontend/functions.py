@@ -11,7 +11,7 @@ import gast
 import numpy as np
 
 from s2sad.errors import ArgumentError, S2SADError, Span, UnsupportedSyntaxError
-from s2sad.frontend import growing, keyed
+from s2sad.frontend import exchanged_rows, growing, keyed
 from s2sad.frontend.constant_tables import with_tables
 from s2sad.frontend.containers import (
     OF_THE_CALLER,
@@ -161,7 +161,7 @@ def _settle(
                 _drop(ctx, before)
             except S2SADError as error:
                 if not guesses.suppose_another(error):
-                    if not keyed.give_up(ctx, source, error):
+                    if not (exchanged_rows.give_up(ctx, source) or keyed.give_up(ctx, source, error)):
                         raise guesses.first or error
                     guesses.first = None
                 _drop(ctx, before)
@@ -240,7 +240,8 @@ def _lower_into(
     ctx.being_lowered.append(source)
     ctx.loops_met.append(Counter())
     try:
-        return _lower_now(ctx, instance, keyed.without_dicts(source, ctx, instance.fun), names, types, env)
+        written = exchanged_rows.with_matrices(keyed.without_dicts(source, ctx, instance.fun), ctx, source.node)
+        return _lower_now(ctx, instance, written, names, types, env)
     finally:
         ctx.being_lowered.pop()
         ctx.loops_met.pop()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeGuard
 
 import gast
 
 from s2sad.errors import S2SADError, SourceNotFoundError
+from s2sad.frontend import exchanged_rows
 from s2sad.frontend.collected import meant
 from s2sad.frontend.containers import identified, scopes
 from s2sad.frontend.lowerer import Lowerer
@@ -158,6 +159,7 @@ def _inline(
     lw: Lowerer, fn_node: Any, source: Source, outer_env: dict[str, Value],
     args: list[Value], kwargs: dict[str, Value], node: Any, local: FuncV | None = None,
 ) -> Value:  # fmt: skip
+    from s2sad.frontend.assignments import dynamic_list
     from s2sad.frontend.functions import bind_parameters
     from s2sad.frontend.statements import lower_block
 
@@ -166,6 +168,8 @@ def _inline(
                 "Let one path return without a recursive call.")  # fmt: skip
     if lw.depth > _MAX_DEPTH:
         lw.fail(node, "a recursive inner function is not supported", "Move it to module level.")
+    if local is None:
+        fn_node = exchanged_rows.written_in(lw.ctx, source, fn_node)
     body = _body(fn_node)
     counters: tuple[str, ...] = ()
     if local is not None and _straight(body):
@@ -182,6 +186,9 @@ def _inline(
     bound = bind_parameters(lw, fn_node, source, args, kwargs, node, None if local is None else local.defaults)
     for name, value in bound.items():
         seen_by = _kept_for_later(name, body) and is_bound_again(lw, value)
+        if name in inner.dynamic_lists and _is_new_list_of_numbers(value):
+            inner.env[name] = dynamic_list(inner, name, value, node)
+            continue
         known = identified(value)
         inner.env[name] = (
             inner.store_value(inner.ir_name(name), known, lw.span(node)) if seen_by
@@ -193,6 +200,7 @@ def _inline(
         body = with_one_return(fn_node) or body
     if not _straight(body):
         return _out_of_line(lw, fn_node, source, outer_env, bound, node)
+    body = exchanged_rows.put_back(inner, body)
     for name in counters:
         inner.bind(name, lw.env[name], lw.span(node))
     lower_block(inner, body[:-1])
@@ -206,6 +214,13 @@ def _inline(
     result = rebind(lw, inner, counters, result, node)
     lw.bottomed = lw.bottomed or inner.bottomed
     return called(lw, result, node, source.name)
+
+
+def _is_new_list_of_numbers(value: Value) -> TypeGuard[StructV]:
+    """Say whether an argument is a list of numbers that nobody else has: `solve(A, b[:])`."""
+    return isinstance(value, StructV) and value.kind == "list" and value.cell is None and bool(value.items) and all(
+        isinstance(item, V) and isinstance(item.expr.type, Scalar) for item in value.items
+    )
 
 
 def _named(lw: Lowerer, name: str, value: Value, body: list[Any], span: Any) -> Value:

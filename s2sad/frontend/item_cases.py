@@ -12,11 +12,13 @@ It is what is left for items of which no one array can be made, where no loop ca
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Container
 from typing import Any
 
 import gast
 
+from s2sad.frontend import exchanged_rows
 from s2sad.frontend.functional import placed
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.optional import KindFound
@@ -24,6 +26,8 @@ from s2sad.frontend.values import StructV
 
 Place = tuple[int, int, str, str]
 _MOST = 16
+_MOST_BRANCHES = 100
+"""In how many branches, one in the other, a statement is written at most."""
 _RESTARTS = 200
 _AT_TIMES = (gast.Lambda, gast.IfExp, gast.BoolOp, gast.ListComp, gast.SetComp, gast.DictComp, gast.GeneratorExp)
 _SIMPLE = (gast.Assign, gast.AugAssign, gast.AnnAssign, gast.Expr, gast.Return)
@@ -45,9 +49,19 @@ def needs_cases(lw: Lowerer, base: StructV, node: Any) -> None:
         return
     if not all(isinstance(part, _PLAIN) and _is_plain_call(part) for part in gast.walk(node)):
         return
+    if all(isinstance(item, StructV) and item.kind == "list" for item in base.items):
+        exchanged_rows.begin_again(lw)
+    if _branches(lw) * len(base.items) > _MOST_BRANCHES:
+        return
     if isinstance(lw.statement, _SIMPLE) and _item_in(lw.statement, {_place(node)}) is not None:
         known[_place(node)] = (base.kind, tuple(base.keys))
         raise KindFound
+
+
+def _branches(lw: Lowerer) -> int:
+    """Return in how many branches the statement being lowered is written already."""
+    items = {_place(part) for part in gast.walk(lw.statement) if isinstance(part, gast.Subscript)}
+    return math.prod(len(lw.ctx.by_cases[place][1]) for place in items if place in lw.ctx.by_cases)
 
 
 def _is_plain_call(part: Any) -> bool:

@@ -157,6 +157,11 @@ class Context:
     """The dicts that are written as two lists, each with the `id` of the text of its function."""
     not_keyed: set[tuple[int, str]] = field(default_factory=set[tuple[int, str]])
     """Those for which that was tried, and did not do."""
+    rows_exchanged: dict[int, tuple[int, frozenset[tuple[int, str]]]] = field(
+        default_factory=dict[int, tuple[int, frozenset[tuple[int, str]]]]
+    )
+    """The texts of functions whose lists of rows are written as matrices, each with that of the function that was
+    lowered then, 0 where that was tried in vain, and the lists of callers of which the structure is known for that."""
     rows_are_lists: set[int] = field(default_factory=set[int])
     """The texts of functions whose lists of rows hold more than numbers: the rows stay lists."""
     known_lists: set[tuple[int, str]] = field(default_factory=set[tuple[int, str]])

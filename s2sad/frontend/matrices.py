@@ -18,8 +18,9 @@ from s2sad.frontend.respelled import parents_of, stays_alone
 from s2sad.frontend.values import StaticV, V, Value
 from s2sad.ir.types import Array
 
-COLLECTED, WRITTEN = "collected", "written"
-"""How a node of the text says that the list it makes is an array: one that is read, or whose items are set."""
+COLLECTED, WRITTEN, LISTED = "collected", "written", "listed"
+"""How a node of the text says that the list it makes is an array: one that is read, whose items are set, or the copy
+of what must be a list, for of an array it is no copy."""
 
 _ROW_READERS = frozenset({"sum", "len", "enumerate", "zip", "min", "max", "abs", "list", "tuple", "sorted"})
 
@@ -248,7 +249,7 @@ def _fine_uses(node: Any, name: str) -> int:
                 found += 1
             case gast.Call(func=gast.Attribute(attr="array" | "asarray"), args=[gast.Name(id=own), *_]) if own == name:
                 found += 1
-            case gast.Assign(targets=[gast.Tuple()]) if _swapped(part) == name:
+            case gast.Assign(targets=[gast.Tuple()]) if swapped(part) == name:
                 found += 4
             case gast.For(target=gast.Name(id=row), iter=gast.Name(id=own), body=body) if own == name:
                 found += all(_reads_row(s, row) for s in body)
@@ -273,7 +274,7 @@ def _reads_row(statement: Any, row: str) -> bool:
     return fine == _count(statement, row)
 
 
-def _swapped(node: Any) -> str | None:
+def swapped(node: Any) -> str | None:
     """Return the matrix of which a statement exchanges two rows."""
     match node:
         case gast.Assign(
@@ -281,13 +282,14 @@ def _swapped(node: Any) -> str | None:
                                       gast.Subscript(value=gast.Name(id=b), slice=j)])],
             value=gast.Tuple(elts=[gast.Subscript(value=gast.Name(id=c), slice=k),
                                    gast.Subscript(value=gast.Name(id=d), slice=m)]),
-        ) if a == b == c == d and _same(i, m) and _same(j, k):  # fmt: skip
+        ) if a == b == c == d and same(i, m) and same(j, k):  # fmt: skip
             return a
         case _:
             return None
 
 
-def _same(a: Any, b: Any) -> bool:
+def same(a: Any, b: Any) -> bool:
+    """Say whether two texts are one."""
     return gast.dump(a) == gast.dump(b)
 
 
@@ -308,8 +310,18 @@ class _Rewriter(gast.NodeTransformer):
     def __init__(self, names: frozenset[str]) -> None:
         self.names = names
 
+    def visit_Call(self, node: Any) -> Any:
+        """Make an array of a matrix anew, as NumPy does of a list: `np.asarray` of an array is that array."""
+        match node:
+            case gast.Call(func=gast.Attribute(attr="asarray"), args=[gast.Name(id=own), *_]) if own in self.names:
+                node.func.attr = "array"
+            case _:
+                pass
+        return self.generic_visit(node)
+
     def visit_Assign(self, node: Any) -> Any:
-        name = _swapped(node)
+        """Exchange rows as an array does, and mark what makes a matrix."""
+        name = swapped(node)
         if name in self.names:
             i, j = (target.slice for target in node.targets[0].elts)
             return _placed(_parsed(f"{name}[[0, 0]] = {name}[[0, 0]]"), node, [i, j], [j, i])

@@ -13,7 +13,7 @@ import gast
 import numpy as np
 
 from s2sad.errors import AliasError
-from s2sad.frontend import anew, formatted, growing, inherited, keyed, objects, rows, sparse, texts
+from s2sad.frontend import anew, exchanged_rows, formatted, growing, inherited, keyed, objects, rows, sparse, texts
 from s2sad.frontend.arguments import UNKNOWN, known_value
 from s2sad.frontend.containers import current, rewrite, write_item
 from s2sad.frontend.expressions import append_all, as_expr, list_of, outside_value
@@ -22,6 +22,7 @@ from s2sad.frontend.knownlists import known_list_method
 from s2sad.frontend.lazily import check_extended_by_itself
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.matrices import grows_behind
+from s2sad.frontend.nested_lists import lists_of
 from s2sad.frontend.operators import apply, build
 from s2sad.frontend.ragged import row_of
 from s2sad.frontend.records import compiled_method
@@ -433,7 +434,8 @@ def _array_method(lw: Lowerer, owner: V, name: str, args: list[Value], kwargs: d
         case "tolist" if isinstance(expr.type, Scalar):
             return owner
         case "tolist":
-            return lw.fail(node, "`tolist` of more than one dimension is not supported", "Work on the array itself.")
+            exchanged_rows.begin_again(lw)
+            return lists_of(lw, owner, node)
         case "fill":
             whole = Index(expr, (Slice(None, None, None),), expr.type)
             lw.emit(Store(whole, "", as_expr(lw, args[0], node), lw.span(node)))

@@ -13,7 +13,7 @@ from typing import Any
 import gast
 
 from s2sad.frontend.lowerer import Context, Lowerer
-from s2sad.frontend.matrices import COLLECTED, WRITTEN, collected_row, written_row
+from s2sad.frontend.matrices import COLLECTED, LISTED, WRITTEN, collected_row, written_row
 from s2sad.frontend.optional import KindFound
 from s2sad.frontend.respelled import parents_of, scope_of, stays_alone
 from s2sad.frontend.values import StructV, V, Value
@@ -61,7 +61,13 @@ def row_of(lw: Lowerer, value: Value, text: Any, node: Any) -> Value:
     if hasattr(marked, "without_rows") and not _holds_numbers(value):
         lw.ctx.rows_are_lists.add(id(marked.without_rows))
         raise KindFound
-    return written_row(lw, value, node) if kind == WRITTEN else collected_row(lw, value, node)
+    if hasattr(text, "of_a_matrix") and not (_holds_numbers(value) and (kind != LISTED or not _is_array(value))):
+        lw.fail(node, "rows of a matrix are lists of numbers", "Make each a list of its own.")
+    return written_row(lw, value, node) if kind in (WRITTEN, LISTED) else collected_row(lw, value, node)
+
+
+def _is_array(value: Value) -> bool:
+    return isinstance(value, V) and isinstance(value.expr.type, Array)
 
 
 def _holds_numbers(value: Value) -> bool:
