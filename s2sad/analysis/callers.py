@@ -17,6 +17,10 @@ _MOST = 24  # statements of such a function
 _ALL = 120  # statements that its calls may come to together
 
 
+_MOST_ARGUMENTS = 30
+"""CPython makes one tuple of more, which Numba takes apart in calls, not where it writes the function in."""
+
+
 def compiled_into_callers(functions: Mapping[str, Function], entry: str) -> frozenset[str]:
     """Return the functions that are called inside loops, and are short, without calls and without errors."""
     found: Counter[str] = Counter()
@@ -24,7 +28,8 @@ def compiled_into_callers(functions: Mapping[str, Function], entry: str) -> froz
         found.update(_called_in_loops(fn.body, False))
     return frozenset(
         name for name, count in found.items()
-        if name != entry and name in functions and (size := _size(functions[name])) <= _MOST and size * count <= _ALL
+        if name != entry and name in functions and len(functions[name].params) <= _MOST_ARGUMENTS
+        and (size := _size(functions[name])) <= _MOST and size * count <= _ALL
     )  # fmt: skip
 
 

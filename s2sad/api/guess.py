@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import dataclasses
 import inspect
-import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +16,7 @@ from s2sad.api.reading import Read
 from s2sad.api.structure import describe
 from s2sad.api.summed import summed
 from s2sad.errors import ArgumentError
+from s2sad.frontend.source import dedented
 from s2sad.ir.typeof import typeof
 from s2sad.ir.types import Array, Scalar, Static, Struct, Sym, Type
 
@@ -117,7 +117,7 @@ def guessed(fun: Any) -> tuple[Type, ...] | None:
 
 def _parsed(fun: Any) -> ast.FunctionDef | None:
     try:
-        node = ast.parse(textwrap.dedent(inspect.getsource(fun))).body[0]
+        node = ast.parse(dedented(inspect.getsource(fun))).body[0]
     except (OSError, TypeError, SyntaxError):
         return None
     return node if isinstance(node, ast.FunctionDef) else None

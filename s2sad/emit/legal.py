@@ -223,7 +223,7 @@ def _like(kind: Any) -> Expr | None:
 def _stmt(stmt: Stmt, places: _Places) -> Stmt:
     if isinstance(stmt, Store) and isinstance(stmt.place, Index) and _is_grid_mask(stmt.place):
         stmt = _masked_write(stmt, stmt.place)
-    stmt = map_exprs(stmt, _expr)
+    stmt = _lying_as_typed(stmt, map_exprs(stmt, _expr))
     if isinstance(stmt, CallStmt) and stmt.fn is not None:
         from s2sad.rules.legal_linalg import legal_call
 
@@ -247,6 +247,17 @@ def _stmt(stmt: Stmt, places: _Places) -> Stmt:
         if scatter is not None:
             return scatter
     return map_blocks(stmt, lambda body: tuple(_stmt(s, places) for s in body))
+
+
+def _lying_as_typed(stmt: Stmt, made: Stmt) -> Stmt:
+    """Let a name hold an array that lies by rows where it is said to: a product of tensors may be one turned around."""
+    if not (isinstance(stmt, Assign) and isinstance(made, Assign) and isinstance(made.value.type, Array)):
+        return made
+    said, kind = stmt.target.type, made.value.type
+    turned = isinstance(stmt.value, Apply) and stmt.value.fn is np.einsum and kind.layout == "A"
+    if not (turned and isinstance(said, Array) and said.layout == "C"):
+        return made
+    return replace(made, value=Apply(np.ascontiguousarray, (made.value,), replace(kind, layout="C")))
 
 
 def _is_grid_mask(expr: Index) -> bool:

@@ -29,6 +29,7 @@ from s2sad.frontend.methods import list_method
 from s2sad.frontend.noneresults import returned
 from s2sad.frontend.operators import BINARY, BY_SYMBOL, SYMBOLS, apply, build
 from s2sad.frontend.order import Order, acts, does_more, settled
+from s2sad.frontend.tallies import is_tally
 from s2sad.frontend.unpacking import rearranged, unpack
 from s2sad.frontend.values import (
     BarV,
@@ -439,6 +440,8 @@ def _known_int(value: Value) -> Any:
 
 def aug_assign(lw: Lowerer, node: Any) -> None:
     """Lower `a += value` and its kind."""
+    if is_tally(lw, node):
+        return
     count = len(lw.made)
     _add_to(lw, node, _placed(lw, node.target))
     lw.forget(count)

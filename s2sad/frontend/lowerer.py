@@ -157,6 +157,10 @@ class Context:
     """The dicts that are written as two lists, each with the `id` of the text of its function."""
     not_keyed: set[tuple[int, str]] = field(default_factory=set[tuple[int, str]])
     """Those for which that was tried, and did not do."""
+    tallied: set[tuple[int, str]] = field(default_factory=set[tuple[int, str]])
+    """Attributes of objects outside that are counted, each with the `id` of its object."""
+    read_outside: set[tuple[int, str]] = field(default_factory=set[tuple[int, str]])
+    """Those that are read."""
     rows_exchanged: dict[int, tuple[int, frozenset[tuple[int, str]]]] = field(
         default_factory=dict[int, tuple[int, frozenset[tuple[int, str]]]]
     )

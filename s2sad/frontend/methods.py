@@ -27,6 +27,7 @@ from s2sad.frontend.operators import apply, build
 from s2sad.frontend.ragged import row_of
 from s2sad.frontend.records import compiled_method
 from s2sad.frontend.searched import SEARCHES, search
+from s2sad.frontend.tallies import check_read
 from s2sad.frontend.values import (
     MethodV,
     Poison,
@@ -60,6 +61,7 @@ def attribute(lw: Lowerer, owner: Value, name: str, node: Any) -> Value:
         case ZeroV():
             return MethodV(owner, name) if name not in ("T", "real", "imag") else owner
         case StaticV(obj):
+            check_read(lw, obj, name, node)
             return _static_attribute(lw, obj, name, node)
         case StructV(inherited.Behind()):
             return MethodV(owner, name)

@@ -13,7 +13,7 @@ from s2sad.frontend.containers import current, is_open, was_put_away, write_item
 from s2sad.frontend.fields import stored
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.protocols import GENERATED, refuse_hooks
-from s2sad.frontend.values import Cell, StaticV, StructV, V, Value
+from s2sad.frontend.values import Cell, RowsV, StaticV, StructV, V, Value
 
 
 def of_fields(lw: Lowerer, cls: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
@@ -111,7 +111,7 @@ def class_of(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any
             return StaticV(kind)
         case [StaticV(found)]:
             return StaticV(type(found))
-        case [V() as value] if (found := of_value(value)) is not object:
+        case [V() | StructV() | RowsV() as value] if (found := of_value(value)) is not object:
             return StaticV(found)
         case _:
             return lw.fail(node, "the type of this value is not read here", "Ask with `isinstance`.")

@@ -178,12 +178,12 @@ def _source_of_code(plain: Any, code: types.CodeType) -> Source:
         ) from error
     first_line = max(first_line, 1)
     text = "".join(lines)
-    dedented = textwrap.dedent(text)
-    indent = len(lines[0]) - len(lines[0].lstrip()) if dedented != text else 0
+    plain_text = dedented(text)
+    indent = len(lines[0]) - len(lines[0].lstrip()) if plain_text != text else 0
     if name == "<lambda>":
-        node, first_line, indent = _find_lambda(dedented, code, first_line, indent, plain)
+        node, first_line, indent = _find_lambda(plain_text, code, first_line, indent, plain)
     else:
-        tree = _parse(code.co_filename, first_line, dedented)
+        tree = _parse(code.co_filename, first_line, plain_text)
         node = tree.body[0]
         if not isinstance(node, gast.FunctionDef | gast.AsyncFunctionDef):
             raise SourceNotFoundError(
@@ -192,13 +192,13 @@ def _source_of_code(plain: Any, code: types.CodeType) -> Source:
                 "The lines found there are not a function definition.",
             )
         owner = _class_of(plain)
-        if node.name != code.co_name or not _is_text_of(code, dedented, owner):
+        if node.name != code.co_name or not _is_text_of(code, plain_text, owner):
             raise SourceNotFoundError(
                 f"the file of `{name}` has changed since the function was read",
                 Span(code.co_filename, first_line, 0, first_line, 0, name),
                 "Its lines are not those of the function any more: reload the module, or begin a new process.",
             )
-        node = _with_private_names(node, owner) if "__" in dedented else node
+        node = _with_private_names(node, owner) if "__" in plain_text else node
     closure: dict[str, Any] = {}
     for free, cell in zip(code.co_freevars, plain.__closure__ or (), strict=True):
         try:
@@ -218,6 +218,19 @@ def _source_of_code(plain: Any, code: types.CodeType) -> Source:
         kw_defaults=dict(plain.__kwdefaults__ or {}),
         local_names=_bound_in(node) - imported.keys(),
     )
+
+
+def dedented(text: str) -> str:
+    """Return the lines of a function as far to the left as its first one can go.
+
+    Lines that begin further left already stay where they are: of a docstring, of a comment, or inside brackets.
+    """
+    moved = textwrap.dedent(text)
+    indent = len(moved) - len(moved.lstrip(" \t"))
+    if not indent:
+        return moved
+    lines = moved.splitlines(keepends=True)
+    return "".join(line[min(indent, len(line) - len(line.lstrip(" \t"))) :] for line in lines)
 
 
 def _imported_first(node: Any, package: str | None) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import array
 import builtins
 import collections
 import copy
@@ -272,6 +273,8 @@ def class_of(value: Value) -> type:
                     return plain[dtype] if weak and dtype in plain else np.dtype(dtype).type
                 case _:
                     return object
+        case RowsV():
+            return list
         case StructV(kind, _, _):
             return {"tuple": tuple, "list": list, "dict": dict}.get(kind, object) if isinstance(kind, str) else kind
         case StaticV(obj):
@@ -323,6 +326,20 @@ def _container(kind: str) -> Any:
         return StructV(kind, tuple(range(len(items))), tuple(items))
 
     return lower
+
+
+def _typed_array(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
+    """`array.array("d", items)` is a list of floats."""
+    if not args or known_value(args[0]) != "d":
+        return lw.fail(node, "only arrays of doubles are lists of numbers here", 'Give it the type code "d".')
+    made = _container("list")(lw, args[1:], kwargs, node)
+    if isinstance(made, StructV):
+        return replace(made, items=tuple(call_function(lw, float, [item], {}, node) for item in made.items))
+    kind = made.expr.type if isinstance(made, V) else None
+    if isinstance(kind, ListOf) and isinstance(kind.item, Scalar) and kind.item.dtype != "float64":
+        floats = call_function(lw, np.array, [made], {"dtype": StaticV(float)}, node)
+        return list_of(lw, V(as_expr(lw, floats, node)), node)
+    return made
 
 
 def _from_keys(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
@@ -707,6 +724,7 @@ SPECIAL: dict[Any, Any] = {
     object.__setattr__: objects.set_attribute,
     builtins.tuple: _container("tuple"),
     builtins.list: _container("list"),
+    array.array: _typed_array,
     builtins.dict: _container("dict"),
     dict.fromkeys: _from_keys,
     builtins.set: _set,

@@ -20,13 +20,16 @@ from s2sad.ir.nodes import (
     For,
     Function,
     If,
+    Index,
     Raise,
     Return,
+    Slice,
     Stmt,
     Var,
     While,
 )
 from s2sad.ir.types import Array, ListOf
+from s2sad.ir.views import view_base
 from s2sad.ir.walk import bound, map_blocks, statements, told_apart
 from s2sad.transform.naming import Namer
 
@@ -46,6 +49,8 @@ class _Structure:
         """The flag of the outermost loop that is looked at."""
         self.flags: list[Var] = []
         """By the outermost loops that are left by a `return`: that it was."""
+        self.parts: set[int] = set()
+        """The results that are a part of an array on some path."""
         self.passed_on: set[int] = set()
         """The returns behind inner loops, which have set the flag."""
 
@@ -56,6 +61,7 @@ class _Structure:
         if not simple and returns:
             hint = ["result"] if len(self.fn.results) == 1 else [f"result_{i}" for i in range(len(self.fn.results))]
             same = self._same_in_all(returns)
+            self.parts = {i for r in returns for i, value in enumerate(r.values) if _is_part(value)}
             self.results = tuple(
                 same.get(i) or Var(self.namer.fresh(h), kind)
                 for i, (h, kind) in enumerate(zip(hint, self.fn.results, strict=True))
@@ -137,8 +143,17 @@ class _Structure:
         return tuple(result)
 
     def _assign_results(self, stmt: Return) -> list[Stmt]:
-        pairs = zip(self.results, stmt.values, strict=True)
-        return [Assign(target, value, stmt.span) for target, value in pairs if target != value]
+        pairs = enumerate(zip(self.results, stmt.values, strict=True))
+        return [
+            Assign(target, self._as_part(value) if i in self.parts else value, stmt.span)
+            for i, (target, value) in pairs if target != value
+        ]  # fmt: skip
+
+    def _as_part(self, value: Expr) -> Expr:
+        """Return all of an array as a part of it, where another path returns a shorter one."""
+        if not (isinstance(value, Var) and isinstance(value.type, Array) and value.type.dims):
+            return value
+        return Index(value, (Slice(None, None, None),), value.type)
 
     def _tail(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         done: list[Stmt] = []
@@ -203,6 +218,10 @@ class _Structure:
             else:
                 result.append(stmt)
         return tuple(result)
+
+
+def _is_part(value: Expr) -> bool:
+    return isinstance(value, Index) and view_base(value) is not None
 
 
 def always_jumps(body: tuple[Stmt, ...]) -> bool:
