@@ -25,6 +25,7 @@ from s2sad.frontend.iterators import check_used_once
 from s2sad.frontend.knownlists import extend
 from s2sad.frontend.lazily import check_dict_is_not_written, check_extended_by_itself, check_written_before_use
 from s2sad.frontend.lowerer import Contribution, Lowerer
+from s2sad.frontend.matrices import filled
 from s2sad.frontend.methods import list_method
 from s2sad.frontend.noneresults import returned
 from s2sad.frontend.operators import BINARY, BY_SYMBOL, SYMBOLS, apply, build
@@ -69,6 +70,8 @@ def lower_assign(lw: Lowerer, node: Any) -> None:
         )
     may_be_none = isinstance(first, gast.Name) and optional.fact_of(node.value) not in lw.proven
     value: Value | None = optional.optional_field(lw, node.value) if may_be_none else None
+    if value is None and hasattr(node.value, "as_matrix"):
+        value = filled(lw, node.value)
     if value is None:
         value = _handed_on(lw, node.value) if _hands_on_none(lw, first, node.value) else lower_expr(lw, node.value)
     lw.wanted, lw.wanted_each = None, ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, cast
 
@@ -10,6 +11,7 @@ import gast
 import numpy as np
 
 from s2sad.frontend import choices, fields, formatted, growing, keyed, protocols, rows, sparse, texts
+from s2sad.frontend.constant_tables import is_given
 from s2sad.frontend.constant_tables import table as table_of
 from s2sad.frontend.containers import CHANGING, is_mutable
 from s2sad.frontend.cuts import cut_dim
@@ -31,6 +33,7 @@ from s2sad.frontend.values import (
     const,
     literal,
     pack,
+    type_of,
 )
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Const, Expr, If, Index, Raise, Slice, Stmt
@@ -313,6 +316,11 @@ def _table_item(lw: Lowerer, table: StructV, index: Expr, node: Any) -> Value | 
         return None
     at = lw.atom(index, "at", lw.span(node))
     if len({item.keys for item in items}) == 1 and all(_is_number(leaf) for item in items for leaf in item.items):
+        alike = len({getattr(type_of(leaf), "dtype", None) for item in items for leaf in item.items}) == 1
+        if alike and kinds <= {"tuple", "list"} and _is_indexed(lw, node):
+            rows_of = [pack("list", [leaf.expr for leaf in item.items if isinstance(leaf, V)]) for item in items]
+            whole = _table(lw, rows_of, [leaf for item in items for leaf in item.items], node)
+            return lower_index(lw, whole, [at], node)
         fields = range(len(items[0].keys))
         columns = [StructV("list", table.keys, tuple(item.items[k] for item in items)) for k in fields]
         return StructV(kind, items[0].keys, tuple(_dynamic_item(lw, column, at, node) for column in columns))
@@ -339,6 +347,14 @@ def is_table_row(lw: Lowerer, value: Value) -> bool:
     part = value.parts[0] if isinstance(value, IterV) and value.parts else value
     kind = part.expr.type if isinstance(part, V) else None
     return isinstance(kind, Array) and bool(kind.dims) and kind.dims[0] in lw.ctx.table_rows
+
+
+def _is_indexed(lw: Lowerer, node: Any) -> bool:
+    """Say whether one number of an item is read where it stands, `table[i][j]`."""
+    return any(
+        isinstance(n, gast.Subscript) and n.value is node and not isinstance(n.slice, gast.Slice | gast.Tuple)
+        for n in gast.walk(lw.source.node)
+    )
 
 
 def _is_combined(lw: Lowerer, node: Any) -> bool:
@@ -416,10 +432,15 @@ def _numbers(lw: Lowerer, numbers: list[Value], node: Any) -> V | None:
     exprs = [number.expr for number in numbers if isinstance(number, V)]
     if not exprs:
         return None
-    array = apply(lw, np.array, (pack("list", exprs),), {}, node).expr
-    constants = [expr for expr in exprs if isinstance(expr, Const)]
-    known = len(constants) == len(exprs)
-    return V(table_of(lw, array, constants, node) if known else lw.atom(array, "table", lw.span(node)))
+    return _table(lw, exprs, list(numbers), node)
+
+
+def _table(lw: Lowerer, items: Sequence[Expr], numbers: list[Value], node: Any) -> V:
+    """Return an array of these items, in which there are these numbers."""
+    array = apply(lw, np.array, (pack("list", list(items)),), {}, node).expr
+    exprs = [number.expr for number in numbers if isinstance(number, V)]
+    known = all(isinstance(expr, Const) or is_given(lw, expr) for expr in exprs)
+    return V(table_of(lw, array, exprs, node) if known else lw.atom(array, "table", lw.span(node)))
 
 
 def lower_index_items(lw: Lowerer, node: Any, at: Any) -> list[Any]:

@@ -22,7 +22,8 @@ from s2sad.frontend import exchanged_rows
 from s2sad.frontend.functional import placed
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.optional import KindFound
-from s2sad.frontend.values import StructV
+from s2sad.frontend.values import StructV, V, Value
+from s2sad.ir.types import ListOf
 
 Place = tuple[int, int, str, str]
 _MOST = 16
@@ -49,13 +50,19 @@ def needs_cases(lw: Lowerer, base: StructV, node: Any) -> None:
         return
     if not all(isinstance(part, _PLAIN) and _is_plain_call(part) for part in gast.walk(node)):
         return
-    if all(isinstance(item, StructV) and item.kind == "list" for item in base.items):
+    if all(_is_list(item) for item in base.items):
         exchanged_rows.begin_again(lw)
     if _branches(lw) * len(base.items) > _MOST_BRANCHES:
         return
     if isinstance(lw.statement, _SIMPLE) and _item_in(lw.statement, {_place(node)}) is not None:
         known[_place(node)] = (base.kind, tuple(base.keys))
         raise KindFound
+
+
+def _is_list(item: Value) -> bool:
+    return (isinstance(item, StructV) and item.kind == "list") or (
+        isinstance(item, V) and isinstance(item.expr.type, ListOf)
+    )
 
 
 def _branches(lw: Lowerer) -> int:

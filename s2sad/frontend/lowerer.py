@@ -157,6 +157,8 @@ class Context:
     """The dicts that are written as two lists, each with the `id` of the text of its function."""
     not_keyed: set[tuple[int, str]] = field(default_factory=set[tuple[int, str]])
     """Those for which that was tried, and did not do."""
+    bound_arguments: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
+    """Arguments that their function binds again: no table of them can be made at its begin."""
     tallied: set[tuple[int, str]] = field(default_factory=set[tuple[int, str]])
     """Attributes of objects outside that are counted, each with the `id` of its object."""
     read_outside: set[tuple[int, str]] = field(default_factory=set[tuple[int, str]])

@@ -15,7 +15,7 @@ import numpy as np
 
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.respelled import parents_of, stays_alone
-from s2sad.frontend.values import StaticV, V, Value
+from s2sad.frontend.values import StaticV, StructV, V, Value, literal
 from s2sad.ir.types import Array
 
 COLLECTED, WRITTEN, LISTED = "collected", "written", "listed"
@@ -291,6 +291,39 @@ def swapped(node: Any) -> str | None:
 def same(a: Any, b: Any) -> bool:
     """Say whether two texts are one."""
     return gast.dump(a) == gast.dump(b)
+
+
+def filled(lw: Lowerer, value: Any) -> Value | None:
+    """Lower `[[0.0] * n for _ in range(m)]`, a matrix of one number, as the array it is; None for any other text."""
+    from s2sad.frontend.calls import call_function
+    from s2sad.frontend.expressions import lower_expr
+
+    match value:
+        case gast.ListComp(
+            elt=row, generators=[gast.comprehension(iter=gast.Call(func=gast.Name(id="range"), args=[rows]), ifs=[])]
+        ):
+            pass
+        case _:
+            return None
+    match row:
+        case gast.BinOp(left=gast.List(elts=[gast.Constant(value=number)]), op=gast.Mult(), right=columns):
+            pass
+        case gast.ListComp(
+            elt=gast.Constant(value=number),
+            generators=[gast.comprehension(iter=gast.Call(func=gast.Name(id="range"), args=[columns]), ifs=[])],
+        ):
+            pass
+        case _:
+            return None
+    if not isinstance(number, int | float) or isinstance(number, bool):
+        return None
+    lengths = [lower_expr(lw, length) for length in (rows, columns)]
+    if not all(isinstance(length, V) for length in lengths):
+        return None
+    shape = StructV("tuple", (0, 1), tuple(lengths))
+    if number == 0:
+        return call_function(lw, np.zeros, [shape], {}, value)
+    return call_function(lw, np.full, [shape, V(literal(float(number)))], {}, value)
 
 
 def written_row(lw: Lowerer, value: Value, node: Any) -> Value:
