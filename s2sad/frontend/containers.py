@@ -116,9 +116,13 @@ def put_away(lw: Lowerer, value: Value) -> bool:
     """Let what a value is, and holds, be written no more by the names that it has: a list has got its items.
 
     Each container gets a new identity, so that a loop sees what its own end has put away. Returned is whether that
-    could be done: a method that waits to be called may write it, too.
+    could be done: a method that waits to be called may write it, too. What the caller gave is written by nobody
+    while the function runs; by its caller it is written no more.
     """
     held = [cell for cell in _cells(value) if cell is not AN_ITEM and cell.refusal != IN_A_LIST]
+    if any(cell is OF_THE_CALLER for cell in held) and lw.instance is not None:
+        lw.instance.keeps_given = True
+        held = [cell for cell in held if cell is not OF_THE_CALLER]
     if any(cell.refusal for cell in held):
         return False
     cells = {id(cell): Cell(IN_A_LIST) for cell in held}

@@ -197,6 +197,8 @@ def _name(lw: Lowerer, node: Any) -> Value:
             if value.of_keys:
                 keyed.begin_again(lw, node.id)
             way_out = "" if value.wide is None else f"\n{widening.way_out(node.id, value.wide)}"
+            if value.grows:
+                way_out = f"\nBegin with an array of the shape that it gets: `{node.id} = np.zeros(…)`."
             lw.fail(node, f"`{node.id}` has no single meaning here", f"{value.reason}.{way_out}",
                     ArrayAfterNumber if value.grows else UnsupportedSyntaxError)  # fmt: skip
         if isinstance(value, StructV) and value.kind == optional.KIND:

@@ -280,7 +280,7 @@ def _lower_now(
         raise KindFound
     settle_results(lw)
     instance.result = _joined_result(lw, source)
-    instance.returns_given = any(returns_given(value) for value in lw.results)
+    instance.returns_given = instance.keeps_given or any(returns_given(value) for value in lw.results)
     instance.captured = list(lw.captured.values())
     params.extend(Param(c.var.name, c.var.type) for c in instance.captured)
     body = settled(_returning(_typed_returns(tuple(lw.block)), tuple(leaf_types(instance.result))))

@@ -92,6 +92,8 @@ class Instance:
     """The form of what it returns, if it returns None on some of its paths."""
     returns_given: bool = False
     """A list or dict that it returns is, or may be, one that it was called with."""
+    keeps_given: bool = False
+    """A list that it makes has got a container of the caller's."""
     in_order: bool = False
     """It returns arrays that were put in the order of a key, as copies."""
     open: bool = False

@@ -117,3 +117,16 @@ def test_a_sum_of_displays_has_as_many_items_as_it_says():
         x_bar, tau_bar = s2sad.grad(lattice, argnums=(0, 1), target=target)(np.ones((6, 2)), 0.5)
         np.testing.assert_allclose(x_bar[:, 0], [8 / 9, 2 / 9, 2 / 9, 1 / 18, 1 / 18, 1.0])
         assert tau_bar == 2.0
+
+
+def test_a_product_of_tensors_is_reshaped_under_a_name():
+    def f(w, x):
+        out = np.einsum("ok,nkp->nop", w, x)
+        out += 1.0
+        return np.sum(out.reshape(2, 6) ** 3)
+
+    r = np.random.default_rng(0)
+    w, x = r.normal(size=(3, 2)), r.normal(size=(2, 2, 2))
+    t = r.normal(size=(3, 2))
+    expected = (f(w + 1e-6 * t, x) - f(w - 1e-6 * t, x)) / 2e-6
+    assert np.sum(s2sad.grad(f)(w, x) * t) == pytest.approx(expected, rel=1e-7)

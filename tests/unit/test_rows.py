@@ -226,3 +226,55 @@ def test_what_is_returned_twice(target):
     _, pull = s2sad.vjp(twice, X, target=target)
     (bar,) = pull((X, X * 0.5, np.ones_like(X)))
     np.testing.assert_allclose(bar, np.exp(X) * X * 1.5 + 2.0 * np.exp(2.0 * X))
+
+
+def test_states_of_an_integrator_that_a_helper_collects():
+    def integrated(f, y0, h, n):
+        y = y0
+        ys = [y0]
+        for _ in range(n):
+            k = f(y)
+            y = [y[i] + h * k[i] for i in range(len(y))]
+            ys.append(y)
+        return ys
+
+    def f(y0, h):
+        ys = integrated(lambda y: [-v for v in y], y0, h, 5)
+        return ys[-1][0] + ys[2][1] * ys[0][0]
+
+    def helped(y0, h):
+        return _integrated(lambda y: [-v for v in y], y0, h, 5)
+
+    for program in (f, helped):
+        dy, dh = s2sad.grad(program, argnums=(0, 1))([1.0, 2.0], 0.1)
+        e = 1e-6
+        expected = (program([1.0, 2.0], 0.1 + e) - program([1.0, 2.0], 0.1 - e)) / (2 * e)
+        assert dh == pytest.approx(expected, rel=1e-7)
+        expected = (program([1.0 + e, 2.0], 0.1) - program([1.0 - e, 2.0], 0.1)) / (2 * e)
+        assert dy[0] == pytest.approx(expected, rel=1e-7)
+
+
+def _collected(f, y0, h, n):
+    y = y0
+    ys = [y0]
+    for _ in range(n):
+        k = f(y)
+        y = [y[i] + h * k[i] for i in range(len(y))]
+        ys.append(y)
+    return ys
+
+
+def _integrated(f, y0, h, n):
+    ys = _collected(f, y0, h, n)
+    return ys[-1][0] + ys[2][1] * ys[0][0]
+
+
+def test_what_a_helper_has_put_into_a_list_is_written_no_more():
+    def f(y0, h):
+        y = [y0[0], y0[1] * 2.0]
+        ys = _collected(lambda y: [-v for v in y], y, h, 5)
+        y[0] = 7.0
+        return ys[-1][0] + ys[0][0]
+
+    with pytest.raises(s2sad.AliasError, match="may or may not be the one"):
+        s2sad.grad(f)([1.0, 2.0], 0.1)

@@ -292,3 +292,27 @@ def test_an_element_beside_the_one_that_is_written_is_read_again(fun, target):
     gradient = s2sad.grad(fun, target=target)(x, 1.1)
     np.testing.assert_allclose(gradient, differences(lambda u: fun(u, 1.1), x), rtol=1e-6, atol=1e-8)
     assert ("tape" in text_of(fun, x, 1.1)) is (fun is not grown_in_place)
+
+
+def test_functions_of_many_arguments_are_called_in_loops():
+    class Ship:
+        def __init__(self, m):
+            self.a0 = self.a1 = self.a2 = self.a3 = self.a4 = self.a5 = self.a6 = self.a7 = m
+            self.b0 = self.b1 = self.b2 = self.b3 = self.b4 = self.b5 = self.b6 = self.b7 = 2.0 * m
+
+        def energy(self):
+            return (self.a0 + self.a1 * self.a2 + self.a3 * self.a4 + self.a5 * self.a6 + self.a7 + self.b0 * self.b1
+                    + self.b2 * self.b3 + self.b4 * self.b5 + self.b6 * self.b7)  # fmt: skip
+
+        def step(self):
+            self.a0 += 0.01 * self.energy()
+
+    def f(m):
+        ship = Ship(m)
+        for _ in range(5):
+            ship.step()
+        return ship.a0
+
+    expected = (f(0.1 + 1e-6) - f(0.1 - 1e-6)) / 2e-6
+    assert s2sad.jvp(f, (0.1,), (1.0,))[1] == pytest.approx(expected, rel=1e-7)
+    assert s2sad.grad(f)(0.1) == pytest.approx(expected, rel=1e-7)
