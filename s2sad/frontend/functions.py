@@ -11,7 +11,7 @@ import gast
 import numpy as np
 
 from s2sad.errors import ArgumentError, S2SADError, Span, UnsupportedSyntaxError
-from s2sad.frontend import exchanged_rows, growing, keyed
+from s2sad.frontend import exchanged_rows, growing, keyed, known_rows
 from s2sad.frontend.constant_tables import with_tables
 from s2sad.frontend.containers import (
     OF_THE_CALLER,
@@ -161,7 +161,8 @@ def _settle(
                 _drop(ctx, before)
             except S2SADError as error:
                 if not guesses.suppose_another(error):
-                    if not (exchanged_rows.give_up(ctx, source) or keyed.give_up(ctx, source, error)):
+                    tried = exchanged_rows.give_up(ctx, source), known_rows.give_up(ctx, source)
+                    if not (any(tried) or keyed.give_up(ctx, source, error)):
                         raise guesses.first or error
                     guesses.first = None
                 _drop(ctx, before)

@@ -351,10 +351,15 @@ def is_table_row(lw: Lowerer, value: Value) -> bool:
 
 def _is_indexed(lw: Lowerer, node: Any) -> bool:
     """Say whether one number of an item is read where it stands, `table[i][j]`."""
-    return any(
-        isinstance(n, gast.Subscript) and n.value is node and not isinstance(n.slice, gast.Slice | gast.Tuple)
+    place = _extent(node)
+    return None not in place and any(
+        isinstance(n, gast.Subscript) and _extent(n.value) == place and not isinstance(n.slice, gast.Slice | gast.Tuple)
         for n in gast.walk(lw.source.node)
     )
+
+
+def _extent(node: Any) -> tuple[Any, ...]:
+    return tuple(getattr(node, word, None) for word in ("lineno", "col_offset", "end_lineno", "end_col_offset"))
 
 
 def _is_combined(lw: Lowerer, node: Any) -> bool:

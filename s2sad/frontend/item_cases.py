@@ -29,7 +29,7 @@ Place = tuple[int, int, str, str]
 _MOST = 16
 _MOST_BRANCHES = 100
 """In how many branches, one in the other, a statement is written at most."""
-_RESTARTS = 200
+_RESTARTS = 100
 _AT_TIMES = (gast.Lambda, gast.IfExp, gast.BoolOp, gast.ListComp, gast.SetComp, gast.DictComp, gast.GeneratorExp)
 _SIMPLE = (gast.Assign, gast.AugAssign, gast.AnnAssign, gast.Expr, gast.Return)
 _PLAIN = (gast.Name, gast.Constant, gast.BinOp, gast.UnaryOp, gast.Subscript, gast.Attribute, gast.IfExp,

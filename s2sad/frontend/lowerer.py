@@ -170,6 +170,10 @@ class Context:
     )
     """The texts of functions whose lists of rows are written as matrices, each with that of the function that was
     lowered then, 0 where that was tried in vain, and the lists of callers of which the structure is known for that."""
+    rows_known: dict[int, tuple[int, frozenset[tuple[int, str]]]] = field(
+        default_factory=dict[int, tuple[int, frozenset[tuple[int, str]]]]
+    )
+    """The texts of functions that return lists of rows of known structure, likewise."""
     rows_are_lists: set[int] = field(default_factory=set[int])
     """The texts of functions whose lists of rows hold more than numbers: the rows stay lists."""
     known_lists: set[tuple[int, str]] = field(default_factory=set[tuple[int, str]])

@@ -15,7 +15,7 @@ from s2sad.frontend.values import StructV, V, Value, literal
 from s2sad.ir import ops
 from s2sad.ir.types import Array
 
-_MOST_ITEMS = 64
+_MOST_ITEMS = 256
 """How many items are variables of their own at most."""
 
 

@@ -14,7 +14,7 @@ import gast
 from s2sad.errors import SourceNotFoundError
 from s2sad.frontend.matrices import LISTED, WRITTEN, same, swapped
 from s2sad.frontend.respelled import parents_of, statement, unused
-from s2sad.frontend.source import Source, source_of
+from s2sad.frontend.source import Source, has_source, source_of
 
 _USED_UP = frozenset({"sum", "len", "min", "max", "list", "tuple", "sorted", "any", "all", "abs"})
 """What reads a row at once and keeps nothing of it."""
@@ -339,9 +339,13 @@ class Matrix:
                 return parent.args[0] is mention
             case gast.Call(func=gast.Name(id=called), args=args, keywords=[]):
                 reader = self._reader(called, [arg is mention for arg in args])
-                if reader is not None and not reader.reads_items():
-                    self.handed.append(mention)  # it takes rows apart, which is done with lists
-                return reader is not None and reader.only_reads()
+                if reader is None:
+                    return False
+                if reader.uses_items():
+                    self.is_written = self.is_written or reader.is_written
+                    return True
+                self.handed.append(mention)  # it takes rows apart, which is done with lists
+                return reader.only_reads()
             case gast.Return():
                 self.returned.append(mention)
                 return True
@@ -365,9 +369,11 @@ class Matrix:
     def _reader(self, called: str, given: list[bool]) -> Matrix | None:
         """Return the parameter that a function of the user's gets the list of rows by; None where that is not found."""
         inner = [n for n in gast.walk(self.node) if isinstance(n, gast.FunctionDef) and n.name == called]
+        if not inner and not (self.source.knows(called) and has_source(self.source.resolve(called))):
+            return None
         try:
             source = self.source if inner else source_of(self.source.resolve(called))
-        except (KeyError, SourceNotFoundError):
+        except SourceNotFoundError:
             return None
         node = inner[0] if inner else source.node
         at = given.index(True)
@@ -386,11 +392,13 @@ class Matrix:
         kept = self.is_written or self.made or self.swaps or self.returned
         return all(self._is_fine(n) for n in mentions) and not kept
 
-    def reads_items(self) -> bool:
-        """Say whether a parameter is used in no other way than one array is."""
-        others = (self.handed, self.cut, self.cut_each, self.as_arrays)
+    def uses_items(self) -> bool:
+        """Say whether a parameter is read and written item by item, as an array is."""
         mentions = _named_in(self.node, self.name)
-        return self.only_reads() and len(self._behind_its_copy(mentions)) == len(mentions) and not any(others)
+        if len(self._behind_its_copy(mentions)) < len(mentions) or not all(self._is_fine(n) for n in mentions):
+            return False
+        taken_apart = (self.made, self.swaps, self.returned, self.handed, self.cut, self.cut_each, self.as_arrays)
+        return not any(taken_apart)
 
     def _is_row_fine(self, row: Any) -> bool:
         """Say whether `M[i]` is read, exchanged or written as a row is that has its place in the list alone."""

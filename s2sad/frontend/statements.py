@@ -11,7 +11,7 @@ from typing import Any
 
 import gast
 
-from s2sad.frontend import formatted, texts
+from s2sad.frontend import exchanged_rows, formatted, known_rows, texts
 from s2sad.frontend.assignments import ann_assign, assign_target, aug_assign, dynamic_list, lower_assign
 from s2sad.frontend.cases import chosen, with_cases
 from s2sad.frontend.decorators import decorate
@@ -56,6 +56,7 @@ from s2sad.ir.nodes import (
     Raise,
     Return,
 )
+from s2sad.ir.types import ListOf
 
 RULE_OUTSIDE = (
     "A rule may not read values of the scope around it, for their derivatives would be lost.\n"
@@ -117,10 +118,24 @@ def _return(lw: Lowerer, node: Any) -> bool:
         value = dynamic_list(lw, lw.fresh("items"), value, node)
     if raised_for_none(lw, value, node):
         return True
+    if _holds_lists(value):
+        exchanged_rows.begin_again(lw)  # a matrix is returned item by item where its shape is known
+        known_rows.begin_again(lw, node.value)
+    known_rows.check_few(lw, value, node)
     value = result_of(lw, _public(lw, value, node))
     lw.results.append(value)
     lw.emit(Return(tuple(leaves_of(value)), lw.span(node)))
     return True
+
+
+def _holds_lists(value: Value) -> bool:
+    """Say whether a result is, or holds, a list of lists that the function builds."""
+    if isinstance(value, StructV):
+        lists = [item for item in value.items if isinstance(item, V) and isinstance(item.expr.type, ListOf)]
+        is_one = value.kind == "list" and bool(lists) and len(lists) == len(value.items)
+        return is_one or (value.kind == "tuple" and any(map(_holds_lists, value.items)))
+    kind = value.expr.type if isinstance(value, V) else None
+    return isinstance(kind, ListOf) and isinstance(kind.item, ListOf)
 
 
 def _no_result(value: Value) -> str:
