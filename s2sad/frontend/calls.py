@@ -570,7 +570,7 @@ def call_user(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value],
     given = rebuild(result, known_results(instance, results))
     if instance.returns_given:
         may_be_returned(lw, bound)
-    given = identified(given, UNDECIDED if instance.returns_given else None)
+    given = identified(given, UNDECIDED if instance.returns_given or instance.returns_item else None)
     return called(lw, given, node, instance.name, instance.optional_result is not None)
 
 

@@ -354,10 +354,10 @@ def is_lost_write(error: AliasError) -> bool:
     return OF_THE_CALLER.refusal in error.what
 
 
-def returns_given(value: Value) -> bool:
-    """Say whether a result is, or holds, a container that the caller gave."""
+def returns_given(value: Value, cell: Cell = OF_THE_CALLER) -> bool:
+    """Say whether a result is, or holds, a container that the caller gave, or one with another cell."""
     return isinstance(value, StructV) and (
-        value.cell is OF_THE_CALLER or any(returns_given(item) for item in value.items)
+        value.cell is cell or any(returns_given(item, cell) for item in value.items)
     )
 
 

@@ -14,6 +14,7 @@ from s2sad.errors import ArgumentError, S2SADError, Span, UnsupportedSyntaxError
 from s2sad.frontend import exchanged_rows, growing, keyed, known_rows
 from s2sad.frontend.constant_tables import with_tables
 from s2sad.frontend.containers import (
+    AN_ITEM,
     OF_THE_CALLER,
     UNDECIDED,
     current,
@@ -282,6 +283,7 @@ def _lower_now(
     settle_results(lw)
     instance.result = _joined_result(lw, source)
     instance.returns_given = instance.keeps_given or any(returns_given(value) for value in lw.results)
+    instance.returns_item = instance.reads_given_items and any(returns_given(value, AN_ITEM) for value in lw.results)
     instance.captured = list(lw.captured.values())
     params.extend(Param(c.var.name, c.var.type) for c in instance.captured)
     body = settled(_returning(_typed_returns(tuple(lw.block)), tuple(leaf_types(instance.result))))
@@ -566,7 +568,7 @@ def call_lifted(lw: Lowerer, fn_node: Any, source: Source, scope: dict[str, Valu
     given = rebuild(result, known_results(instance, list(results)))
     if instance.returns_given:
         may_be_returned(lw, scope.values())
-    given = identified(given, UNDECIDED if instance.returns_given else None)
+    given = identified(given, UNDECIDED if instance.returns_given or instance.returns_item else None)
     return called(lw, given, node, instance.name, instance.optional_result is not None)
 
 

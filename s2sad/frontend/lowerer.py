@@ -92,6 +92,10 @@ class Instance:
     """The form of what it returns, if it returns None on some of its paths."""
     returns_given: bool = False
     """A list or dict that it returns is, or may be, one that it was called with."""
+    reads_given_items: bool = False
+    """It reads records of a list that it was called with."""
+    returns_item: bool = False
+    """What it returns is, or may be, such a record."""
     keeps_given: bool = False
     """A list that it makes has got a container of the caller's."""
     in_order: bool = False

@@ -231,6 +231,8 @@ def item(lw: Lowerer, rows: RowsV, index: Expr, node: Any) -> StructV:
         return lower_index(lw, held, [index], node) if isinstance(held, V) else held
 
     parts = tuple(part(held) for held in rows.items)
+    if lw.instance is not None and any(reads(leaf) & lw.instance.given for leaf in leaves_of(rows)):
+        lw.instance.reads_given_items = True
     record = identified(StructV(rows.kind, rows.keys, parts), AN_ITEM)
     assert isinstance(record, StructV)
     return record

@@ -366,3 +366,36 @@ def test_a_statement_of_many_items_at_computed_places_ends():
 
     x = np.array([1.3, 2.0, 0.7])
     np.testing.assert_allclose(s2sad.grad(f)(x), differences(f, x), rtol=1e-6, atol=1e-8)
+
+
+def first(rows):
+    return rows[0]
+
+
+def written_by_a_name_that_a_helper_gives(A):
+    M = [list(row) for row in A]
+    z = first(M)
+    z[0] = A[1][1]
+    p = largest(M, 1)
+    t = M[1]
+    M[1] = M[p]
+    M[p] = t
+    return M[0][0] * M[1][1] + z[1]
+
+
+def test_what_a_helper_takes_out_of_a_list_is_not_written_by_another_name():
+    with pytest.raises(s2sad.AliasError, match="may or may not be the one"):
+        s2sad.grad(written_by_a_name_that_a_helper_gives)(A)
+
+
+def test_what_a_helper_takes_out_of_a_list_is_read():
+    def f(A):
+        M = [list(row) for row in A]
+        p = largest(M, 0)
+        M[0], M[p] = M[p], M[0]
+        z = first(M)
+        return z[0] * z[1] + M[1][2]
+
+    h = 1e-6
+    expected = (f(moved(A, T, h)) - f(moved(A, T, -h))) / (2 * h)
+    assert dot(s2sad.grad(f)(A), T) == pytest.approx(expected, rel=1e-7)
