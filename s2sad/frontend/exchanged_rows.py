@@ -87,17 +87,24 @@ def _is_asked(ctx: Context, node: Any) -> bool:
 def _written(source: Source, node: Any, is_written_in: bool) -> Any:
     names = frozenset(matrix.name for matrix in matrices_in(source, plain(node), is_written_in))
     made = plain(node, names)
-    for matrix in matrices_in(source, made, is_written_in):
-        matrix.mark()
+    matrices = matrices_in(source, made, is_written_in)
+    for matrix in matrices:
+        matrix.make()
+    for matrix in matrices:
+        matrix.use()
     return made
 
 
-def put_back(lw: Lowerer, body: list[Any]) -> list[Any]:
+def put_back(lw: Lowerer, node: Any, body: list[Any], is_straight: bool) -> list[Any]:
     """Return the body of a function with what it was given as lists of rows copied at its begin, and put back.
 
     The caller has the rows in other places than Python would: a row that it knows by another name is refused.
     """
     behind: list[Any] = []
+    whole = node.body if isinstance(node, gast.FunctionDef) else []
+    copies = [stmt for stmt in whole if hasattr(stmt, "copies_rows_of")]
+    if copies and not (is_straight and sum(hasattr(stmt, "copies_rows_of") for stmt in body) == len(copies)):
+        lw.fail(copies[0], "rows are exchanged in a function that returns from several places", "", AliasError)
     for stmt in body:
         name = getattr(stmt, "copies_rows_of", "")
         if name:

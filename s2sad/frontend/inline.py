@@ -198,9 +198,9 @@ def _inline(
         body = _path(inner, body) or body
     if not _straight(body) and local is None:
         body = with_one_return(fn_node) or body
+    body = exchanged_rows.put_back(inner, fn_node, body, _straight(body))
     if not _straight(body):
         return _out_of_line(lw, fn_node, source, outer_env, bound, node)
-    body = exchanged_rows.put_back(inner, body)
     for name in counters:
         inner.bind(name, lw.env[name], lw.span(node))
     lower_block(inner, body[:-1])

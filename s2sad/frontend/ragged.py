@@ -61,13 +61,15 @@ def row_of(lw: Lowerer, value: Value, text: Any, node: Any) -> Value:
     if hasattr(marked, "without_rows") and not _holds_numbers(value):
         lw.ctx.rows_are_lists.add(id(marked.without_rows))
         raise KindFound
-    if hasattr(text, "of_a_matrix") and not (_holds_numbers(value) and (kind != LISTED or not _is_array(value))):
+    if hasattr(text, "of_a_matrix") and not (_holds_numbers(value) and (kind != LISTED or _is_list(value))):
         lw.fail(node, "rows of a matrix are lists of numbers", "Make each a list of its own.")
     return written_row(lw, value, node) if kind in (WRITTEN, LISTED) else collected_row(lw, value, node)
 
 
-def _is_array(value: Value) -> bool:
-    return isinstance(value, V) and isinstance(value.expr.type, Array)
+def _is_list(value: Value) -> bool:
+    if isinstance(value, StructV):
+        return value.kind == "list"
+    return isinstance(value, V) and isinstance(value.expr.type, ListOf)
 
 
 def _holds_numbers(value: Value) -> bool:

@@ -7,9 +7,11 @@ where they stand, exchanged, and written. What else is done with one leaves it a
 from __future__ import annotations
 
 import copy
+from collections import Counter
 from typing import Any
 
 import gast
+import numpy as np
 
 from s2sad.errors import SourceNotFoundError
 from s2sad.frontend.matrices import LISTED, WRITTEN, same, swapped
@@ -22,6 +24,7 @@ _IN_TURN = frozenset({"zip", "enumerate", "reversed", "map"})
 """What reads a row when it is gone through itself."""
 _MOST_CALLS = 4
 """How many functions, one called by the other, are looked into."""
+_WRITTEN_FROM_IT = ("with_arrays", "with_rows", "without_rows", "with_matrices", "written_in", "one_return")
 _NOT_ONE = gast.Slice | gast.Tuple
 _COMPREHENSIONS = gast.ListComp | gast.SetComp | gast.DictComp | gast.GeneratorExp
 _LISTS = gast.List | gast.ListComp | gast.Tuple | gast.GeneratorExp
@@ -56,19 +59,26 @@ def plain(node: Any, longer: frozenset[str] | None = None) -> Any:
     for i in range(n): M[i].append(b[i])      M = [list(M[i]) + [b[i]] for i in range(n)]
     """
     made = copy.deepcopy(node)
+    blocks: list[list[Any]] = []
     for part in gast.walk(made):
-        for block in (getattr(part, "body", None), getattr(part, "orelse", None)):
-            if isinstance(block, list):
-                block[:] = [plain for stmt in _exchanging(made, block) for plain in _lengthening(stmt, longer)]
+        for written in _WRITTEN_FROM_IT:
+            vars(part).pop(written, None)  # what was written from the text as it stood
+        parts = (getattr(part, "body", None), getattr(part, "orelse", None))
+        blocks += [block for block in parts if isinstance(block, list)]
+    kept = Counter(pair[0] for block in blocks for at in range(len(block)) if (pair := _exchanged(block[at : at + 3])))
+    alone = frozenset(name for name, count in kept.items() if len(_named(made, name)) == 2 * count)
+    for block in blocks:
+        block[:] = [plain for stmt in _exchanging(block, alone) for plain in _lengthening(stmt, longer)]
     return made
 
 
-def _exchanging(node: Any, block: list[Any]) -> list[Any]:
+def _exchanging(block: list[Any], alone: frozenset[str]) -> list[Any]:
+    """Return statements that exchange rows by way of names, which serve nothing else, as one each."""
     found: list[Any] = []
     for stmt in block:
         found.append(stmt)
         pair = _exchanged(found[-3:])
-        if pair is not None and len(_named(node, pair[0])) == 2:
+        if pair is not None and pair[0] in alone:
             found[-3:] = [_exchange(found[-3], *pair[1:])]
     return found
 
@@ -194,7 +204,7 @@ def _makes_row(row: Any) -> bool:
             return not isinstance(item, _LISTS) and not _is_nothing(item)
         case gast.Subscript(slice=gast.Slice()):
             return True
-        case gast.Call(func=gast.Name(id="list" | "copy"), args=[_]):
+        case gast.Call(func=gast.Name(id="list"), args=[_]):
             return True
         case gast.Call(func=gast.Attribute(attr="copy")):
             return True
@@ -257,21 +267,30 @@ class Matrix:
             case _:
                 return False
 
-    def mark(self) -> None:
-        """Write the list of rows as a matrix."""
+    def make(self) -> None:
+        """Make the matrix where the list of rows is made."""
         if self.is_given:
             self._copy()
         for stmt in self.made:
             self._make(stmt)
+
+    def use(self) -> None:
+        """Use the matrix where the list of rows is used, after all matrices are made."""
         for stmt in self.swaps:
             self._swap(stmt)
         for call in self.as_arrays:
             call.func.attr = "array"
         for part in self.cut:
-            self._put(part, self._call("list", part))
+            if hasattr(part, "as_row"):
+                part.as_row = WRITTEN  # a row of another matrix, which is another array
+            else:
+                self._put(part, self._call("list", part))
         for part in [*self.handed, *self.returned]:
             self._put(part, self._listed(part))
         for part, columns in self.cut_each:
+            if hasattr(part, "as_matrix"):
+                part.elt.as_row = WRITTEN
+                continue
             rows = statement(f"{self.name}[:, 0]", part).value
             rows.slice.elts[1] = columns
             self._put(part, self._listed(rows))
@@ -334,9 +353,9 @@ class Matrix:
                 return self._is_row_fine(parent)
             case gast.Call(func=gast.Name(id="len"), args=[_]):
                 return True
-            case gast.Call(func=gast.Attribute(attr="array" | "asarray"), args=[_, *_]):
+            case gast.Call(func=gast.Attribute(value=gast.Name(id=module), attr="array" | "asarray"), args=[first, *_]):
                 self.as_arrays.append(parent)
-                return parent.args[0] is mention
+                return first is mention and self.source.knows(module) and self.source.resolve(module) is np
             case gast.Call(func=gast.Name(id=called), args=args, keywords=[]):
                 reader = self._reader(called, [arg is mention for arg in args])
                 if reader is None:
@@ -411,16 +430,23 @@ class Matrix:
                 return self._is_cut(parent)
             case gast.Tuple():
                 stmt = self.parents[id(parent)]
-                if swapped(stmt) != self.name:
+                if swapped(stmt) != self.name or self._is_inside(stmt):
                     return False
+                if any(_named(target.slice, self.name) for target in stmt.targets[0].elts):
+                    return False  # the second place may be another behind the first write
                 if not any(stmt is other for other in self.swaps):
                     self.swaps.append(stmt)
                 return True
             case gast.Assign(targets=[target], value=value) if target is row:
                 self.is_written = True
-                return self._keeps_length(value)
+                return self._keeps_length(value) and not self._is_inside(parent)
             case _:
                 return isinstance(row.ctx, gast.Load) and self._is_used_up(row)
+
+    def _is_inside(self, stmt: Any) -> bool:
+        """Say whether a statement is that of an inner function, which may run while a row is gone through."""
+        inner = [n for n in gast.walk(self.node) if isinstance(n, gast.FunctionDef) and n is not self.node]
+        return any(part is stmt for fn in inner for part in gast.walk(fn))
 
     def _is_cut(self, part: Any) -> bool:
         """Say whether `M[i][a:b]` is read: what is not used up at once is a list of its own."""
@@ -435,6 +461,8 @@ class Matrix:
         parent = self.parents[id(row)]
         match parent:
             case gast.Call(func=gast.Name(id=name), args=args) if any(row is arg for arg in args):
+                if name in ("min", "max") and len(args) > 1:
+                    return False  # of lists that is one of them
                 return name in _USED_UP or (name in _IN_TURN and self._is_used_up(parent))
             case gast.comprehension():
                 made = self.parents[id(parent)]

@@ -249,7 +249,56 @@ def rows_read_in_many_ways(A, b):
     return total + [v for v in M[-1]][1] + first[0] * len(first)
 
 
+def matrices_of_matrices(A, b):
+    M = [A[i][:] for i in range(3)]
+    p = largest(M, 0)
+    M[0], M[p] = M[p], M[0]
+    M = [q[:] for q in M]
+    p = largest(M, 1)
+    M[1], M[p] = M[p], M[1]
+    M[p][2] *= b[0]
+    N = [M[i][:] for i in range(3)]
+    N[0][0] = 9.0 * M[p][2]
+    N[p][1] = b[1]
+    N[0], N[p] = N[p], N[0]
+    K = [q[1:] for q in N]
+    return M[0][0] * N[p][0] + N[0][1] * K[1][1] + M[1][1]
+
+
+def by_one_name_twice(A, b):
+    M = [list(r) for r in A]
+    for c in range(3):
+        p = largest(M, c)
+        tmp = M[c]
+        M[c] = M[p]
+        M[p] = tmp
+        M[c][0] += b[c]
+    for c in range(2):
+        p = largest(M, c + 1)
+        tmp = M[c]
+        M[c] = M[p]
+        M[p] = tmp
+    return M[0][0] * M[1][1] + M[2][2] * M[0][2]
+
+
+def returned_early(M, k):
+    if M[k][k] > 100.0:
+        return 0.0
+    p = largest(M, k)
+    M[k], M[p] = M[p], M[k]
+    M[k][1] *= 3.0
+    return M[k][k]
+
+
+def by_a_helper_with_two_returns(A, b):
+    M = [r[:] for r in A]
+    s = returned_early(M, 0)
+    s += returned_early(M, 1) * b[0]
+    return s + M[0][1] * M[1][2] + M[2][0]
+
+
 PROGRAMS = [
+    matrices_of_matrices, by_one_name_twice, by_a_helper_with_two_returns,
     augmented, of_a_parameter, in_three_statements, by_a_decomposition, by_an_inverse, by_a_helper,
     read_behind_a_helper, twice, read_by_a_helper, of_inner_functions, rows_read_in_many_ways,
 ]  # fmt: skip
@@ -336,7 +385,44 @@ def named_outside(A):
     return r[0] * r[1] + M[2][2]
 
 
-@pytest.mark.parametrize("program", [shared, named, named_outside], ids=lambda f: f.__name__)
+def largest_of_two(A):
+    M = [r[:] for r in A]
+    p = largest(M, 0)
+    M[0], M[p] = M[p], M[0]
+    M[0][1] *= 2.0
+    return max(M[0], M[1])[1] + M[0][1]
+
+
+def exchanged_inside(A):
+    M = [r[:] for r in A]
+    p = largest(M, 0)
+
+    def exchange():
+        M[0], M[p] = M[p], M[0]
+
+    s = 0.0
+    for i, v in enumerate(M[0]):
+        if i == 0:
+            exchange()
+        s += v * (i + 1)
+    M[0][1] *= 2.0
+    return s + M[0][1]
+
+
+def place_behind_a_write(A):
+    M = [r[:] for r in A]
+    p = largest(M, 0)
+    M[0][0] = 2.0
+    M[p][0] = 1.0
+    M[0], M[int(M[0][0])] = M[int(M[0][0])], M[0]
+    M[0][1] *= 2.0
+    return M[0][1] * M[1][0] + M[2][1] * 3
+
+
+KEPT = [shared, named, named_outside, largest_of_two, exchanged_inside, place_behind_a_write]
+
+
+@pytest.mark.parametrize("program", KEPT, ids=lambda f: f.__name__)
 def test_a_row_with_another_name_is_refused(program):
     with pytest.raises(s2sad.AliasError, match="an item of a list that grows") as refusal:
         s2sad.grad(program)(A)
