@@ -90,7 +90,7 @@ from s2sad.rules.writing import AT, OPERATORS
 
 def lower_call(lw: Lowerer, node: Any) -> Value:
     """Lower a call of anything."""
-    target = lower_expr(lw, node.func)
+    target = _without_equality(lower_expr(lw, node.func))
     if (stopped := stops_early(lw, target, node)) is not None:
         return stopped
     if (total := summed(lw, target, node)) is not None:
@@ -458,6 +458,14 @@ def outside(lw: Lowerer, value: Any, node: Any, name: str = "bound") -> Value:
     from s2sad.frontend.expressions import outside_value
 
     return outside_value(lw, value, name, node, lambda: value)
+
+
+def _without_equality(target: Value) -> Value:
+    """Return the method that an object is called by, where the object says itself what is equal to it."""
+    if not isinstance(target, StaticV) or isinstance(target.value, type) or not callable(target.value):
+        return target
+    of_values = type(target.value).__hash__ is None  # as Python sets it where a class has `__eq__` alone
+    return StaticV(types.MethodType(type(target.value).__call__, target.value)) if of_values else target
 
 
 def _hashable(fn: Any) -> bool:

@@ -431,7 +431,7 @@ def _unary_op(lw: Lowerer, node: Any) -> Value:
     value = lower_expr(lw, node.operand)
     if isinstance(value, ZeroV):
         return value
-    own = records.operated(lw, fn, value, None, node)
+    own = sparse.operated(lw, fn, value, None, node) or records.operated(lw, fn, value, None, node)
     if own is not None:
         return own
     if isinstance(value, V) and isinstance(value.expr, Const) and fn is operator.neg:

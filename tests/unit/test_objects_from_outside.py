@@ -145,3 +145,28 @@ def test_what_they_hold_is_read_at_each_call(monkeypatch):
     np.testing.assert_allclose(gradient(X), differences(times_a_number, X), rtol=1e-6)
     monkeypatch.setattr(LIGHT, "x", 7.0)
     np.testing.assert_allclose(gradient(X), differences(times_a_number, X), rtol=1e-6)
+
+
+class Cubic:
+    def __init__(self, a):
+        self.a = a
+
+    def __eq__(self, other):
+        return self.a == other.a
+
+    def __call__(self, x):
+        return self.a * x**3
+
+
+CUBIC = Cubic(2.0)
+
+
+def test_objects_that_compare_themselves_by_values_are_called():
+    def f(x):
+        return np.sum(CUBIC(x)) if callable(CUBIC) else 0.0
+
+    x = np.array([1.0, -2.0])
+    np.testing.assert_allclose(s2sad.grad(f)(x), 6 * x**2)
+    polynomial = np.polynomial.Chebyshev.basis(3, [0, 1])
+    with pytest.raises(s2sad.MissingRuleError, match="has no derivative rule"):
+        s2sad.grad(lambda x: np.sum(polynomial(x)))(x)

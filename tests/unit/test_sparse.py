@@ -286,3 +286,14 @@ def test_systems_are_solved_as_scipy_does(n):
     assert np.all(np.isnan(compiled(np.zeros(n), np.arange(n), np.arange(n), np.ones(n))))
     with pytest.raises(ValueError, match="outside of it"):
         compiled(np.ones(n), np.arange(n) + 1, np.arange(n), np.ones(n))
+
+
+def test_a_sparse_matrix_is_negated():
+    matrix = sp.csr_matrix(np.array([[1.0, 2.0, 0.0], [0.0, 3.0, 0.0], [4.0, 0.0, 5.0]]))
+
+    def f(x):
+        return np.sum((-matrix @ x) ** 2 + (+matrix @ x))
+
+    x = np.array([0.3, -1.2, 0.7])
+    dense = matrix.toarray()
+    np.testing.assert_allclose(s2sad.grad(f)(x), 2 * dense.T @ (dense @ x) + dense.T @ np.ones(3))
