@@ -56,6 +56,8 @@ EXPANDED.update({
     scipy.linalg.block_diag: (case(S, B),),
     scipy.linalg.toeplitz: (case(values(4)), case(values(3), values(3, seed=1))),
     scipy.linalg.circulant: (case(values(4)),),
+    scipy.optimize.rosen: (case(values(4)), case(values(3, 2))),
+    scipy.optimize.rosen_der: (case(values(4)), case(values(3))),
     scipy.integrate.trapezoid: (case(M), case(M, dx=0.5, axis=0)),
     scipy.integrate.cumulative_trapezoid: (case(M), case(M, dx=0.5, axis=0), case(values(4), initial=0)),
     scipy.integrate.simpson: (case(M), case(values(5, 3), axis=0), case(values(5), dx=0.5)),
@@ -78,7 +80,7 @@ _OTHER_CODE = ("scipy.fft", "scipy.ndimage", "scipy.signal", "scipy.spatial")
 
 def registered() -> list[Any]:
     """List every function of SciPy that has a derivative rule."""
-    for fn in (special.erf, scipy.linalg.expm, scipy.integrate.trapezoid, scipy.stats.zscore):
+    for fn in (special.erf, scipy.linalg.expm, scipy.integrate.trapezoid, scipy.stats.zscore, scipy.optimize.rosen):
         find(fn)
     known = [fn for fn, rule in REGISTRY.items() if not isinstance(rule, Constant)]
     found = [fn for fn in dict.fromkeys([*known, *EXPANSIONS]) if is_scipys(fn) and fn not in ELSEWHERE]

@@ -28,6 +28,8 @@ from s2sad.frontend.values import StructV, Value
 
 def begin_again(lw: Lowerer) -> None:
     """Lower the function again with its lists of rows as matrices; return where there are none, or that was tried."""
+    if not lw.ctx.being_lowered:  # a rule is read
+        return
     asked, entered = lw.ctx.rows_exchanged, lw.ctx.being_lowered[-1]
     scope: Lowerer | None = lw
     while scope is not None:

@@ -20,9 +20,9 @@ _MOST_ITEMS = 64
 
 def begin_again(lw: Lowerer, returned: Any) -> None:
     """Lower the function again with the structure of what it returns known; return where that was tried."""
-    entered, node = lw.ctx.being_lowered[-1], lw.source.node
-    if id(node) in lw.ctx.rows_known:
+    if not lw.ctx.being_lowered or id(lw.source.node) in lw.ctx.rows_known:
         return
+    entered, node = lw.ctx.being_lowered[-1], lw.source.node
     parts = returned.elts if isinstance(returned, gast.Tuple) else [returned]
     names = {part.id for part in parts if isinstance(part, gast.Name)}
     names |= {row for part in gast.walk(node) for row in _appended(part, names)}
