@@ -292,7 +292,7 @@ def test_a_sparse_matrix_is_negated():
     matrix = sp.csr_matrix(np.array([[1.0, 2.0, 0.0], [0.0, 3.0, 0.0], [4.0, 0.0, 5.0]]))
 
     def f(x):
-        return np.sum((-matrix @ x) ** 2 + (+matrix @ x))
+        return np.sum((-matrix @ x) ** 2 - (-matrix @ x))
 
     x = np.array([0.3, -1.2, 0.7])
     dense = matrix.toarray()
