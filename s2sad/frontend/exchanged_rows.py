@@ -106,7 +106,8 @@ def put_back(lw: Lowerer, node: Any, body: list[Any], is_straight: bool) -> list
     whole = node.body if isinstance(node, gast.FunctionDef) else []
     copies = [stmt for stmt in whole if hasattr(stmt, "copies_rows_of")]
     if copies and not (is_straight and sum(hasattr(stmt, "copies_rows_of") for stmt in body) == len(copies)):
-        lw.fail(copies[0], "rows are exchanged in a function that returns from several places", "", AliasError)
+        lw.fail(copies[0], "rows are exchanged in a function that returns from several places",
+                "Give it one `return`, at its end.", AliasError)  # fmt: skip
     for stmt in body:
         name = getattr(stmt, "copies_rows_of", "")
         if name:

@@ -351,11 +351,12 @@ def is_table_row(lw: Lowerer, value: Value) -> bool:
 
 def _is_indexed(lw: Lowerer, node: Any) -> bool:
     """Say whether one number of an item is read where it stands, `table[i][j]`."""
-    place = _extent(node)
+    place, text = _extent(node), gast.dump(node)  # the text may be a copy
     return None not in place and any(
-        isinstance(n, gast.Subscript) and _extent(n.value) == place and not isinstance(n.slice, gast.Slice | gast.Tuple)
+        isinstance(n, gast.Subscript) and not isinstance(n.slice, gast.Slice | gast.Tuple)
+        and _extent(n.value) == place and gast.dump(n.value) == text
         for n in gast.walk(lw.source.node)
-    )
+    )  # fmt: skip
 
 
 def _extent(node: Any) -> tuple[Any, ...]:

@@ -15,7 +15,7 @@ import gast
 from s2sad.frontend.lowerer import Context, Lowerer
 from s2sad.frontend.matrices import COLLECTED, LISTED, WRITTEN, collected_row, written_row
 from s2sad.frontend.optional import KindFound
-from s2sad.frontend.respelled import parents_of, scope_of, stays_alone
+from s2sad.frontend.respelled import called, parents_of, put, scope_of, stays_alone
 from s2sad.frontend.values import StructV, V, Value
 from s2sad.ir.types import Array, ListOf, Scalar
 
@@ -135,7 +135,7 @@ class _Uses:
         for call in self.appends:
             call.as_row = kind
         for part in self.sums:
-            self._replace(part, self._call("list", part))
+            put(self.parents, part, called("list", part))
         value = self.begin.value
         if isinstance(value, gast.ListComp):
             value.elt.as_row = kind
@@ -153,19 +153,6 @@ class _Uses:
             gast.copy_location(part, row)
         call.as_row = kind
         return stmt
-
-    def _call(self, function: str, part: Any) -> Any:
-        made = gast.Call(gast.Name(function, gast.Load(), None, None), [part], [])
-        gast.copy_location(made.func, part)
-        return gast.copy_location(made, part)
-
-    def _replace(self, part: Any, other: Any) -> None:
-        parent = self.parents[id(part)]
-        for field, value in gast.iter_fields(parent):
-            if value is part:
-                setattr(parent, field, other)
-            elif isinstance(value, list):
-                setattr(parent, field, [other if item is part else item for item in value])
 
     def _mentions(self, name: str) -> list[Any]:
         return [n for n in gast.walk(self.node) if isinstance(n, gast.Name) and n.id == name]

@@ -144,3 +144,20 @@ def is_safe(node: Any) -> bool:
     names = [n.attr if isinstance(n, gast.Attribute) else getattr(n, "id", "") for n in calls]
     wild = gast.Lambda | gast.NamedExpr | gast.Yield | gast.Await | gast.ListComp | gast.GeneratorExp
     return all(name in _SAFE for name in names) and not any(isinstance(n, wild) for n in gast.walk(node))
+
+
+def put(parents: dict[int, Any], part: Any, *others: Any) -> None:
+    """Put one part of a text, or several statements, in the place of another part."""
+    parent = parents[id(part)]
+    for field, value in gast.iter_fields(parent):
+        if value is part:
+            setattr(parent, field, others[0])
+        elif isinstance(value, list) and any(item is part for item in value):
+            value[:] = [new for item in value for new in (others if item is part else [item])]
+
+
+def called(function: str, part: Any) -> Any:
+    """Return the call of a function with a part of a text, in its place."""
+    made = gast.Call(gast.Name(function, gast.Load(), None, None), [part], [])
+    gast.copy_location(made.func, part)
+    return gast.copy_location(made, part)

@@ -15,7 +15,7 @@ import numpy as np
 
 from s2sad.errors import SourceNotFoundError
 from s2sad.frontend.matrices import LISTED, WRITTEN, same, swapped
-from s2sad.frontend.respelled import parents_of, statement, unused
+from s2sad.frontend.respelled import called, parents_of, put, statement, unused
 from s2sad.frontend.source import Source, has_source, source_of
 
 _USED_UP = frozenset({"sum", "len", "min", "max", "list", "tuple", "sorted", "any", "all", "abs"})
@@ -229,6 +229,7 @@ class Matrix:
         self.parents = parents_of(node)
         self.made: list[Any] = []
         self.swaps: list[Any] = []
+        self.measured: list[Any] = []
         self.as_arrays: list[Any] = []
         self.cut: list[Any] = []
         self.cut_each: list[tuple[Any, Any]] = []
@@ -278,22 +279,24 @@ class Matrix:
         """Use the matrix where the list of rows is used, after all matrices are made."""
         for stmt in self.swaps:
             self._swap(stmt)
+        for stmt in self.measured:
+            self._measure(stmt)
         for call in self.as_arrays:
             call.func.attr = "array"
         for part in self.cut:
             if hasattr(part, "as_row"):
                 part.as_row = WRITTEN  # a row of another matrix, which is another array
             else:
-                self._put(part, self._call("list", part))
+                put(self.parents, part, called("list", part))
         for part in [*self.handed, *self.returned]:
-            self._put(part, self._listed(part))
+            put(self.parents, part, self._listed(part))
         for part, columns in self.cut_each:
             if hasattr(part, "as_matrix"):
                 part.elt.as_row = WRITTEN
                 continue
             rows = statement(f"{self.name}[:, 0]", part).value
             rows.slice.elts[1] = columns
-            self._put(part, self._listed(rows))
+            put(self.parents, part, self._listed(rows))
 
     def _make(self, stmt: Any) -> None:
         value = stmt.value
@@ -328,20 +331,19 @@ class Matrix:
         made = statement(f"{self.name}[[0, 0]] = {self.name}[[0, 0]]", stmt)
         made.targets[0].slice.elts = [copy.deepcopy(first), copy.deepcopy(second)]
         made.value.slice.elts = [copy.deepcopy(second), copy.deepcopy(first)]
-        self._put(stmt, made)
+        put(self.parents, stmt, made)
 
-    def _call(self, function: str, part: Any) -> Any:
-        made = gast.Call(gast.Name(function, gast.Load(), None, None), [part], [])
-        gast.copy_location(made.func, part)
-        return gast.copy_location(made, part)
-
-    def _put(self, part: Any, other: Any) -> None:
-        parent = self.parents[id(part)]
-        for field, value in gast.iter_fields(parent):
-            if value is part:
-                setattr(parent, field, other)
-            elif isinstance(value, list):
-                setattr(parent, field, [other if item is part else item for item in value])
+    def _measure(self, stmt: Any) -> None:
+        """Raise where a new row is not as long as the one before: an array would have one item everywhere."""
+        name = unused(f"{self.name}_row", {n.id for n in gast.walk(self.node) if isinstance(n, gast.Name)})
+        made = statement(f"{name} = 0", stmt)
+        made.value = stmt.value
+        check = statement(
+            f"if len({name}) != len({self.name}[0]): raise IndexError('rows of `{self.name}` differ in length')", stmt
+        )
+        check.test.comparators[0].args[0].slice = copy.deepcopy(stmt.targets[0].slice)
+        stmt.value = statement(name, stmt).value
+        put(self.parents, stmt, made, check, stmt)
 
     def _is_fine(self, mention: Any) -> bool:
         parent = self.parents[id(mention)]
@@ -439,7 +441,10 @@ class Matrix:
                 return True
             case gast.Assign(targets=[target], value=value) if target is row:
                 self.is_written = True
-                return self._keeps_length(value) and not self._is_inside(parent)
+                if not self._keeps_length(value) or self._is_inside(parent):
+                    return False
+                self.measured += [] if self._is_as_long(value) else [parent]
+                return True
             case _:
                 return isinstance(row.ctx, gast.Load) and self._is_used_up(row)
 
@@ -532,6 +537,16 @@ class Matrix:
             case gast.Call(func=gast.Name(id="zip" | "enumerate"), args=args):
                 return any(self._is_row(arg) for arg in args)
             case _:
+                return self._is_row(over)
+
+    def _is_as_long(self, value: Any) -> bool:
+        """Say whether a new row goes over rows of the matrix alone."""
+        match value.generators[0].iter:
+            case gast.Call(func=gast.Name(id="zip" | "enumerate"), args=args):
+                return all(self._is_row(arg) for arg in args)
+            case gast.Call(func=gast.Name(id="range")) as over:
+                return self._is_length(over)
+            case over:
                 return self._is_row(over)
 
     def _is_item_at(self, part: Any, counter: str) -> bool:

@@ -297,7 +297,24 @@ def by_a_helper_with_two_returns(A, b):
     return s + M[0][1] * M[1][2] + M[2][0]
 
 
+def scaled_by_places(A, b):
+    n = len(A)
+    M = [row[:] + [b[i]] for i, row in enumerate(A)]
+    for k in range(n):
+        p = largest(M, k)
+        M[k], M[p] = M[p], M[k]
+        pivot = M[k][k]
+        M[k] = [M[k][c] / pivot for c in range(n + 1)]
+        for r in range(n):
+            if r != k:
+                f = M[r][k]
+                for c in range(n + 1):
+                    M[r][c] -= f * M[k][c]
+    return sum(M[i][n] ** 2 for i in range(n))
+
+
 PROGRAMS = [
+    scaled_by_places,
     matrices_of_matrices, by_one_name_twice, by_a_helper_with_two_returns,
     augmented, of_a_parameter, in_three_statements, by_a_decomposition, by_an_inverse, by_a_helper,
     read_behind_a_helper, twice, read_by_a_helper, of_inner_functions, rows_read_in_many_ways,
@@ -485,3 +502,16 @@ def test_what_a_helper_takes_out_of_a_list_is_read():
     h = 1e-6
     expected = (f(moved(A, T, h)) - f(moved(A, T, -h))) / (2 * h)
     assert dot(s2sad.grad(f)(A), T) == pytest.approx(expected, rel=1e-7)
+
+
+def test_a_row_that_becomes_shorter_does_not_fill_the_one_before():
+    def f(A):
+        M = [row[:2] for row in A]
+        p = largest(M, 0)
+        M[0], M[p] = M[p], M[0]
+        M[1][0] *= 2.0
+        M[0] = [M[0][c] * 3.0 for c in range(1, 2)]
+        return sum(M[0]) + M[1][0] * M[1][1]
+
+    with pytest.raises((IndexError, s2sad.S2SADError)):
+        s2sad.grad(f)(A)
