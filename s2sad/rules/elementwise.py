@@ -6,8 +6,9 @@ Conventions, where a derivative does not exist or is not unique:
 - `clip` is `minimum(maximum(x, lo), hi)`, hence one half to each side at a bound;
 - `a**b` has derivative 0 by `b` where `a <= 0` (the power function in `b` exists there only at
   isolated points), and 0 by `a` where `b == 0`, so that neither 0**0 nor (-2.0)**2.0 gives NaN;
-- `sqrt`, `cbrt` and `log` at 0 give an infinite derivative, `hypot` at (0, 0) NaN: as in NumPy;
-- `np.linalg.norm` of zeros has derivative 0, which lies in its subdifferential.
+- `sqrt`, `cbrt` and `log` at 0 give an infinite derivative;
+- `np.linalg.norm` and `hypot` of zeros have derivative 0, which lies in their subdifferential, and so has
+  the root of what is seen to be a sum of squares (`analysis/squares.py`).
 
 Sources: Abramowitz & Stegun, chapters 4 to 6 and 7; Griewank & Walther, section 2.
 """

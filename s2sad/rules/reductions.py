@@ -109,7 +109,7 @@ class var:
 
 @rule(np.std)
 class std:
-    """The square root of the variance: NaN where every deviation is zero."""
+    """The square root of the variance. Where every deviation is 0, it has no derivative: 0, as for a norm."""
 
     samples = var.samples
 
@@ -118,7 +118,8 @@ class std:
     ) -> Any:
         count = a.size // np.size(y) - ddof
         deviation = a - np.mean(a, axis=axis, keepdims=axis is not None)
-        return np.sum(deviation * a_dot, axis=axis, keepdims=keepdims) / (count * y)
+        apart = np.where(y == 0.0, np.inf, y)
+        return np.sum(deviation * a_dot, axis=axis, keepdims=keepdims) / (count * apart)
 
     def adjoint(
         a: Any,
@@ -132,10 +133,11 @@ class std:
     ) -> None:
         count = a.size // np.size(y) - ddof
         deviation = a - np.mean(a, axis=axis, keepdims=axis is not None)
+        apart = np.where(y == 0.0, np.inf, y)
         if axis is None or keepdims:
-            a_bar += y_bar / (count * y) * deviation
+            a_bar += y_bar / (count * apart) * deviation
         else:
-            a_bar += np.expand_dims(y_bar / (count * y), axis) * deviation
+            a_bar += np.expand_dims(y_bar / (count * apart), axis) * deviation
 
 
 @rule(np.max, np.amax, np.min, np.amin)

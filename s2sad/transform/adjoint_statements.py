@@ -20,6 +20,7 @@ from s2sad.analysis.one_list import check_lists
 from s2sad.analysis.rerun import Rerun
 from s2sad.analysis.saved import Plan
 from s2sad.analysis.sharing import Groups
+from s2sad.analysis.squares import Squares
 from s2sad.analysis.steep import is_steep
 from s2sad.errors import AliasError, NotDifferentiableError, Span
 from s2sad.frontend.infer import fresh_dim
@@ -108,6 +109,7 @@ class Statements:
         self.prepared: Prepared = prepare(fn, self.active, self.namer, facts, saved, reversed_, turns)
         self.fn = self.prepared.fn
         self.aliases = exact_aliases(self.fn)
+        self.squares = Squares(self.fn, facts.functions)
         self.layout = Layout(self.fn)
         self.turns = turns
         """Loops of which each turn is to be run again before its reverse."""
@@ -200,6 +202,7 @@ class Statements:
     def _cotangents(self, span: Span) -> Cotangents:
         made = Cotangents(self.active, self.bar, self.namer, span)
         made.steep = self.silent or is_steep(self.fn, self.facts.functions)
+        made.squares = self.squares
         made.shape_source = self._shape_source
         made.dim_source = self._dim_source
         return made

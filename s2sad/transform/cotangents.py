@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from s2sad.analysis.activity import sources
+from s2sad.analysis.squares import Squares
 from s2sad.errors import NotDifferentiableError, Span
 from s2sad.frontend.indexing import same_dims
 from s2sad.frontend.lowerer import Contribution
@@ -29,6 +30,7 @@ from s2sad.rules.registry import Constant, Elementwise, Structured
 from s2sad.transform.algebra import negative, times, transposed
 from s2sad.transform.naming import Namer, noun
 from s2sad.transform.partials import (
+    away_from_zero,
     bind_rule,
     operand_value,
     partial_texts,
@@ -55,6 +57,8 @@ class Cotangents:
         self.mask: Expr | None = None
         self.steep = False
         """Cotangents that have a name may be infinite."""
+        self.squares: Squares | None = None
+        """Which names hold sums of squares."""
         self.code: list[Stmt] = []
         self.values: dict[int, Expr] = {}
 
@@ -285,6 +289,8 @@ class Cotangents:
             for name, arg in zip(rule.args, expr.args, strict=False)
         )
         result = self.value(expr, 2) if counts.get("y", 0) else None
+        if self.squares is not None and self.squares.is_length(expr):
+            args, result = away_from_zero(expr, args, result, self.name)
         parts = partials(rule, expr, args, result, self.span, wanted)
         if len(wanted) > 1:
             if _divides_alike(expr):
@@ -318,18 +324,27 @@ class Cotangents:
     def _push_chosen(self, expr: Apply, g: Expr, parts: dict[int, Expr]) -> None:
         """What `max`, `min` and `clip` did not choose takes exactly nothing, also of an infinite cotangent."""
         for i, part in parts.items():
-            arg, won = expr.args[i], self._was_chosen(expr, i)
-            outer_code, outer_mask = self.code, self.mask
+            won = self._was_chosen(expr, i)
             if isinstance(expr.type, Scalar):
-                self.code, saved = [], dict(self.values)
-                self.push(arg, self._fit(times(g, part), expr, arg))
-                block, self.code, self.values = tuple(self.code), outer_code, saved
-                self.code.append(If(won, block, (), self.span))
+                self._push_where_true(won, expr, g, {i: part})
             else:
-                won = self.name(won, "won")
-                self.mask = won if outer_mask is None else build(np.logical_and, outer_mask, won)
-                self.push(arg, self._fit(times(g, part), expr, arg))
-                self.mask = outer_mask
+                self._push_masked(self.name(won, "won"), expr, g, {i: part})
+
+    def _push_where_true(self, test: Expr, expr: Apply, g: Expr, parts: dict[int, Expr]) -> None:
+        """Push the cotangents of numbers under a condition."""
+        outer_code, self.code, saved = self.code, [], dict(self.values)
+        for i, part in parts.items():
+            self.push(expr.args[i], self._fit(times(g, part), expr, expr.args[i]))
+        block, self.code, self.values = tuple(self.code), outer_code, saved
+        self.code.append(If(test, block, (), self.span))
+
+    def _push_masked(self, mask: Expr, expr: Apply, g: Expr, parts: dict[int, Expr]) -> None:
+        """Push the cotangents of arrays where a mask is true."""
+        outer = self.mask
+        for i, part in parts.items():
+            self.mask = mask if outer is None else build(np.logical_and, outer, mask)
+            self.push(expr.args[i], self._fit(times(g, part), expr, expr.args[i]))
+            self.mask = outer
 
     def _was_chosen(self, expr: Apply, i: int) -> Expr:
         """Return whether operand `i` of `max`, `min` or `clip` is the result, or as good as it."""

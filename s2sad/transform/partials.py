@@ -9,22 +9,28 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
+import math
+import operator
 from collections.abc import Callable
 from typing import Any
 
 import gast
+import numpy as np
 
+from s2sad.analysis.squares import POWERS
 from s2sad.errors import MissingRuleError, NotDifferentiableError, Span
 from s2sad.frontend.arguments import missing_rule_help
 from s2sad.frontend.asis import AsIs
 from s2sad.frontend.expressions import as_expr, lower_expr
 from s2sad.frontend.functions import parameter_names
 from s2sad.frontend.lowerer import Context, Contribution, Lowerer
+from s2sad.frontend.operators import build
 from s2sad.frontend.source import Source, source_of
 from s2sad.frontend.statements import lower_block
-from s2sad.frontend.values import BarV, StaticV, StructV, V, Value, ZeroV, pack
+from s2sad.frontend.values import BarV, StaticV, StructV, V, Value, ZeroV, literal, pack
+from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Expr, Pack, Stmt
-from s2sad.ir.types import Struct, is_complex
+from s2sad.ir.types import Array, Scalar, Struct, is_complex
 from s2sad.ir.walk import is_const
 from s2sad.rules.registry import UNKNOWN, Constant, Elementwise, Structured, find, resolve
 from s2sad.transform.algebra import fold
@@ -94,6 +100,22 @@ def partials(
                 span, "Hold that argument constant with s2sad.stop_gradient, or give a rule with s2sad.defvjp.",
             )  # fmt: skip
     return {i: fold(as_expr(lw, lower_expr(lw, _parsed(texts[i])), None)) for i in wanted}
+
+
+def away_from_zero(
+    expr: Apply, args: tuple[Expr, ...], result: Expr | None, name: Callable[[Expr, str], Expr]
+) -> tuple[tuple[Expr, ...], Expr | None]:
+    """Return the operands and the result of a length with infinity for zero, by which its slope is zero there."""
+
+    def apart(x: Expr) -> Expr:
+        assert isinstance(x.type, Scalar | Array)
+        infinite = literal(np.dtype(x.type.dtype).type(np.inf) if x.type.dtype == "float32" else math.inf)
+        choose = ops.ifexp if isinstance(x.type, Scalar) else np.where
+        return name(build(choose, build(operator.ne, x, literal(0.0)), x, infinite), "length")
+
+    if expr.fn in POWERS:
+        return (apart(args[0]), *args[1:]), result
+    return args, None if result is None else apart(result)
 
 
 def uses_result(rule: Elementwise) -> bool:
@@ -268,4 +290,4 @@ def _at(stmt: Any, span: Span) -> Any:
     return replace(stmt, span=span)
 
 
-__all__ = ["BarV", "pack", "partials", "rule_for", "run_adjoint", "run_tangent", "uses_result"]
+__all__ = ["BarV", "away_from_zero", "pack", "partials", "rule_for", "run_adjoint", "run_tangent", "uses_result"]

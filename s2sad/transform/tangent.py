@@ -17,6 +17,7 @@ import numpy as np
 from s2sad.analysis.activity import edges, reach, sources
 from s2sad.analysis.alias import view_base
 from s2sad.analysis.facts import Facts
+from s2sad.analysis.squares import Squares
 from s2sad.errors import NotDifferentiableError, Span
 from s2sad.frontend.indexing import same_dims
 from s2sad.frontend.operators import BY_SYMBOL, build
@@ -55,6 +56,7 @@ from s2sad.transform.branches import with_branches
 from s2sad.transform.cotangents import Cotangents
 from s2sad.transform.naming import Namer
 from s2sad.transform.partials import (
+    away_from_zero,
     bind_rule,
     operand_value,
     partial_texts,
@@ -81,6 +83,7 @@ def tangent(
 class _Tangent:
     def __init__(self, fn: Function, wrt: tuple[int, ...], facts: Facts, callee_tangent: CalleeTangent) -> None:
         self.fn, self.wrt, self.facts, self.callee_tangent = fn, wrt, facts, callee_tangent
+        self.squares = Squares(fn, facts.functions)
         self.namer = Namer({p.name for p in fn.params} | names_in(fn.body))
         inputs = {fn.params[i].name for i in wrt}
         self.varied = reach(inputs, edges(fn.body, facts.flow))
@@ -311,7 +314,7 @@ class _Expression(Cotangents):
 
     def __init__(self, owner: _Tangent, span: Span) -> None:
         super().__init__(owner.varied, owner.dot, owner.namer, span)
-        self.owner = owner
+        self.owner, self.squares = owner, owner.squares
 
     def known(self, expr: Expr) -> Expr:
         """Return `expr` with the parts that were given names."""
@@ -401,6 +404,8 @@ class _Expression(Cotangents):
             for name, arg in zip(rule.args, expr.args, strict=False)
         )
         result = self.value(expr, 2) if counts.get("y", 0) else None
+        if self.squares is not None and self.squares.is_length(expr):
+            args, result = away_from_zero(expr, args, result, self.name)
         parts = partials(rule, expr, args, result, self.span, wanted)
         total: Expr | None = None
         for i in wanted:
