@@ -32,7 +32,7 @@ _BORDERS = (0, 2)
 _FIRST = 4
 """For how many specialisations of a function every length may be known."""
 _LONG = 400
-"""Lines of a text that takes seconds to build: fewer guesses, and all lengths are taken as known sooner."""
+"""Lines of a text that takes seconds to build: the guess that says most is the only one before all lengths are known."""
 _HELPED = ("_tape = []", " @ ", f"{np.cross.__name__}(")
 """What is written otherwise where lengths are known to be small: arrays kept in lists, products by libraries."""
 _DIAGONAL = f"{np.eye.__name__}("
@@ -52,7 +52,10 @@ def clearest(
     made = sure(build, trees, values)
     unsure = _doubts(text_of(made))
     is_long = before < _FIRST and text_of(made).count("\n") > _LONG
-    for reach in _REACHES[:1] if is_long else _REACHES:
+    if is_long and any(unsure[:-1]):
+        known = related(trees, values, _REACHES[-1], _BORDERS[0]) or related(trees, values, _REACHES[0])
+        made, unsure = _clearer(build, text_of, known, made, unsure)
+    for reach in () if is_long else _REACHES:
         asked = unsure[0] or (any(unsure[:-1]) and not reach)
         known = related(trees, values, reach) if asked else None
         made, unsure = _clearer(build, text_of, known, made, unsure)
