@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Set
 from dataclasses import replace
 from typing import Any
@@ -54,6 +55,9 @@ class Facts:
         self._first: dict[tuple[str, int], int] = {}
         self._called: dict[str, tuple[Function, frozenset[str]]] = {}
         self._asking: set[str] = set()
+        self._assumed: set[str] = set()
+        self._entangled: dict[str, bool] = {}
+        self._looked_at: list[Function] = []
         self.declared: dict[str, frozenset[int]] = {}
         """What functions write that are still to be made, and have no body yet."""
         self.adds: dict[str, frozenset[int]] = {}
@@ -67,6 +71,7 @@ class Facts:
         """Drop what was derived from an earlier version of a function."""
         for table in (self._writes, self._flows, self._shares):
             table.pop(name, None)
+        self._entangled.clear()
         self._effects.pop(name, None)
         for table in (self._reads, self._depends, self._first):
             for key in [k for k in table if k[0] == name]:
@@ -75,13 +80,26 @@ class Facts:
     def entangled(self, name: str) -> bool:
         """Say whether some call gives one array to two parameters of the function, or of that it is made from."""
         name = self.origins.get(name, name)
+        callers = list(self.functions.values())
+        if not self._asking and not _are_same(callers, self._looked_at):
+            self._looked_at = callers
+            self._entangled.clear()
+        if name in self._entangled:
+            return self._entangled[name]
         if name in self._asking:  # a call of itself gives what it was given
+            self._assumed.add(name)
             return False
         self._asking.add(name)
+        outer, self._assumed = self._assumed, set[str]()
         try:
-            return any(self._entangles(fn, name) for fn in list(self.functions.values()) if name in self._callees(fn))
+            found = any(self._entangles(fn, name) for fn in callers if name in self._callees(fn))
         finally:
             self._asking.remove(name)
+            assumed = self._assumed - {name}
+            self._assumed = outer | assumed
+        if found or not assumed:  # else it holds for the question alone that is being answered
+            self._entangled[name] = found
+        return found
 
     def _entangles(self, fn: Function, name: str) -> bool:
         from s2sad.analysis.sharing import Groups
@@ -236,6 +254,10 @@ class Facts:
                 found += [self.none] * (at + 1 - len(found))
                 found[at] |= frozenset(shared)
         return tuple(found)
+
+
+def _are_same(some: list[Function], others: list[Function]) -> bool:
+    return len(some) == len(others) and all(map(operator.is_, some, others))
 
 
 def _reads_elements(fn: Function, name: str, facts: Facts, asks: Callable[[str, int], bool]) -> bool:

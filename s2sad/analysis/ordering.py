@@ -43,13 +43,22 @@ class Ordering:
         for name in names_in(fn.body) | {p.name for p in fn.params}:
             self.members.setdefault(self.groups.find(name), set()).add(name)
         self.live = Liveness(fn.body)
+        self._touched: dict[int, tuple[Stmt, set[str], set[str]]] = {}
 
     def parted(self, between: Iterable[Stmt], one: Stmt) -> tuple[list[Stmt], list[Stmt]]:
         """Part the statements behind another: those that may come before it, and those that must follow."""
         early: list[Stmt] = []
         late: list[Stmt] = []
+        read, written = map(set, self._touched_by(one))
         for stmt in between:
-            (late if any(self.conflict(stmt, held) for held in (one, *late)) else early).append(stmt)
+            own_read, own_written = self._touched_by(stmt)
+            meets = own_written & (read | written) or own_read & written
+            if meets and any(self.conflict(stmt, held) for held in (one, *late)):
+                late.append(stmt)
+                read |= own_read
+                written |= own_written
+            else:
+                early.append(stmt)
         return early, late
 
     def conflict(self, a: Stmt, b: Stmt) -> bool:
@@ -57,8 +66,8 @@ class Ordering:
 
         It does not for names that both set for themselves alone, nor for memory that both only add to.
         """
-        reads_a, writes_a = self.touched((a,))
-        reads_b, writes_b = self.touched((b,))
+        reads_a, writes_a = self._touched_by(a)
+        reads_b, writes_b = self._touched_by(b)
         shared = writes_a & (reads_b | writes_b) | reads_a & writes_b
         if not shared:
             return False
@@ -88,6 +97,13 @@ class Ordering:
         """Return the names that may mean what one of the words of `touched` stands for."""
         name = touched.removesuffix(".shape")
         return {name} if name != touched else self.members.get(touched, {touched})
+
+    def _touched_by(self, stmt: Stmt) -> tuple[set[str], set[str]]:
+        """Return what one statement reads, and what it writes, to be looked at only."""
+        kept = self._touched.get(id(stmt))
+        if kept is None:
+            kept = self._touched[id(stmt)] = stmt, *self.touched((stmt,))
+        return kept[1], kept[2]
 
     def touched(self, body: tuple[Stmt, ...]) -> tuple[set[str], set[str]]:
         """Return the groups that are read, and those that are bound or written into.

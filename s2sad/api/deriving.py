@@ -5,11 +5,13 @@ from __future__ import annotations
 import sys
 import threading
 
+from s2sad.frontend.source import READ
+
 _LEVELS = 10_000  # of Python's calls; a level of an expression takes about six
 
 
 class _Deriving:
-    """A lock that may be entered again by its thread, and Python's limit of recursion while it is held."""
+    """A lock that may be entered again by its thread; Python's limit of recursion, and what was read, while it is held."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -22,10 +24,12 @@ class _Deriving:
         if self._depth == 1:
             self._limit = sys.getrecursionlimit()
             sys.setrecursionlimit(max(self._limit, _LEVELS))
+            READ.begin()
 
     def __exit__(self, *error: object) -> None:
         self._depth -= 1
         if self._depth == 0:
+            READ.end()
             sys.setrecursionlimit(self._limit)
         self._lock.release()
 

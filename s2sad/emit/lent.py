@@ -111,7 +111,7 @@ def _called_in_loops(functions: Mapping[str, Function], entry: str) -> set[str]:
 
 def _borrowing(fn: Function, facts: Facts) -> tuple[Function, tuple[_Room, ...]]:
     """Return a function that is given the arrays in which it works, and what they are."""
-    if any(param.default is not None for param in fn.params):
+    if any(param.default is not None for param in fn.params) or not any(map(_making, fn.body)):
         return fn, ()
     groups = Groups(fn, facts)
     shared = {groups.find(name) for name in groups.parent}

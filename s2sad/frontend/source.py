@@ -10,6 +10,7 @@ import functools
 import importlib
 import inspect
 import linecache
+import operator
 import os
 import sys
 import textwrap
@@ -137,26 +138,81 @@ def returned_at(fun: Any) -> Span | None:
     return source.span(found[0]) if len(found) == 1 else place
 
 
+class _Read:
+    """The functions that were read while a derivation lasts, which asks for the text of a helper at every call of it."""
+
+    def __init__(self) -> None:
+        self._lasts = False
+        self._found: dict[int, tuple[Any, list[Any], Source]] = {}
+
+    def begin(self) -> None:
+        """From here on, a function is read once."""
+        self._lasts = True
+
+    def end(self) -> None:
+        """From here on, a function is read whenever it is asked for: its file may change."""
+        self._lasts = False
+        self._found.clear()
+
+    def known(self, plain: Any) -> Source | None:
+        """Return what was read of a function, if it still closes over the same."""
+        found = self._found.get(id(plain))
+        return found[2] if found is not None and _same(found[1], _closed_over(plain)) else None
+
+    def keep(self, plain: Any, read: Source) -> None:
+        """Remember what was read of a function."""
+        if self._lasts:
+            self._found[id(plain)] = plain, _closed_over(plain), read
+
+
+READ = _Read()
+"""For the one derivation at a time that there is."""
+
+
+def _closed_over(plain: Any) -> list[Any]:
+    held: list[Any] = []
+    for cell in plain.__closure__ or ():
+        try:
+            held.append(cell.cell_contents)
+        except ValueError:  # not yet bound
+            held.append(cell)
+    return held
+
+
+def _same(some: list[Any], others: list[Any]) -> bool:
+    return all(map(operator.is_, some, others))
+
+
 def source_of(fun: Callable[..., Any]) -> Source:
     """Read and parse the source of a Python function, lambda or njit dispatcher."""
     plain = unwrap(fun)
     if isinstance(plain, types.MethodType):
         plain = plain.__func__
     code = plain.__code__
+    from s2sad.frontend.generators import READING
+
+    read = None if READING else READ.known(plain)  # inside of another, who reads whom matters
+    if read is None:
+        READING.append(code)
+        try:
+            read = _read(plain, code)
+        finally:
+            READING.pop()
+        if not READING:
+            READ.keep(plain, read)
+    parallel = bool(getattr(fun, "targetoptions", {}).get("parallel"))
+    return replace(read, compiled=True, parallel=parallel) if hasattr(fun, "py_func") else read
+
+
+def _read(plain: Any, code: types.CodeType) -> Source:
     from s2sad.frontend.collected import written_as_plain
-    from s2sad.frontend.generators import READING, written_out
+    from s2sad.frontend.generators import written_out
     from s2sad.frontend.in_turn import written_in_turn
     from s2sad.frontend.taken import written_by_place
     from s2sad.frontend.unread import without_unread
 
-    READING.append(code)
-    try:
-        read = without_unread(_source_of_code(plain, code))
-        read = written_out(written_by_place(written_as_plain(written_in_turn(read))))
-        parallel = bool(getattr(fun, "targetoptions", {}).get("parallel"))
-        return replace(read, compiled=True, parallel=parallel) if hasattr(fun, "py_func") else read
-    finally:
-        READING.pop()
+    read = without_unread(_source_of_code(plain, code))
+    return written_out(written_by_place(written_as_plain(written_in_turn(read))))
 
 
 @functools.lru_cache(maxsize=512)
