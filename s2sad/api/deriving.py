@@ -11,7 +11,7 @@ _LEVELS = 10_000  # of Python's calls; a level of an expression takes about six
 
 
 class _Deriving:
-    """A lock that may be entered again by its thread; Python's limit of recursion, and what was read, while it is held."""
+    """A lock that its thread may enter again; Python's limit of recursion, and what was read, while it is held."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()

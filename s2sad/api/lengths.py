@@ -32,7 +32,7 @@ _BORDERS = (0, 2)
 _FIRST = 4
 """For how many specialisations of a function every length may be known."""
 _LONG = 400
-"""Lines of a text that takes seconds to build: the guess that says most is the only one before all lengths are known."""
+"""Lines of a text that takes seconds to build: one guess, which says most, before all lengths are taken as known."""
 _HELPED = ("_tape = []", " @ ", f"{np.cross.__name__}(")
 """What is written otherwise where lengths are known to be small: arrays kept in lists, products by libraries."""
 _DIAGONAL = f"{np.eye.__name__}("

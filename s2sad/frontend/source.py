@@ -139,7 +139,7 @@ def returned_at(fun: Any) -> Span | None:
 
 
 class _Read:
-    """The functions that were read while a derivation lasts, which asks for the text of a helper at every call of it."""
+    """What was read while a derivation lasts, which asks for the text of a helper at every call of it."""
 
     def __init__(self) -> None:
         self._lasts = False
