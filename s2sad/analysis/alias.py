@@ -298,6 +298,11 @@ class _Checker:
         self.writers: dict[Any, set[str]] = {}
         """By allocation or parameter, the names through which it is written."""
         self.ends: dict[Block, State] = {}
+        self.resumed: dict[str, frozenset[Any]] = {}
+        """By name, the arrays that it is given again while they have other names."""
+        self.turn: frozenset[Any] = frozenset()
+        """Where arrays are made in a turn of the innermost loop around."""
+        self.turns: dict[Block, frozenset[Any]] = {}
         targets = [s.target for s in statements(fn.body) if isinstance(s, Assign)]
         self.lists = {v.name for v in (*fn.params, *targets) if isinstance(v.type, ListOf)}
         self.made_lists: set[Any] = set()
@@ -324,7 +329,13 @@ class _Checker:
         return {
             (block, name) for block, state in self.ends.items() for name, objects in state.items()
             if any(self.writers.get(_site(o), set()) - {self._root(name)} for o in objects)
+            or self._is_resumed(name, objects, self.turns[block])
         }  # fmt: skip
+
+    def _is_resumed(self, name: str, objects: frozenset[Any], made: frozenset[Any]) -> bool:
+        """Say whether a later turn may write by a name into what it meant, as it is given that by another name."""
+        next_turn = {(o[0], "old") if o[0] in made else o for o in objects if self.writers.get(_site(o))}
+        return bool(next_turn & self.resumed.get(name, frozenset()))
 
     def _root(self, name: str) -> str:
         return self.exact[name].root if name in self.exact else name
@@ -334,6 +345,7 @@ class _Checker:
             state = self._step(stmt, state)
         if block is not None:
             self.ends[block] = _join(self.ends.get(block, {}), state)
+            self.turns[block] = self.turn
         return state
 
     def _step(self, stmt: Stmt, state: State) -> State:
@@ -378,7 +390,9 @@ class _Checker:
         if base is not None:
             if not is_sure_view(value):
                 self.unsure.add(target.name)
-            return {**state, target.name: self._meant(value, base, state)}
+            meant = self._meant(value, base, state)
+            self.resumed[target.name] = self.resumed.get(target.name, frozenset()) | meant
+            return {**state, target.name: meant}
         if isinstance(target.type, ListOf):
             begun = isinstance(value, Apply) and value.fn is ops.new_list
             (self.made_lists if begun else self.filled_lists).add(id(stmt))
@@ -531,10 +545,12 @@ class _Checker:
 
     def _loop(self, stmt: For | While, state: State) -> State:
         block = (id(stmt), 0)
+        outside, self.turn = self.turn, frozenset(site for s in statements(stmt.body) for site in _sites(s))
         around = self._block(stmt.body, dict(state), block) if self.peeled else state
         while True:
             after = _join(around, self._block(stmt.body, dict(around), block))
             if after == around:
+                self.turn = outside
                 return _join(state, around)
             around = after
 
@@ -542,6 +558,11 @@ class _Checker:
 def _site(o: Any) -> Any:
     """Return where an array was made, or which parameter it is, whichever instance it is."""
     return o if o[0] == "param" else o[0]
+
+
+def _sites(stmt: Stmt) -> list[Any]:
+    """Return where a statement makes arrays."""
+    return [id(stmt), *(hash((id(stmt), k)) for k in range(len(stmt.targets) if isinstance(stmt, CallStmt) else 0))]
 
 
 def given_names(fn: Function) -> frozenset[str]:
