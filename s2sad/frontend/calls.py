@@ -551,6 +551,9 @@ def call_user(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value],
         if inlined is None:
             raise
         return inlined
+    except UnsupportedSyntaxError as error:
+        growing.supposed(lw, [leaf for value in bound for leaf in leaves_of(value)], error, node)
+        raise
     if instance.result is None:
         raise BottomReached
     if shares_memory(lw.ctx, instance, bound) or (lw.ctx.device and _needs_inlining(bound)):

@@ -7,6 +7,7 @@ turns out only later, the function is lowered again.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Sequence
 from dataclasses import replace
@@ -27,6 +28,7 @@ from s2sad.ir.walk import exprs_of, reads, statements, subexpressions
 
 _GUESS = Scalar("float64", weak=True, value=None)
 _MOST_GUESSES = 12
+_NOTHING = "this list holds nothing yet that could be read here"
 _CASTS: dict[str, Any] = {"float64": float, "complex128": complex, "int64": int}
 
 
@@ -154,14 +156,23 @@ def check_division(lw: Lowerer, target: Expr, node: Any) -> None:
 
 def item_of_empty(lw: Lowerer, target: Expr, node: Any) -> Type:
     """Return what the items of a list are that is read before anything has gone into it."""
-    if isinstance(target, Var) and _key(lw, target.name) not in lw.ctx.list_items:
+    made_here = isinstance(target, Var) and not _is_made_elsewhere(lw, target)
+    if isinstance(target, Var) and made_here and _key(lw, target.name) not in lw.ctx.list_items:
         names = [target.name, *_fields_appended(lw, target)]
         for key in (_key(lw, name) for name in names):
             lw.ctx.list_items[key] = _GUESS
             lw.ctx.guessed.add(key)
         raise KindFound
-    return lw.fail(node, "this list holds nothing yet that could be read here",
+    return lw.fail(node, _NOTHING,
                    "Begin it with numbers, as in `[0.0] * n`, or make it an array.")  # fmt: skip
+
+
+def supposed(lw: Lowerer, given: Sequence[Expr], error: S2SADError, node: Any) -> None:
+    """Suppose what an empty list holds that a function reads which it is given to, and lower this one again."""
+    for leaf in given if error.what == _NOTHING else ():
+        if isinstance(leaf.type, ListOf) and leaf.type.item is None:
+            with contextlib.suppress(S2SADError):
+                item_of_empty(lw, leaf, node)
 
 
 class Guesses:

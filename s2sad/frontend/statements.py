@@ -25,6 +25,7 @@ from s2sad.frontend.knownlists import delete
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.matching import lower_match
 from s2sad.frontend.matrices import with_arrays
+from s2sad.frontend.none_given import as_two_calls
 from s2sad.frontend.noneresults import is_entered, raised_for_none, result_of, returned
 from s2sad.frontend.optional import KIND, checked, may_be_none
 from s2sad.frontend.ragged import with_rows
@@ -93,6 +94,7 @@ def lower_stmt(lw: Lowerer, node: Any) -> bool:
     if method is None:
         return lw.fail(node, f"`{name}` is not supported in a differentiated function")
     jumps = as_cases(lw, node)
+    jumps = as_two_calls(lw, node) if jumps is None else jumps
     return bool(method(lw, node) if jumps is None else jumps)
 
 
