@@ -24,8 +24,10 @@ from s2sad.ir.nodes import (
     Append,
     Apply,
     Assign,
+    Break,
     CallStmt,
     Const,
+    Continue,
     Expr,
     For,
     Function,
@@ -66,6 +68,8 @@ class _Zeros:
         self.params, self.keep = params, keep
         self.like: dict[str, Expr] = {}
         """By name: the array that its zeros were made like."""
+        self.left: list[tuple[list[frozenset[str]], list[frozenset[str]]]] = []
+        """By loop around, innermost last: what is zero where its turns end early, and where it is left."""
 
     def block(self, body: tuple[Stmt, ...], zero: frozenset[str]) -> tuple[tuple[Stmt, ...], frozenset[str]]:
         result: list[Stmt] = []
@@ -111,6 +115,9 @@ class _Zeros:
                 return replace(stmt, body=then, orelse=other), a & b
             case For() | While():
                 return self._loop(stmt, zero)
+            case Continue() | Break() if self.left:
+                self.left[-1][isinstance(stmt, Break)].append(zero)
+                return stmt, zero
             case Append(target):
                 return stmt, zero - {target.name}
             case CallStmt() | Swap():
@@ -161,9 +168,12 @@ class _Zeros:
     def _loop(self, stmt: For | While, zero: frozenset[str]) -> tuple[Stmt, frozenset[str]]:
         head = zero
         while True:
+            self.left.append(([], []))
             body, end = self.block(stmt.body, head)
+            continued, broken = self.left.pop()
+            end = end.intersection(*continued)
             if head <= end:
-                return replace(stmt, body=body), head
+                return replace(stmt, body=body), head.intersection(*broken)
             head = head & end
 
 

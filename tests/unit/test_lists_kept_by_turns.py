@@ -102,7 +102,7 @@ def replaced(x, y):
 
 def replaced_behind_a_loop(x, y):
     items = [x, x * 2.0]
-    for i in range(2):  # noqa: B007
+    for i in range(2):
         y = y * np.array(items)
     items[i] = np.exp(y[0])
     return np.sum(y) + np.sum(items[1])
