@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from s2sad.analysis.liveness import Liveness
-from s2sad.ir.nodes import Append, Assign, Break, For, Function, Stmt, Swap, While
+from s2sad.ir.nodes import Append, Assign, Break, CallStmt, For, Function, Stmt, Swap, While
 from s2sad.ir.shapes import standing, stands_in
 from s2sad.ir.types import Array, Sym, Type
 from s2sad.ir.walk import blocks_of, bound, exprs_of, reads, targets
@@ -161,4 +163,10 @@ class Layout:
                     isinstance(d, Sym) and d.name not in given for kind in kinds for d in kind.dims
                 ):
                     return True
+                if isinstance(stmt, CallStmt) and not all(are_steady(kind, self._steady) for kind in kinds):
+                    return True
         return inside and len(lengths) > 1
+
+    @cached_property
+    def _steady(self) -> frozenset[tuple[str, str]]:
+        return steady_lengths(self.fn)

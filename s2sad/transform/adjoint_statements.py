@@ -70,6 +70,7 @@ from s2sad.transform.moving import with_moving_places
 from s2sad.transform.naming import Namer, noun
 from s2sad.transform.outliving import with_places_for_names
 from s2sad.transform.prepare import Prepared, prepare, with_items_named, with_own_counters, without_scalar_stores
+from s2sad.transform.read_by_calls import with_arguments_named
 from s2sad.transform.structure import structured, values_of
 from s2sad.transform.tapes import Slot, Tapes
 from s2sad.transform.webs import renamed
@@ -100,7 +101,7 @@ class Statements:
         self.namer = Namer({p.name for p in fn.params} | names_in(fn.body))
         fn = renamed(structured(without_scalar_stores(fn), self.namer), self.namer)
         fn = with_own_counters(with_items_named(fn, self.namer), self.namer)
-        fn = self._with_memory_told_apart(with_places_for_names(fn))
+        fn = with_arguments_named(self._with_memory_told_apart(with_places_for_names(fn)), facts, self.namer)
         fn, self.named = with_results_named(fn, kept, self.namer)
         check_lists(fn, facts)
         self.results_active = active_results or tuple(is_inexact(k) for k in fn.results)
