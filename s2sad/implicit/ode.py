@@ -23,8 +23,8 @@ def odeint(
     """Return y at the times `t`, where dy/dt = func(y, t, *args) and y(t[0]) = y0.
 
     Args:
-        func: the right side, of the shape of y, in units [y]/[t].
-        y0: the state at `t[0]`, a number or a vector of float64.
+        func: the right side, of the shape of y, in units [y]/[t]; a vector may be a list of numbers.
+        y0: the state at `t[0]`, a number, or a vector of float64 or a list of such numbers.
         t: the times, increasing or decreasing, a vector of float64.
         *args: what else `func` depends on: floats and arrays.
         rtol: error allowed in one step, relative to y.
@@ -46,9 +46,15 @@ def odeint(
         >>> bool(abs(s2sad.grad(after)(2.0) + np.exp(-2.0)) < 1e-7)
         True
     """
-    if np.ndim(y0) == 0:
-        return _odeint(functools.partial(_of_number, func), rtol, atol, max_steps, np.full(1, y0), t, args)[:, 0]
-    return _odeint(func, rtol, atol, max_steps, y0, t, args)
+    begin, times = np.asarray(y0), np.asarray(t)
+    if begin.ndim == 0:
+        return _odeint(functools.partial(_of_number, func), rtol, atol, max_steps, np.full(1, y0), times, args)[:, 0]
+    return _odeint(functools.partial(_of_vector, func), rtol, atol, max_steps, begin, times, args)
+
+
+def _of_vector(func: Any, y: Any, t: Any, *args: Any) -> Any:
+    """Return the right side of an equation of a vector, which a function may give as a list."""
+    return np.asarray(func(y, t, *args))
 
 
 def _of_number(func: Any, y: Any, t: Any, *args: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Calls in loops: arguments worked out of what the call writes into, and results that are of another length each turn."""
+"""Calls in loops: arguments worked out of what the call writes into, results that are of another length each turn."""
 
 from __future__ import annotations
 

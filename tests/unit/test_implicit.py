@@ -225,3 +225,17 @@ def test_tangents_of_every_argument_of_an_equation():
     pulled = grad(after, (0, 1, 2, 3), target="python")(y0, t, 1.1, b)
     inner = sum(np.sum(bar * dot) for bar, dot in zip(pulled, dots, strict=True))
     assert pushed == pytest.approx(inner, rel=1e-6)
+
+
+def test_odeint_takes_what_scipy_takes_lists_too():
+    def pendulum(y, t, b, c):
+        theta, omega = y
+        return [omega, -b * omega - c * np.sin(theta)]
+
+    def ends(p):
+        return s2sad.implicit.odeint(pendulum, [3.0, p[0]], [0.0, 0.5, 1.0], p[0], p[1])[-1, 0] ** 2
+
+    p, h = np.array([0.25, 5.0]), 1e-5
+    expected = [(ends(p + dot) - ends(p - dot)) / (2 * h) for dot in h * np.eye(2)]
+    np.testing.assert_allclose(s2sad.grad(ends)(p), expected, rtol=1e-5)
+    assert s2sad.jvp(ends, (p,), (np.ones(2),))[1] == pytest.approx(sum(expected), rel=1e-5)
