@@ -11,6 +11,7 @@ import builtins
 import math
 import operator
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -58,44 +59,53 @@ _LOGARITHMS = (np.log, np.log2, np.log10, math.log, math.log2, math.log10, np.re
 class Squares:
     """Which names of a function hold sums of squares."""
 
-    def __init__(self, fn: Function, functions: Mapping[str, Function], asked: frozenset[str] = frozenset()) -> None:
-        """Names are taken for sums of squares until one of the values that they get is not.
+    def __init__(
+        self, fn: Function, functions: Mapping[str, Function], returning: dict[str, bool] | None = None
+    ) -> None:  # fmt: skip
+        """Look at nothing yet.
 
-        `functions`: those that it may call; `asked`: those that are being looked at, if they call themselves.
+        `functions`: those that it may call; `returning`: by name, whether one of those returns a sum of squares; one
+        that is being looked at, as it calls itself, does not.
         """
-        self._functions, self._asked = functions, asked | {fn.name}
-        params = {p.name for p in fn.params}
-        self._values: dict[str, list[Expr | None]] = {}
-        self._body = fn.body
-        for stmt in statements(fn.body):
+        self._fn, self._functions = fn, functions
+        self._returning: dict[str, bool] = {fn.name: False} if returning is None else returning
+
+    @cached_property
+    def _names(self) -> set[str]:
+        """Names are taken for sums of squares until one of the values that they get is not."""
+        values: dict[str, list[Expr | None]] = {}
+        for stmt in statements(self._fn.body):
             for name, value in self._given(stmt):
-                self._values.setdefault(name, []).append(value)
-        self._names = set(self._values) - params
-        self._failing: set[int] = set()
-        """Operations of the body, by identity."""
-        for stmt in statements(fn.body):
+                values.setdefault(name, []).append(value)
+        names = set(values) - {p.name for p in self._fn.params}
+        self.__dict__["_names"] = names  # what is_sum asks while some of them are taken away
+        while wrong := {n for n in names if not all(v is not None and self._holds(v) for v in values[n])}:
+            names -= wrong
+        return names
+
+    @cached_property
+    def _failing(self) -> set[int]:
+        """The roots of the body by which something is divided, by identity."""
+        found: set[int] = set()
+        for stmt in statements(self._fn.body):
             for expr in exprs_of(stmt):
-                self._note_divisors(expr)
-        self._note_later_divisors(fn.body)
-        changed = True
-        while changed:
-            wrong = {n for n in self._names if not all(v is not None and self._holds(v) for v in self._values[n])}
-            changed = bool(wrong)
-            self._names -= wrong
+                _note_divisors(expr, found)
+        _note_later_divisors(self._fn.body, found)
+        return found
 
     def is_length(self, expr: Apply) -> bool:
         """Say whether an operation is the root of a sum of squares, which may be zero where nothing divides by it."""
-        if id(expr) in self._failing or is_complex(expr.type):
+        if is_complex(expr.type):
             return False
-        if expr.fn in _HYPOTENUSES:
-            return True
         root = expr.fn in _ROOTS or (expr.fn in POWERS and _is_root(expr.args[1]))
-        return root and self.is_sum(expr.args[0])
+        if not (root and self.is_sum(expr.args[0])) and expr.fn not in _HYPOTENUSES:
+            return False
+        return id(expr) not in self._failing
 
     def _holds(self, value: Expr) -> bool:
         """A name may begin at zero, or as memory that is yet to be filled."""
         if isinstance(value, Const):
-            return not isinstance(value.value, bool) and value.value == 0
+            return _is_real(value.value) and value.value == 0
         return (isinstance(value, Apply) and value.fn in _EMPTY) or self.is_sum(value)
 
     def is_sum(self, expr: Any) -> bool:
@@ -114,7 +124,7 @@ class Squares:
         if fn in _QUOTIENTS:
             return self.is_sum(args[0])
         if fn in POWERS:
-            return isinstance(args[1], Const) and args[1].value in (2, 4, 6)
+            return isinstance(args[1], Const) and _is_real(args[1].value) and args[1].value in (2, 4, 6)
         if fn is np.square:
             return True
         if fn in _INNER:
@@ -147,42 +157,53 @@ class Squares:
     def _returns_sum(self, callee: str) -> bool:
         """Say whether a function returns a sum of squares, whatever it is given."""
         fn = self._functions.get(callee)
-        if fn is None or callee in self._asked or not fn.body or not isinstance(fn.body[-1], Return):
+        if fn is None:
             return False
-        inside = Squares(fn, self._functions, self._asked)
-        returned = [stmt.values for stmt in statements(fn.body) if isinstance(stmt, Return)]
-        return all(len(values) == 1 and inside.is_sum(values[0]) for values in returned)
+        if callee not in self._returning:
+            self._returning[callee] = False
+            inside = Squares(fn, self._functions, self._returning)
+            returned = [stmt.values for stmt in statements(fn.body) if isinstance(stmt, Return)]
+            every = all(len(values) == 1 and inside.is_sum(values[0]) for values in returned)
+            self._returning[callee] = bool(returned) and every and isinstance(fn.body[-1], Return)
+        return self._returning[callee]
 
-    # ---- what has failed, or is infinite, before a root of zero matters ----
 
-    def _note_divisors(self, expr: Any) -> None:
-        """`1 / sqrt(s)` is infinite at 0 itself."""
-        if isinstance(expr, Apply):
-            for part in _divided_by(expr):
-                self._failing.update(id(f) for f in _factors(part))
-            for arg in expr.args:
-                self._note_divisors(arg)
+# ---- what has failed, or is infinite, before a root of zero matters ----
 
-    def _note_later_divisors(self, body: tuple[Stmt, ...]) -> None:
-        """`r = sqrt(s)`, then `1 / r`, whatever is decided in between."""
-        for at, stmt in enumerate(body):
-            match stmt:
-                case If():
-                    self._note_later_divisors(stmt.body)
-                    self._note_later_divisors(stmt.orelse)
-                case For() | While():
-                    self._note_later_divisors(stmt.body)
-                case Assign(target, Apply() as value) if value.fn in (*_ROOTS, *POWERS, *_HYPOTENUSES):
-                    if _is_divisor_in(target.name, body[at + 1 :]):
-                        self._failing.add(id(value))
-                case _:
-                    pass
+
+def _note_divisors(expr: Any, found: set[int]) -> None:
+    """`1 / sqrt(s)` is infinite at 0 itself."""
+    if isinstance(expr, Apply):
+        for part in _divided_by(expr):
+            found.update(id(f) for f in _factors(part))
+        for arg in expr.args:
+            _note_divisors(arg, found)
+
+
+def _note_later_divisors(body: tuple[Stmt, ...], found: set[int]) -> None:
+    """`r = sqrt(s)`, then `1 / r`, whatever is decided in between."""
+    for at, stmt in enumerate(body):
+        match stmt:
+            case If():
+                _note_later_divisors(stmt.body, found)
+                _note_later_divisors(stmt.orelse, found)
+            case For() | While():
+                _note_later_divisors(stmt.body, found)
+            case Assign(target, Apply() as value) if value.fn in (*_ROOTS, *POWERS, *_HYPOTENUSES):
+                if _is_divisor_in(target.name, body[at + 1 :]):
+                    found.add(id(value))
+            case _:
+                pass
 
 
 def _lent(call: CallStmt) -> list[tuple[str, Expr | None]]:
     """Return the arrays that a call may write into."""
     roots = [root_of(a) for a in call.args if isinstance(a.type, Array)]
     return [(root.name, None) for root in roots if root is not None]
+
+
+def _is_real(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _is_root(exponent: Any) -> bool:
@@ -201,7 +222,7 @@ def _is_contracted_with_itself(args: tuple[Any, ...]) -> bool:
 def _is_positive(expr: Any) -> bool:
     """Say whether a factor is never zero: a literal, an exponential, or a count."""
     if isinstance(expr, Const):
-        return not isinstance(expr.value, bool | complex) and expr.value > 0
+        return _is_real(expr.value) and expr.value > 0
     return isinstance(expr, Apply) and expr.fn in (ops.dim, ops.size, ops.length, np.exp, math.exp)
 
 
@@ -210,7 +231,7 @@ def _divided_by(expr: Apply) -> tuple[Any, ...]:
         return expr.args[1:]
     if expr.fn in _LOGARITHMS:
         return expr.args[:1]
-    if expr.fn in POWERS and isinstance(expr.args[1], Const) and expr.args[1].value < 0:
+    if expr.fn in POWERS and isinstance(expr.args[1], Const) and _is_real(expr.args[1].value) and expr.args[1].value < 0:
         return expr.args[:1]
     return ()
 
