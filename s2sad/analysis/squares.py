@@ -231,9 +231,9 @@ def _divided_by(expr: Apply) -> tuple[Any, ...]:
         return expr.args[1:]
     if expr.fn in _LOGARITHMS:
         return expr.args[:1]
-    if expr.fn in POWERS and isinstance(expr.args[1], Const) and _is_real(expr.args[1].value) and expr.args[1].value < 0:
-        return expr.args[:1]
-    return ()
+    power = expr.args[1] if expr.fn in POWERS else None
+    falls = isinstance(power, Const) and _is_real(power.value) and power.value < 0
+    return expr.args[:1] if falls else ()
 
 
 def _factors(expr: Any) -> list[Any]:
