@@ -20,6 +20,7 @@ from s2sad.frontend.expressions import ArrayAfterNumber, as_expr, known_key, low
 from s2sad.frontend.indexing import length_of_range, lower_index
 from s2sad.frontend.infer import InferenceError, count_of_dims, infer
 from s2sad.frontend.joins import joined_env, same_env
+from s2sad.frontend.looped_over import held
 from s2sad.frontend.lowerer import Lowerer, Mark
 from s2sad.frontend.nests import as_nest, ranges_of
 from s2sad.frontend.operators import build
@@ -511,25 +512,13 @@ def _stable(lw: Lowerer, iterable: RangeV, node: Any) -> tuple[Expr, Expr, Expr]
     return result[0], result[1], result[2]
 
 
-def _held(lw: Lowerer, expr: Expr, node: Any) -> Expr:
-    """Return what is looped over under a name that the body does not bind anew."""
-    base = lw.atom(expr, "items", lw.span(node))
-    names = [n for s in getattr(node, "body", ()) for n in gast.walk(s) if isinstance(n, gast.Name)]
-    written = {lw.ir_name(n.id) for n in names if isinstance(n.ctx, gast.Store) and n.id in lw.env}
-    if not isinstance(base, Var) or base.name not in written:
-        return base
-    held = Var(lw.fresh("items"), base.type)
-    lw.emit(Assign(held, base, lw.span(node)))
-    return held
-
-
 def indexable(lw: Lowerer, iterable: Value, node: Any) -> tuple[Expr, Callable[[Expr], Value]]:
     """Return the length of an iterable and a function giving its item at an index."""
     match iterable:
         case V(expr) if isinstance(expr.type, Array | ListOf):
             if isinstance(expr.type, ListOf) and node is not None and _grows(lw, expr, node):
                 lw.fail(node, "this list changes its length while it is looped over", "Loop over a copy of it.")
-            base = _held(lw, expr, node) if node is not None else expr
+            base = held(lw, expr, node) if node is not None else expr
             length = Apply(ops.length, (base,), infer(ops.length, (base,), {}))
             if isinstance(expr.type, Array):
                 length = build(ops.dim, base, literal(0))

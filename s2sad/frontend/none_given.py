@@ -44,7 +44,7 @@ def _asked_about(lw: Lowerer, call: Any, names: set[str]) -> list[str]:
     by_word = [(word.arg, word.value.id) for word in call.keywords
                if isinstance(word.value, gast.Name) and word.value.id in names]  # fmt: skip
     text: Any
-    text, own = _text_of(lw, call.func) if given or by_word else (None, 0)
+    text, own = text_of(lw, call.func) if given or by_word else (None, 0)
     if not isinstance(text, gast.FunctionDef) or any(isinstance(arg, gast.Starred) for arg in call.args):
         return []
     params = [arg.id for arg in (*text.args.posonlyargs, *text.args.args)][own:]
@@ -52,7 +52,7 @@ def _asked_about(lw: Lowerer, call: Any, names: set[str]) -> list[str]:
     return [name for param, name in (*given, *by_word) if any(_asks(part, param) for part in gast.walk(text))]
 
 
-def _text_of(lw: Lowerer, called: Any) -> tuple[Any, int]:
+def text_of(lw: Lowerer, called: Any) -> tuple[Any, int]:
     """Return the text of what is called, if it is a function or a method, and how many arguments that has already."""
     found: Any = None
     own = 0
@@ -94,4 +94,4 @@ class _Without(gast.NodeTransformer):
         return gast.copy_location(gast.Constant(value=None, kind=None), node)
 
 
-__all__ = ["as_two_calls"]
+__all__ = ["as_two_calls", "text_of"]

@@ -737,7 +737,8 @@ class _Adjoint(Statements):
         one = literal(1)
         if isinstance(stmt, While):
             assert count is not None
-            step = Var("_", Scalar("int64", True))
+            own = "_" in names_in(self.fn.body) or any(p.name == "_" for p in self.fn.params)
+            step = Var(self.namer.fresh("turn") if own else "_", Scalar("int64", True))
             return For(step, literal(0), count, one, body, stmt.span)
         if count is not None:
             stop = _folded(build(operator.sub, stmt.start, stmt.step))

@@ -113,7 +113,7 @@ class _Handing:
         if self.readers.count(old.name) != sum(old.name in _read(s) for s in statements(body)):
             return False
         later = body[at + 2 :]
-        if any(_reads(s, old.name) for s in body[:at]):
+        if any(_reads(s, old.name) for s in body[:at]) or any(self._writes(s, old.name) for s in later):
             return False
         for k, stmt in enumerate(later):
             if self._writes(stmt, name.name) or any(name.name in bound(s) for s in statements((stmt,))):
