@@ -752,8 +752,13 @@ def _takes_away(stmt: Stmt, items: Var) -> bool:
 
 
 def _with_own_item(stmt: Stmt) -> Stmt:
-    """What goes into a list where the item before is put back later, into the same array, is an array of its own."""
+    """What goes into a list where the item before is put back later, into the same array, is an array of its own.
+
+    Also what is made for it: where a rule reads that again, it has a name, too.
+    """
     match stmt:
+        case Store(Index(base), "", value) if isinstance(base.type, ListOf) and isinstance(value.type, Array):
+            return replace(stmt, value=build(np.copy, value))
         case Store(Index(base), "", value) if isinstance(base.type, ListOf) and view_base(value) is not None:
             return replace(stmt, value=build(np.copy, value))
         case _:

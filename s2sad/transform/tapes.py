@@ -38,7 +38,7 @@ from s2sad.ir.nodes import (
 from s2sad.ir.shapes import refused_if, standing, stands_in
 from s2sad.ir.types import Array, ListOf, Scalar, Sym, Type
 from s2sad.ir.views import is_item
-from s2sad.ir.walk import blocks_of, bound, exprs_of, map_blocks, reads, root_of, statements, targets
+from s2sad.ir.walk import blocks_of, bound, exprs_of, reads, root_of, statements, targets
 from s2sad.runtime.lists import copy_arrays, copy_list
 from s2sad.transform.extents import furthest, nearest
 from s2sad.transform.naming import Namer, noun
@@ -80,10 +80,7 @@ class Tapes:
         `stmt` is the one that overwrites it; or that of which `block` is a part, where it is kept at the end of that.
         """
         if not isinstance(place, Var) or not isinstance(place.type, Scalar):
-            slot = self._new(place, block, rebinds, reachable, self._is_made_in_a_turn(place, stmt, block))
-            if not (isinstance(stmt, Store) and not stmt.op and stmt.place == place and is_item(place)):
-                return slot
-            return replace(slot, restore=_as_items(slot.restore, place))  # what took its place may still be read
+            return self._new(place, block, rebinds, reachable, self._is_made_in_a_turn(place, stmt, block))
         loops = tuple(id(loop) for loop in self.layout.repeating(block))
         same = self.made.setdefault((place.name, place.type.dtype, loops), [])
         chain = self.layout.chain(block)
@@ -556,12 +553,6 @@ def _put_back(place: Expr, value: Expr, rebinds: bool) -> Stmt:
     if isinstance(place, Var) and (rebinds or isinstance(place.type, Scalar)):
         return Assign(place, value)
     return Store(_whole(place), "", value)
-
-
-def _as_items(body: tuple[Stmt, ...], place: Expr) -> tuple[Stmt, ...]:
-    """Return statements that put back an item of a list as the array that it is, not what is in it."""
-    made = (replace(s, place=place) if isinstance(s, Store) and s.place == _whole(place) else s for s in body)
-    return tuple(map_blocks(s, lambda inner: _as_items(inner, place)) for s in made)
 
 
 def copied(value: Expr) -> Expr:
