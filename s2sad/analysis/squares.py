@@ -1,8 +1,8 @@
 """Roots of sums of squares: lengths and distances, of which the slope by the sum is infinite at zero.
 
-Where such a root is 0 and its cotangent is 0 too, the adjoint of the sum is 0 times infinity. What reaches the
-squares is exactly 0 all the same: f(|u|) has the derivative f'(0) u/|u| there, and f'(0) = 0. So `exp(-r**2)` of
-a point and itself, or a distance that is cut off behind its root, need not be NaN.
+What reaches the squares there is finite all the same: f(|u|) has the derivative f'(|u|) u/|u|, which is 0 at 0 where
+f'(0) is, and a kink of which 0 is a subgradient where not. So the slope of such a root is taken for 0 at 0, as that
+of a norm is: `exp(-r**2)` of a point and itself, or a distance that is cut off behind its root, is no NaN.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from s2sad.analysis.steep import POWERS, QUOTIENTS
 from s2sad.frontend.values import literal
 from s2sad.ir import ops
 from s2sad.ir.nodes import (
@@ -42,10 +43,8 @@ from s2sad.ir.views import view_base
 from s2sad.ir.walk import exprs_of, reads, root_of, statements, targets
 
 _ROOTS: frozenset[Callable[..., Any]] = frozenset({np.sqrt, math.sqrt})
-POWERS: frozenset[Any] = frozenset({operator.pow, builtins.pow, np.power, np.float_power, math.pow})
 _HYPOTENUSES = (np.hypot, math.hypot)
 _PRODUCTS = (operator.mul, np.multiply)
-_QUOTIENTS = (operator.truediv, np.divide, np.true_divide)
 _SUMS = (operator.add, np.add)
 _INNER = (np.dot, np.vdot, np.inner, operator.matmul, np.matmul)
 _KEEPS = (
@@ -121,7 +120,7 @@ class Squares:
             return all(self.is_sum(a) for a in args)
         if fn in _PRODUCTS:
             return args[0] == args[1] or all(_is_positive(a) or self.is_sum(a) for a in args)
-        if fn in _QUOTIENTS:
+        if fn in QUOTIENTS:
             return self.is_sum(args[0])
         if fn in POWERS:
             return isinstance(args[1], Const) and _is_real(args[1].value) and args[1].value in (2, 4, 6)
@@ -227,7 +226,7 @@ def _is_positive(expr: Any) -> bool:
 
 
 def _divided_by(expr: Apply) -> tuple[Any, ...]:
-    if expr.fn in _QUOTIENTS:
+    if expr.fn in QUOTIENTS:
         return expr.args[1:]
     if expr.fn in _LOGARITHMS:
         return expr.args[:1]
@@ -264,4 +263,4 @@ def _divides_by(name: str, expr: Any) -> bool:
     return any(_divides_by(name, arg) for arg in expr.args)
 
 
-__all__ = ["POWERS", "Squares"]
+__all__ = ["Squares"]

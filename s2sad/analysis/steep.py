@@ -21,8 +21,8 @@ _STEEP: frozenset[Any] = frozenset({
     np.std, np.linalg.norm, math.sqrt, math.cbrt, math.log, math.log2, math.log10, math.log1p, math.pow, math.asin,
     math.acos, math.atanh, math.acosh, math.hypot, math.dist,
 })  # fmt: skip
-_POWERS = (operator.pow, builtins.pow, np.power, np.float_power, math.pow)
-_QUOTIENTS = (operator.truediv, np.divide, np.true_divide)
+POWERS = (operator.pow, builtins.pow, np.power, np.float_power, math.pow)
+QUOTIENTS = (operator.truediv, np.divide, np.true_divide)
 
 
 def is_steep(fn: Function, functions: dict[str, Function]) -> bool:
@@ -48,6 +48,6 @@ def _is_steep(part: object) -> bool:
     if not isinstance(part, Apply) or part.fn not in _STEEP:
         return False
     last = part.args[-1]
-    if part.fn in _POWERS and isinstance(last, Const) and isinstance(last.value, int | float):
+    if part.fn in POWERS and isinstance(last, Const) and isinstance(last.value, int | float):
         return last.value < 1
-    return part.fn not in _QUOTIENTS or not isinstance(last, Const)
+    return part.fn not in QUOTIENTS or not isinstance(last, Const)

@@ -757,9 +757,9 @@ def _with_own_item(stmt: Stmt) -> Stmt:
     Also what is made for it: where a rule reads that again, it has a name, too.
     """
     match stmt:
-        case Store(Index(base), "", value) if isinstance(base.type, ListOf) and isinstance(value.type, Array):
-            return replace(stmt, value=build(np.copy, value))
-        case Store(Index(base), "", value) if isinstance(base.type, ListOf) and view_base(value) is not None:
+        case Store(Index(base), "", value) if isinstance(base.type, ListOf) and (
+            isinstance(value.type, Array) or view_base(value) is not None
+        ):
             return replace(stmt, value=build(np.copy, value))
         case _:
             return stmt

@@ -324,27 +324,18 @@ class Cotangents:
     def _push_chosen(self, expr: Apply, g: Expr, parts: dict[int, Expr]) -> None:
         """What `max`, `min` and `clip` did not choose takes exactly nothing, also of an infinite cotangent."""
         for i, part in parts.items():
-            won = self._was_chosen(expr, i)
+            arg, won = expr.args[i], self._was_chosen(expr, i)
+            outer_code, outer_mask = self.code, self.mask
             if isinstance(expr.type, Scalar):
-                self._push_where_true(won, expr, g, {i: part})
+                self.code, saved = [], dict(self.values)
+                self.push(arg, self._fit(times(g, part), expr, arg))
+                block, self.code, self.values = tuple(self.code), outer_code, saved
+                self.code.append(If(won, block, (), self.span))
             else:
-                self._push_masked(self.name(won, "won"), expr, g, {i: part})
-
-    def _push_where_true(self, test: Expr, expr: Apply, g: Expr, parts: dict[int, Expr]) -> None:
-        """Push the cotangents of numbers under a condition."""
-        outer_code, self.code, saved = self.code, [], dict(self.values)
-        for i, part in parts.items():
-            self.push(expr.args[i], self._fit(times(g, part), expr, expr.args[i]))
-        block, self.code, self.values = tuple(self.code), outer_code, saved
-        self.code.append(If(test, block, (), self.span))
-
-    def _push_masked(self, mask: Expr, expr: Apply, g: Expr, parts: dict[int, Expr]) -> None:
-        """Push the cotangents of arrays where a mask is true."""
-        outer = self.mask
-        for i, part in parts.items():
-            self.mask = mask if outer is None else build(np.logical_and, outer, mask)
-            self.push(expr.args[i], self._fit(times(g, part), expr, expr.args[i]))
-            self.mask = outer
+                won = self.name(won, "won")
+                self.mask = won if outer_mask is None else build(np.logical_and, outer_mask, won)
+                self.push(arg, self._fit(times(g, part), expr, arg))
+                self.mask = outer_mask
 
     def _was_chosen(self, expr: Apply, i: int) -> Expr:
         """Return whether operand `i` of `max`, `min` or `clip` is the result, or as good as it."""

@@ -17,7 +17,7 @@ from typing import Any
 import gast
 import numpy as np
 
-from s2sad.analysis.squares import POWERS
+from s2sad.analysis.steep import POWERS
 from s2sad.errors import MissingRuleError, NotDifferentiableError, Span
 from s2sad.frontend.arguments import missing_rule_help
 from s2sad.frontend.asis import AsIs
