@@ -140,8 +140,8 @@ def _retyped(value: Value, target: Var) -> Value:
     match value:
         case V(Var(name)) if name == target.name:
             return V(target)
-        case RowsV(kind, keys, items):
-            return RowsV(kind, keys, tuple(_retyped(item, target) for item in items))
+        case RowsV(_, _, items):
+            return replace(value, items=tuple(_retyped(item, target) for item in items))
         case StructV(_, _, items) if any(isinstance(e, Var) and e.name == target.name for e in leaves_of(value)):
             return replace(value, items=tuple(_retyped(item, target) for item in items))
         case _:

@@ -284,7 +284,11 @@ def dynamic_list(lw: Lowerer, name: str, value: StructV, node: Any) -> V | RowsV
         value = replace(value, items=tuple(growing.read_now(lw, item, node) for item in value.items))
     records = rows.records_of(lw, name, value)
     if records is not None:
-        return rows.made(lw, lw.ir_name(name), records, value, node)
+        made = rows.made(lw, lw.ir_name(name), records, value, node)
+        for leaf in leaves_of(made):
+            if isinstance(leaf, Var):
+                growing.made_for(lw, leaf, name)
+        return made
     item: Any = None
     for part in value.items:
         if not isinstance(part, V) or (item is not None and _unlike(item, part.expr.type)):

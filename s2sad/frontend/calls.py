@@ -17,7 +17,7 @@ import gast
 import numpy as np
 
 from s2sad.errors import AliasError, ArgumentError, MissingRuleError, UnsupportedSyntaxError
-from s2sad.frontend import choices, formatted, growing, objects, protocols, records, rows, sparse
+from s2sad.frontend import choices, formatted, growing, objects, protocols, records, references, rows, sparse
 from s2sad.frontend.arguments import (
     STATIC_NAMES,
     UNKNOWN,
@@ -28,7 +28,7 @@ from s2sad.frontend.arguments import (
     split_arguments,
 )
 from s2sad.frontend.computed import computed, member, repeatable
-from s2sad.frontend.containers import UNDECIDED, identified, is_lost_write, may_be_returned, writes_given
+from s2sad.frontend.containers import AN_ITEM, UNDECIDED, identified, is_lost_write, may_be_returned, writes_given
 from s2sad.frontend.dispatch import chosen
 from s2sad.frontend.displays import (
     array_of,
@@ -547,15 +547,32 @@ def call_user(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value],
         instance = instantiate(lw.ctx, fn, kinds, lw.span(node))
     except AliasError as error:  # a function that it calls writes into what it was given
         lw.back_to(mark)
-        inlined = inline_call(lw, fn, args, kwargs, node) if is_lost_write(error) else None
+        may_be_followed = is_lost_write(error) or AN_ITEM.refusal in error.what
+        inlined = inline_call(lw, fn, args, kwargs, node) if may_be_followed else None
         if inlined is None:
             raise
         return inlined
     except UnsupportedSyntaxError as error:
         growing.supposed(lw, [leaf for value in bound for leaf in leaves_of(value)], error, node)
-        raise
+        if error.what != references.NOT_TOLD_APART:
+            raise
+        lw.back_to(mark)
+        inlined = inline_call(lw, fn, args, kwargs, node)  # here it is known which object each is
+        if inlined is None:
+            raise
+        return inlined
     if instance.result is None:
         raise BottomReached
+    if references.may_give_item(instance) and any(references.is_referred(value) for value in bound):
+        lw.back_to(mark)
+        inlined = inline_call(lw, fn, args, kwargs, node)
+        return inlined or lw.fail(node, f"`{instance.name}` returns an object that it was given, of a list",
+                                  "Give it one `return`, at its end.", AliasError)  # fmt: skip
+    if references.returns_list(lw, instance):
+        lw.back_to(mark)
+        inlined = inline_call(lw, fn, args, kwargs, node)
+        if inlined is not None:
+            return inlined
     if shares_memory(lw.ctx, instance, bound) or (lw.ctx.device and _needs_inlining(bound)):
         inlined = inline_call(lw, fn, args, kwargs, node)
         if inlined is not None:

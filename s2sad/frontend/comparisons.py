@@ -10,8 +10,9 @@ from typing import Any, TypeGuard
 import gast
 import numpy as np
 
-from s2sad.frontend import formatted, optional, protocols, rows, texts
+from s2sad.frontend import formatted, optional, protocols, references, rows, texts
 from s2sad.frontend.arguments import UNKNOWN, known_value
+from s2sad.frontend.containers import AN_ITEM
 from s2sad.frontend.displays import array_of, operands
 from s2sad.frontend.expressions import as_expr, plain_value
 from s2sad.frontend.lowerer import Lowerer
@@ -65,6 +66,10 @@ def _in_a_row(op: Any, node: Any) -> Any:
     return node
 
 
+def _denied_if(one: Expr | bool, denied: bool) -> Expr | bool:
+    return one if not denied else not one if isinstance(one, bool) else negate(one)
+
+
 def _compare_two(lw: Lowerer, op: str, left: Value, right: Value, node: Any) -> Expr | bool:
     if op in ("In", "NotIn"):
         return _membership(lw, op, left, right, node)
@@ -87,9 +92,12 @@ def _compare_two(lw: Lowerer, op: str, left: Value, right: Value, node: Any) -> 
             return same if op == "Is" else not same
         one = protocols.one_object(left, right)
         if one is not None:
-            return one if op == "Is" else not one
+            return _denied_if(one, op == "IsNot")
         if isinstance(left, StructV) and isinstance(right, StructV):
-            lw.fail(node, "whether these are one object is not known here",
+            for value in (left, right):
+                if value.cell is AN_ITEM:
+                    references.begin_again(lw, value)
+            lw.fail(node, references.NOT_TOLD_APART,
                     "Compare places, `for i, a in enumerate(bodies)`, `i == j`,\n"
                     "or a number that each object has: `other.k != self.k`.")  # fmt: skip
         lw.fail(node, "`is` between numbers or arrays is not supported",

@@ -14,7 +14,7 @@ import gast
 
 from s2sad.errors import AliasError, UnsupportedSyntaxError
 from s2sad.frontend.lowerer import Lowerer
-from s2sad.frontend.values import Cell, FuncV, IterV, MethodV, RowsV, StructV, V, Value, leaves_of
+from s2sad.frontend.values import Cell, FuncV, ItemCell, IterV, MethodV, RowsV, StructV, V, Value, leaves_of
 from s2sad.ir.nodes import Var
 from s2sad.ir.types import ListOf
 from s2sad.ir.walk import reads
@@ -123,7 +123,7 @@ def put_away(lw: Lowerer, value: Value) -> bool:
     if any(cell is OF_THE_CALLER for cell in held) and lw.instance is not None:
         lw.instance.keeps_given = True
         held = [cell for cell in held if cell is not OF_THE_CALLER]
-    if any(cell.refusal for cell in held):
+    if any(cell.refusal or isinstance(cell, ItemCell) for cell in held):
         return False
     cells = {id(cell): Cell(IN_A_LIST) for cell in held}
     found = scopes(lw)
@@ -207,7 +207,7 @@ def may_be_written(lw: Lowerer, container: StructV, node: Any) -> Cell:
         return lw.fail(node, f"items of a {kind} cannot be assigned here", "Build a new one.")
     cell = _now(lw, cell)
     if cell.refusal:
-        from s2sad.frontend import exchanged_rows, keyed
+        from s2sad.frontend import exchanged_rows, keyed, references
 
         way_out = f"Write into a copy, as in `{_copied(kind)}`, and return it."
         if is_open(container):
@@ -221,6 +221,8 @@ def may_be_written(lw: Lowerer, container: StructV, node: Any) -> Cell:
         if cell is AN_ITEM:
             keyed.begin_again_with_rows(lw)
             exchanged_rows.begin_again(lw)
+        if cell in (AN_ITEM, UNDECIDED) or cell.refusal == IN_A_LIST:
+            references.begin_again(lw, container)
         error = UnsupportedSyntaxError if cell is OUTSIDE else AliasError
         lw.fail(node, f"this {kind} {cell.refusal}", way_out, error)
     return cell
@@ -232,13 +234,17 @@ def _copied(kind: str) -> str:
 
 def write_item(lw: Lowerer, container: StructV, key: Any, value: Value, node: Any) -> None:
     """`container[key] = value`, where the key is known: a variable of its own at every place of the container."""
+    from s2sad.frontend import references
     from s2sad.frontend.fields import stored as as_stored
 
     cell = may_be_written(lw, container, node)
     cell.writes += 1
+    if isinstance(cell, ItemCell):
+        return references.write(lw, cell, key, as_stored(lw, container.kind, key, value), node)
     value = identified(as_stored(lw, container.kind, key, value))
     before = current(lw, container)
     keys = before.keys if key in before.keys else (*before.keys, key)
+    lw.give_way(dict(zip(before.keys, before.items, strict=True)).get(key))
     held = value
     found = [(scope, list(_places(scope, cell))) for scope in scopes(lw)]
     outermost = next((places for _, places in found if places), [])
@@ -257,11 +263,14 @@ def write_item(lw: Lowerer, container: StructV, key: Any, value: Value, node: An
         for place in places:
             item = stored.get((place.name, place.path), held) if places is outermost else held
             _put(place, keys, {**dict(zip(before.keys, before.items, strict=True)), key: item}, key)
+    return None
 
 
 def rewrite(lw: Lowerer, container: StructV, keys: tuple[Any, ...], items: tuple[Value, ...], node: Any) -> None:
     """Change which items a container holds: they keep their variables."""
     cell = may_be_written(lw, container, node)
+    if isinstance(cell, ItemCell):
+        lw.fail(node, "a list in a list that grows changes its length", "Use an array of two axes.", AliasError)
     cell.writes += 1
     for scope in scopes(lw):
         for place in list(_places(scope, cell)):
@@ -281,6 +290,29 @@ def _put(place: _Place, keys: tuple[Any, ...], items: dict[Any, Value], only: An
         return replace(value, keys=keys, items=tuple(items[k] if only is None or k == only else own[k] for k in keys))
 
     place.owner.env[place.name] = changed(place.owner.env[place.name], place.path)
+
+
+def is_named(lw: Lowerer, cell: Cell) -> bool:
+    """Say whether a name means a container, or what holds it."""
+    return any(True for scope in scopes(lw) for _ in _places(scope, cell))
+
+
+def become(lw: Lowerer, cell: Cell, other: Value) -> None:
+    """Let what means a container mean another value."""
+    span = lw.span(lw.statement)
+    for scope in scopes(lw):
+        for place in list(_places(scope, cell)):
+            meant = other if place.path else lw.store_value(scope.ir_name(place.name), other, span)
+            scope.env[place.name] = _with_part(scope.env[place.name], place.path, meant)
+
+
+def _with_part(value: Value, path: tuple[Any, ...], other: Value) -> Value:
+    if not path:
+        return other
+    assert isinstance(value, StructV)
+    at = value.keys.index(path[0])
+    inner = _with_part(value.items[at], path[1:], other)
+    return replace(value, items=(*value.items[:at], inner, *value.items[at + 1 :]))
 
 
 def _is_read_elsewhere(lw: Lowerer, name: str, cell: Cell, key: Any) -> bool:

@@ -666,7 +666,9 @@ def _tuple(lw: Lowerer, node: Any) -> Value:
     if id(node) in lw.ctx.growing_displays:
         from s2sad.frontend.assignments import dynamic_list
 
-        return dynamic_list(lw, lw.fresh("items"), made, node)
+        name = lw.fresh("items")
+        lw.ctx.list_displays[id(lw.source.node), name] = id(node)
+        return dynamic_list(lw, name, made, node)
     return made
 
 

@@ -218,10 +218,11 @@ def _sorted_now(lw: Lowerer, items: StructV, backwards: bool, node: Any) -> Valu
 
 def _sorted_by(lw: Lowerer, items: Value, key: Value, backwards: bool, node: Any) -> Value:
     """The items in the order of their keys; those with equal keys stay as they are."""
-    from s2sad.frontend import in_order, rows
+    from s2sad.frontend import in_order, references, rows
     from s2sad.frontend.displays import array_of
     from s2sad.frontend.iteration import static_items
     from s2sad.frontend.ordered_texts import all_texts, by_key
+    from s2sad.frontend.values import Referred
 
     if key == StaticV(None):
         return lw.fail(node, "`sorted` of records needs a key", "Write `key=lambda record: record[0]`.")
@@ -234,8 +235,10 @@ def _sorted_by(lw: Lowerer, items: Value, key: Value, backwards: bool, node: Any
         return by_key(lw, names, key, backwards, node)
     if isinstance(items, StructV):
         items = rows.of_display(lw, items, node) or array_of(lw, items, node)
+    moves = isinstance(items, RowsV) and items.by_reference
     if isinstance(items, RowsV):
-        items = rows.copied(lw, items, node)
+        items = references.plain(rows.copied(lw, items, node))
+        moves = moves and not isinstance(items.kind, Referred)
     else:
         items = array_of(lw, items, node)
         if not isinstance(items, V):
@@ -246,7 +249,8 @@ def _sorted_by(lw: Lowerer, items: Value, key: Value, backwards: bool, node: Any
     keys = expression(lw, f"{array}([{judge}({item}) for {item} in {given}])", node)
     order = order_of(lw, keys, argsort, backwards, node)
     if isinstance(items, RowsV):
-        return rows.ordered(lw, items, order, of, node)
+        found = rows.ordered(lw, items, order, of, node)
+        return references.in_their_place(lw, found, moves, node) if moves or references.are_objects(found) else found
     return _as_list(lw, in_order.in_order(lw, items, order.expr, of, node), node)
 
 

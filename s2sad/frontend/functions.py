@@ -11,7 +11,7 @@ import gast
 import numpy as np
 
 from s2sad.errors import ArgumentError, S2SADError, Span, UnsupportedSyntaxError
-from s2sad.frontend import exchanged_rows, growing, keyed, known_rows
+from s2sad.frontend import exchanged_rows, growing, keyed, known_rows, references
 from s2sad.frontend.constant_tables import with_tables
 from s2sad.frontend.containers import (
     AN_ITEM,
@@ -28,7 +28,7 @@ from s2sad.frontend.generic import canonical, known_results, restored
 from s2sad.frontend.growing import Guesses, as_number, passed
 from s2sad.frontend.in_order import without_marks
 from s2sad.frontend.inline import dynamic_lists
-from s2sad.frontend.lists import settled
+from s2sad.frontend.lists import settled, under_one_name
 from s2sad.frontend.lowerer import BottomReached, Captured, Context, Instance, Lowerer
 from s2sad.frontend.matrices import with_arrays
 from s2sad.frontend.noneresults import called, is_entered, settle_results
@@ -163,8 +163,9 @@ def _settle(
             except S2SADError as error:
                 if not guesses.suppose_another(error):
                     tried = exchanged_rows.give_up(ctx, source), known_rows.give_up(ctx, source)
+                    tried = *tried, references.give_up(ctx, instance.fun, error)
                     if not (any(tried) or keyed.give_up(ctx, source, error)):
-                        raise guesses.first or error
+                        raise ctx.refused_items.get(id(instance.fun), guesses.first) or error
                     guesses.first = None
                 _drop(ctx, before)
 
@@ -286,7 +287,8 @@ def _lower_now(
     instance.returns_item = instance.reads_given_items and any(returns_given(value, AN_ITEM) for value in lw.results)
     instance.captured = list(lw.captured.values())
     params.extend(Param(c.var.name, c.var.type) for c in instance.captured)
-    body = settled(_returning(_typed_returns(tuple(lw.block)), tuple(leaf_types(instance.result))))
+    body = _returning(_typed_returns(tuple(lw.block)), tuple(leaf_types(instance.result)))
+    body = under_one_name(settled(body))
     body = with_tables(lw, body)
     check_not_written(lw, body)
     body = without_marks(lw, instance, body)

@@ -34,8 +34,8 @@ _CASTS: dict[str, Any] = {"float64": float, "complex128": complex, "int64": int}
 
 def make(lw: Lowerer, name: str, kind: Type | None, node: Any) -> Var:
     """Emit a new list under a name; it holds `kind`, or more if more goes into it later."""
-    target = Var(name, ListOf(lw.ctx.list_items.get(_key(lw, name), kind)))
-    lw.ctx.lists_begun[_key(lw, name)] = count_of_dims()
+    target = Var(name, ListOf(lw.ctx.list_items.get(key_of(lw, name), kind)))
+    lw.ctx.lists_begun[key_of(lw, name)] = count_of_dims()
     lw.names.add(name)
     lw.emit(Assign(target, Apply(ops.new_list, (), target.type), lw.span(node)))
     return target
@@ -43,17 +43,17 @@ def make(lw: Lowerer, name: str, kind: Type | None, node: Any) -> Var:
 
 def not_begun(lw: Lowerer, name: str) -> None:
     """Forget a list that had a name before: one that a comprehension fills is only made when its items are known."""
-    lw.ctx.lists_begun.pop(_key(lw, name), None)
+    lw.ctx.lists_begun.pop(key_of(lw, name), None)
 
 
 def made_for(lw: Lowerer, target: Var, name: str) -> None:
     """Note by which name, of which text, a list is made: where it lies in an object or a dict, that is all it has."""
-    lw.ctx.list_names[_key(lw, target.name)] = (id(lw.source.node), name)
+    lw.ctx.list_names[key_of(lw, target.name)] = (id(lw.source.node), name)
 
 
 def name_of(lw: Lowerer, target: Expr) -> tuple[int, str] | None:
     """Return what `made_for` has noted of a list."""
-    return lw.ctx.list_names.get(_key(lw, target.name)) if isinstance(target, Var) else None
+    return lw.ctx.list_names.get(key_of(lw, target.name)) if isinstance(target, Var) else None
 
 
 def append(lw: Lowerer, target: Var, value: Expr, node: Any) -> None:
@@ -82,13 +82,13 @@ def fitted(lw: Lowerer, target: Expr, value: Expr, node: Any) -> Expr:
     kind = target.type.item
     given = _of_all_turns(lw, target, value.type)
     if kind is None:
-        known = lw.ctx.list_items.get(_key(lw, target.name)) if isinstance(target, Var) else None
+        known = lw.ctx.list_items.get(key_of(lw, target.name)) if isinstance(target, Var) else None
         if known is None and given != value.type:
             _begin_again(lw, target, given, node)
         return value if known is None else _cast(lw, value, known)
     if isinstance(target, Var) and is_guessed(lw, target):
         wanted = given
-        lw.ctx.guessed.discard(_key(lw, target.name))
+        lw.ctx.guessed.discard(key_of(lw, target.name))
         if isinstance(wanted, Array) and wanted != kind:
             _begin_again(lw, target, wanted, node)
     else:
@@ -107,15 +107,26 @@ def fitted(lw: Lowerer, target: Expr, value: Expr, node: Any) -> Expr:
 
 def take_as_known(lw: Lowerer, name: tuple[int, str] | None) -> None:
     """Lower the function again with a list, of which the items differ in kind, as one of known structure."""
-    if name is None or name in lw.ctx.known_lists or name in lw.ctx.growing_names:
-        return
-    lw.ctx.known_lists.add(name)
-    raise KindFound
+    if know(lw.ctx, name):
+        raise KindFound
+
+
+def know(ctx: Context, name: tuple[int, str] | None) -> bool:
+    """Let a list be one of known structure from now on; False if it is, or cannot be."""
+    display = ctx.list_displays.get(name) if name is not None else None
+    if name is None or name in ctx.growing_names or name in ctx.known_lists or display in ctx.known_displays:
+        return False
+    if display is None:
+        ctx.known_lists.add(name)
+    else:
+        ctx.known_displays.add(display)
+        ctx.growing_displays.discard(display)
+    return True
 
 
 def _of_all_turns(lw: Lowerer, target: Expr, kind: Type) -> Type:
     """Return the type of what goes into a list in every turn of the loops around that began after the list was made."""
-    begun = lw.ctx.lists_begun.get(_key(lw, target.name), 0) if isinstance(target, Var) else 0
+    begun = lw.ctx.lists_begun.get(key_of(lw, target.name), 0) if isinstance(target, Var) else 0
     since = next((count for count in lw.ctx.loops_begun if count > begun), None)
     return kind if since is None else of_all_turns(kind, since)
 
@@ -138,7 +149,7 @@ def of_all_turns(kind: Type, count: int) -> Type:
 
 
 def _is_made_elsewhere(lw: Lowerer, target: Expr) -> bool:
-    return not isinstance(target, Var) or _key(lw, target.name) not in lw.ctx.lists_begun
+    return not isinstance(target, Var) or key_of(lw, target.name) not in lw.ctx.lists_begun
 
 
 def _is_alike(a: Type, b: Type) -> bool:
@@ -157,9 +168,9 @@ def check_division(lw: Lowerer, target: Expr, node: Any) -> None:
 def item_of_empty(lw: Lowerer, target: Expr, node: Any) -> Type:
     """Return what the items of a list are that is read before anything has gone into it."""
     made_here = isinstance(target, Var) and not _is_made_elsewhere(lw, target)
-    if isinstance(target, Var) and made_here and _key(lw, target.name) not in lw.ctx.list_items:
+    if isinstance(target, Var) and made_here and key_of(lw, target.name) not in lw.ctx.list_items:
         names = [target.name, *_fields_appended(lw, target)]
-        for key in (_key(lw, name) for name in names):
+        for key in (key_of(lw, name) for name in names):
             lw.ctx.list_items[key] = _GUESS
             lw.ctx.guessed.add(key)
         raise KindFound
@@ -215,7 +226,7 @@ def _ranks(lists: int) -> list[tuple[int, ...]]:
 
 def is_guessed(lw: Lowerer, target: Expr) -> bool:
     """Say whether it is only supposed what a list holds."""
-    return isinstance(target, Var) and _key(lw, target.name) in lw.ctx.guessed
+    return isinstance(target, Var) and key_of(lw, target.name) in lw.ctx.guessed
 
 
 def _fields_appended(lw: Lowerer, target: Var) -> list[str]:
@@ -236,7 +247,8 @@ def _fields_appended(lw: Lowerer, target: Var) -> list[str]:
     return []
 
 
-def _key(lw: Lowerer, name: str) -> tuple[int, str]:
+def key_of(lw: Lowerer, name: str) -> tuple[int, str]:
+    """Return what tells a list from others: the function, and the first of its variables that have been the list."""
     owner = id(lw.instance.fun) if lw.instance is not None else 0
     seen = {name}
     while (owner, name) in lw.ctx.list_origins and lw.ctx.list_origins[owner, name] not in seen:
@@ -246,7 +258,7 @@ def _key(lw: Lowerer, name: str) -> tuple[int, str]:
 
 
 def _begin_again(lw: Lowerer, target: Expr, wanted: Type, node: Any) -> None:
-    key = _key(lw, target.name) if isinstance(target, Var) else None
+    key = key_of(lw, target.name) if isinstance(target, Var) else None
     if key is None or lw.ctx.list_items.get(key) == wanted:
         lw.fail(node, "this list was made for items of another type",
                 "Begin it with items of the type that it gets: `[0.0] * n` for `[0] * n`.")  # fmt: skip

@@ -108,6 +108,10 @@ def loop_over(lw: Lowerer, node: Any, iterable: Value) -> bool:
             except _REFUSALS:
                 if isinstance(refusal, UnrollNeeded):
                     raise
+        if known is None and (items := _items_of_known_length(lw, iterable, node)) is not None:
+            lw.back_to(mark)
+            with suppress(*_REFUSALS):
+                return _unrolled(lw, node, items, iterable)
         if isinstance(refusal, UnrollNeeded):
             return unrollable(lw, refusal)
         if known is None and isinstance(refusal, ArrayAfterNumber):
@@ -115,6 +119,13 @@ def loop_over(lw: Lowerer, node: Any, iterable: Value) -> bool:
             with suppress(_NotApart, UnrollNeeded, *_REFUSALS):
                 return _first_of_some(lw, node, iterable)
         raise
+
+
+def _items_of_known_length(lw: Lowerer, iterable: Value, node: Any) -> list[Value] | None:
+    """Return the items of what is as long as is known here, such as an array whose length is; None of any other."""
+    length, item_at = indexable(lw, iterable, node)
+    count = getattr(length.type, "value", None)
+    return [item_at(literal(i)) for i in range(count)] if isinstance(count, int) and count <= _MAX_UNROLL else None
 
 
 class _NotApart(Exception):
@@ -748,12 +759,11 @@ def _written_out(lw: Lowerer, node: Any, iterable: Value | None, kind: Struct, s
     generator = node.generators[0]
     if iterable is None or generator.ifs or not is_mutable(StructV(kind.kind, (), ())) or kind.kind in ("list", "dict"):
         return None
-    length, item_at = indexable(lw, iterable, node)
-    count = getattr(length.type, "value", None)
-    if not isinstance(count, int) or count > _MAX_UNROLL:
+    items = _items_of_known_length(lw, iterable, node)
+    if items is None:
         return None
     lw.back_to(start)
-    return _unrolled_comprehension(lw, node, generator, [item_at(literal(i)) for i in range(count)], iterable)
+    return _unrolled_comprehension(lw, node, generator, items, iterable)
 
 
 def _nested(

@@ -12,6 +12,7 @@ from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.optional import KindFound
 from s2sad.frontend.values import (
     FuncV,
+    ItemCell,
     Poison,
     RowsV,
     StaticV,
@@ -55,6 +56,7 @@ def _grow(lw: Lowerer, a: Environment, b: Environment) -> None:
         if str(name) not in home.dynamic_lists and _is_growing(a[name], b[name])
     }  # fmt: skip
     origins = {origin for name in a.keys() & b.keys() for origin in _growing_within(a[name], b[name])}
+    origins -= lw.ctx.known_displays
     if found - lw.ctx.growing_names or origins - lw.ctx.growing_displays:
         lw.ctx.growing_names |= found
         lw.ctx.growing_displays |= origins
@@ -104,6 +106,8 @@ def _join(meeting: Meeting, name: str, a: Value, b: Value, phi: str) -> Value:
                     return V(Const(x.value, kind))
                 return Poison(f"`{name}` {_DIFFERS}")
             return V(Var(x.name, kind))
+        case (StructV(cell=ItemCell()), StructV()) | (StructV(), StructV(cell=ItemCell())):
+            return a if a.cell is b.cell else Poison(f"`{name}` {_DIFFERS}")
         case StructV(kind, keys, items), StructV(other, others, parts) if kind == other and keys == others:
             joined = tuple(
                 _join(meeting, _part(name, kind, key), x, y, f"{phi}.{key}" if phi else "")
@@ -130,7 +134,7 @@ def _join(meeting: Meeting, name: str, a: Value, b: Value, phi: str) -> Value:
                 for key, x, y in zip(keys, items, parts, strict=True)
             )
             torn = next((item for item in joined if isinstance(item, Poison)), None)
-            return RowsV(kind, keys, joined) if torn is None else torn
+            return replace(a, items=joined) if torn is None else torn
         case StaticV(x), StaticV(y):
             if x is y:
                 return a
@@ -196,7 +200,7 @@ def _forget(value: Value, phi: str) -> Value:
             parts = tuple(_forget(i, f"{phi}.{k}") for k, i in zip(keys, items, strict=True))
             return replace(value, items=parts)
         case RowsV(kind, keys, items):
-            return RowsV(kind, keys, tuple(_forget(i, f"{phi}.{k}") for k, i in zip(keys, items, strict=True)))
+            return replace(value, items=tuple(_forget(i, f"{phi}.{k}") for k, i in zip(keys, items, strict=True)))
         case _:
             return value
 

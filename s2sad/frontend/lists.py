@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from s2sad.ir.nodes import Append, Apply, Assign, CallStmt, Expr, Stmt, Swap, Var
+from s2sad.ir.nodes import Append, Apply, Assign, Break, CallStmt, Continue, Expr, If, Stmt, Swap, Var
 from s2sad.ir.types import ListOf
-from s2sad.ir.walk import exprs_of, map_blocks, map_children, map_exprs, statements, subexpressions
+from s2sad.ir.walk import blocks_of, exprs_of, map_blocks, map_children, map_exprs, names_in, statements, subexpressions
 
 
 def settled(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
@@ -20,7 +21,8 @@ def settled(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
                 known[var.name] = _fuller(known.get(var.name), var.type)
     if all(kind.item is not None for var in _lists(body) if isinstance(kind := var.type, ListOf)):
         return body
-    return _block(body, _of_all_names(body, known))
+    kinds = _of_all_names(body, known)
+    return _block(body, lambda old: replace(old, type=kinds.get(old.name, old.type)))
 
 
 def _of_all_names(body: tuple[Stmt, ...], known: dict[str, ListOf]) -> dict[str, ListOf]:
@@ -74,9 +76,63 @@ def _fuller(a: ListOf | None, b: ListOf) -> ListOf:
     return a
 
 
-def _block(body: tuple[Stmt, ...], known: dict[str, ListOf]) -> tuple[Stmt, ...]:
+def under_one_name(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    """Return a body in which a list that gets another name for good, `items = []; ...; s_a = items`, has it at once.
+
+    A list of two names would have to be kept for both wherever it is written by one.
+    """
+    found = next(_renamings(body, body), None)
+    while found is not None:
+        body = _renamed(body, *found)
+        found = next(_renamings(body, body), None)
+    return body
+
+
+def _renamings(body: tuple[Stmt, ...], whole: tuple[Stmt, ...]) -> Iterator[tuple[Stmt, str, str]]:
+    """Go through the statements that give a list its last name, each with the name before and that name."""
+    for last, stmt in enumerate(body):
+        match stmt:
+            case Assign(Var(name, ListOf()), Var(old, ListOf())) if name != old:
+                begin = next((k for k in range(last) if _begins(body[k], old)), None)
+                between = body[begin:last] if begin is not None else ()
+                free = between and name not in names_in(between) and not _jumps(between)
+                if free and _uses(whole, old) == _uses((*between, stmt), old):
+                    yield stmt, old, name
+            case _:
+                for inner in blocks_of(stmt):
+                    yield from _renamings(inner, whole)
+
+
+def _jumps(body: tuple[Stmt, ...]) -> bool:
+    """Say whether statements may leave the turn of a loop around them."""
+    return any(
+        isinstance(stmt, Break | Continue) or (isinstance(stmt, If) and any(_jumps(block) for block in blocks_of(stmt)))
+        for stmt in body
+    )
+
+
+def _begins(stmt: Stmt, name: str) -> bool:
+    value = stmt.value if isinstance(stmt, Assign) and stmt.target.name == name else None
+    return isinstance(value, Apply) and not value.args
+
+
+def _uses(body: tuple[Stmt, ...], name: str) -> int:
+    """Count the statements that read a name, or bind it."""
+    return sum(name in names_in((map_blocks(stmt, lambda _: ()),)) for stmt in statements(body))
+
+
+def _renamed(body: tuple[Stmt, ...], gone: Stmt, old: str, name: str) -> tuple[Stmt, ...]:
+    def without(block: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        return tuple(map_blocks(stmt, without) for stmt in block if stmt is not gone)
+
+    return _block(without(body), lambda var: replace(var, name=name) if var.name == old else var)
+
+
+def _block(body: tuple[Stmt, ...], changed: Callable[[Var], Var]) -> tuple[Stmt, ...]:
+    """Return a body with the variables that are lists changed."""
+
     def var(old: Var) -> Var:
-        return Var(old.name, known.get(old.name, old.type)) if isinstance(old.type, ListOf) else old
+        return changed(old) if isinstance(old.type, ListOf) else old
 
     def expr(old: Any) -> Any:
         return var(old) if isinstance(old, Var) else map_children(old, expr)

@@ -13,7 +13,7 @@ import gast
 from s2sad.errors import NOWHERE, S2SADError, Span, UnsupportedSyntaxError
 from s2sad.frontend.infer import count_of_dims, fresh_dim, lengths_made
 from s2sad.frontend.source import Source
-from s2sad.frontend.values import MethodV, RangeV, RowsV, Scope, SliceV, StaticV, StructV, V, Value
+from s2sad.frontend.values import ItemCell, MethodV, RangeV, RowsV, Scope, SliceV, StaticV, StructV, V, Value, leaves_of
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Assign, Const, Expr, Function, Index, Stmt, Store, Var
 from s2sad.ir.types import Array, Dim, ListOf, Scalar, Sym, Type
@@ -180,11 +180,21 @@ class Context:
     """The texts of functions that return lists of rows of known structure, likewise."""
     rows_are_lists: set[int] = field(default_factory=set[int])
     """The texts of functions whose lists of rows hold more than numbers: the rows stay lists."""
+    by_reference: dict[tuple[int, str], bool] = field(default_factory=dict[tuple[int, str], bool])
+    """Lists of records, by function and first variable, whose items are written; False if that cannot be followed."""
+    item_cells: dict[Any, ItemCell] = field(default_factory=dict[Any, Any])
+    """The identities of the items of such lists, by the list's variables and the place."""
+    refused_items: dict[int, S2SADError] = field(default_factory=dict[int, S2SADError])
+    """What could not be followed of such lists, by function."""
     known_lists: set[tuple[int, str]] = field(default_factory=set[tuple[int, str]])
     """Names of lists that grow by items of several kinds, by function: the structure of such a list is known, or it is
     refused."""
     growing_displays: set[int] = field(default_factory=set[int])
-    """Displays of such lists, inside other containers."""
+    """Displays of lists that grow, inside other containers."""
+    known_displays: set[int] = field(default_factory=set[int])
+    """Displays of such lists whose structure is known, or they are refused."""
+    list_displays: dict[tuple[int, str], int] = field(default_factory=dict[tuple[int, str], int])
+    """The display that begins a list inside another container, by the name that the list got."""
     by_cases: dict[tuple[int, int, str, str], tuple[str, tuple[Any, ...]]] = field(
         default_factory=dict[tuple[int, int, str, str], tuple[str, tuple[Any, ...]]]
     )
@@ -483,6 +493,7 @@ class Lowerer:
         from s2sad.frontend.containers import identified
 
         self.proven = frozenset(fact for fact in self.proven if not fact.startswith(f"{name}."))
+        self.give_way(self.env.get(name))
         self.env[name] = self.store_value(self.ir_name(name), identified(value), span)
 
     def store_value(self, ir_name: str, value: Value, span: Span) -> Value:
@@ -500,7 +511,13 @@ class Lowerer:
                 self.lengths.update({name: (size, tuple(self.turns)) for name, size in lengths_made(expr).items()})
                 self.emit(Assign(target, expr, span))
                 return V(target)
+            case StructV(cell=ItemCell(rows=RowsV() as rows, at=at)) if at is not None:
+                from s2sad.frontend.references import item
+
+                return item(self, rows, self._place(ir_name, at, span))
             case StructV(_, keys, items) | RowsV(_, keys, items):
+                if isinstance(value, RowsV):
+                    self.forget_items(self.variables(ir_name, value) - {leaf.name for leaf in _variables_in(value)})
                 names = [self.part_name(ir_name, key) for key in keys]
                 items = self._read_before(names, items, span)
                 parts = tuple(self.store_value(n, item, span) for n, item in zip(names, items, strict=True))
@@ -522,6 +539,25 @@ class Lowerer:
                 return RangeV(*(part.expr for part in held if isinstance(part, V)))
             case _:
                 return value
+
+    def give_way(self, before: Value | None) -> None:
+        """No name means an item any more of a list whose own name gets another value."""
+        if isinstance(before, RowsV) and before.by_reference:
+            self.forget_items({leaf.name for leaf in _variables_in(before)})
+
+    def forget_items(self, names: set[str]) -> None:
+        """No name means an item any more of a list that gives way to another of the same variables."""
+        from s2sad.frontend.containers import scopes
+        from s2sad.frontend.references import forgotten
+
+        for scope in scopes(self) if self.ctx.item_cells else ():
+            scope.env.update({name: forgotten(held, names) for name, held in scope.env.items()})
+
+    def _place(self, ir_name: str, at: Expr, span: Span) -> Expr:
+        """Keep the place of an item of a list under a name of its own."""
+        kept = self.store_value(self.part_name(ir_name, "at"), V(at), span)
+        assert isinstance(kept, V)
+        return kept.expr
 
     def _bound(self, ir_name: str, word: str, value: Value, span: Span) -> Value:
         """Keep a bound of a slice or a range as it is now: the names in it may get other values before it is used."""
@@ -548,6 +584,8 @@ class Lowerer:
         """Return the variables that a value is stored in, under a name."""
         if not isinstance(value, StructV | RowsV):
             return {name}
+        if isinstance(value, StructV) and isinstance(value.cell, ItemCell):
+            return {self.part_name(name, "at")}
         parts = [self.variables(self.part_name(name, k), v) for k, v in zip(value.keys, value.items, strict=True)]
         return set[str]().union(*parts)
 
@@ -558,6 +596,10 @@ class Lowerer:
         target = Var(self.fresh(hint), expr.type)
         self.emit(Assign(target, expr, span))
         return target
+
+
+def _variables_in(value: Value) -> list[Var]:
+    return [leaf for leaf in leaves_of(value) if isinstance(leaf, Var)]
 
 
 def _named(lower: Any, upper: Any, step: Any) -> list[tuple[str, Any]]:

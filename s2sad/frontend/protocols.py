@@ -12,13 +12,13 @@ from typing import Any
 
 import gast
 
-from s2sad.frontend import formatted
+from s2sad.frontend import formatted, references
 from s2sad.frontend.containers import IN_A_LIST
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.operators import build
 from s2sad.frontend.source import source_of
-from s2sad.frontend.values import Cell, IterV, StaticV, StructV, V, Value, literal
-from s2sad.ir.nodes import Apply
+from s2sad.frontend.values import Cell, ItemCell, IterV, StaticV, StructV, V, Value, literal
+from s2sad.ir.nodes import Apply, Expr
 from s2sad.ir.types import Scalar
 
 _CALLED: dict[Any, str] = {
@@ -99,7 +99,7 @@ def compared(lw: Lowerer, op: str, left: Value, right: Value, node: Any) -> Valu
     if given is None and op == "Eq":
         one = one_object(left, right)
         if one is not None and "__eq__" not in _defined(left.kind):  # type: ignore[union-attr]
-            return StaticV(one)
+            return StaticV(one) if isinstance(one, bool) else V(one)
         for value in (left, right):
             if isinstance(value, StructV) and isinstance(value.kind, type) and "__eq__" not in _defined(value.kind):
                 lw.fail(node, f"objects of `{value.kind.__name__}`, which defines no `__eq__`, equal themselves only",
@@ -107,7 +107,7 @@ def compared(lw: Lowerer, op: str, left: Value, right: Value, node: Any) -> Valu
     return given
 
 
-def one_object(left: Value, right: Value) -> bool | None:
+def one_object(left: Value, right: Value) -> Expr | bool | None:
     """Say whether two objects of a class of the user's are one; None where that is not known.
 
     Those of plain classes are made in the program itself, so that each has its own identity. Objects of dataclasses
@@ -115,6 +115,8 @@ def one_object(left: Value, right: Value) -> bool | None:
     """
     if not (isinstance(left, StructV) and isinstance(right, StructV)):
         return None
+    if any(isinstance(value.cell, ItemCell) for value in (left, right)):
+        return references.same(left, right)
     cells = [_last(value.cell) for value in (left, right) if value.cell is not None]
     if len(cells) != 2 or not all(isinstance(value.kind, type) for value in (left, right)):
         return None

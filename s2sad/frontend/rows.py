@@ -10,12 +10,24 @@ from typing import Any
 
 import numpy as np
 
-from s2sad.frontend import growing, keyed, texts
+from s2sad.frontend import growing, keyed, references, texts
 from s2sad.frontend.containers import AN_ITEM, is_mutable, put_away, scopes
 from s2sad.frontend.infer import own_lengths
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.optional import KindFound
-from s2sad.frontend.values import RowsV, SliceV, StaticV, StructV, V, Value, const, leaves_of, type_of
+from s2sad.frontend.values import (
+    ItemCell,
+    Referred,
+    RowsV,
+    SliceV,
+    StaticV,
+    StructV,
+    V,
+    Value,
+    const,
+    leaves_of,
+    type_of,
+)
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Expr, Index, Store, Var
 from s2sad.ir.types import Array, ListOf, Scalar, Static, Struct, Type
@@ -71,6 +83,8 @@ def empty(lw: Lowerer, name: str, kind: Struct, node: Any, within: bool = False)
                 lw.fail(node, "a list of records holds numbers and arrays only",
                         "Functions and lists in a record that is appended are not supported.")  # fmt: skip
     made = RowsV(kind.kind, kind.keys, tuple(fields))
+    if not within and leaves_of(made) and references.is_asked(lw, made):
+        made = references.made(lw, made)
     if not within and not leaves_of(made):
         keyed.begin_again_with_rows(lw)
         if kind.kind == "list":
@@ -97,14 +111,20 @@ def append(lw: Lowerer, rows: RowsV, value: Value, node: Any) -> None:
     """`rows.append(record)`: each field goes to its list."""
     from s2sad.frontend.methods import list_method
 
+    value = references.moved(lw, value)
+    appended = references.Appended(lw, rows, value, node) if rows.by_reference else None
     record = _matching(lw, rows, value, node)
+    if appended is not None:
+        appended.place(node)
     for held, item in zip(rows.items, record.items, strict=True):
         if isinstance(held, RowsV):
-            append(lw, held, item, node)
+            append(lw, replace(held, by_reference=False), item, node)
         elif isinstance(held, V):
             list_method(lw, held, "append", [item], {}, node)
         else:
             _same(lw, held, item, node)
+    if appended is not None:
+        appended.name()
 
 
 def _same(lw: Lowerer, held: Value, item: Value, node: Any) -> None:
@@ -131,8 +151,10 @@ _UNLIKE = (
 
 
 def _coded(lw: Lowerer, value: Value) -> Value:
-    """Return a record in which a number stands for each of the texts that differ from record to record."""
+    """Return a record in which numbers stand for texts that differ, and for objects that are in another list."""
     match value:
+        case StructV(cell=ItemCell() as cell):
+            return references.place_of(cell)
         case StaticV(str() as text) if text in lw.ctx.told_apart:
             return texts.coded_among(tuple(lw.ctx.told_apart), text)
         case StructV():
@@ -165,8 +187,10 @@ def append_parts(lw: Lowerer, name: str, record: StructV, node: Any) -> Struct:
     """Append the fields of a record to lists that are made later; return what the record is."""
     from s2sad.frontend.expressions import as_expr
 
+    whole = _coded(lw, references.moved(lw, record))
+    assert isinstance(whole, StructV)
     kinds: list[Type] = []
-    for key, item in zip(record.keys, _coded(lw, record).items, strict=True):  # type: ignore[union-attr]
+    for key, item in zip(whole.keys, whole.items, strict=True):
         part = lw.part_name(name, key)
         if isinstance(item, StructV):
             kinds.append(append_parts(lw, part, item, node))
@@ -174,10 +198,11 @@ def append_parts(lw: Lowerer, name: str, record: StructV, node: Any) -> Struct:
         if isinstance(item, StaticV):
             kinds.append(type_of(item))
             continue
+        references.check_alone(lw, part, whole, node)
         expr = as_expr(lw, item, node)
         kinds.append(expr.type)
         growing.append(lw, Var(part, ListOf(_unknown(expr.type))), expr, node)
-    return Struct(record.kind, record.keys, tuple(kinds))
+    return Struct(whole.kind, whole.keys, tuple(kinds))
 
 
 def _matching(lw: Lowerer, rows: RowsV, value: Value, node: Any) -> StructV:
@@ -225,6 +250,11 @@ def item(lw: Lowerer, rows: RowsV, index: Expr, node: Any) -> StructV:
     from s2sad.frontend.containers import identified
     from s2sad.frontend.indexing import lower_index
 
+    if isinstance(rows.kind, Referred):
+        return references.meant(lw, rows, index, node)
+    if rows.by_reference and references.is_named(rows):
+        return references.item(lw, rows, index)
+
     def part(held: Value) -> Value:
         if isinstance(held, RowsV):
             return item(lw, held, index, node)
@@ -245,8 +275,9 @@ def at(lw: Lowerer, rows: RowsV, index: Value, node: Any) -> Value:
 
     if isinstance(index, SliceV):
         part = index_item(lw, index, node)
-        return _each(rows, lambda held: lower_index(lw, held, [part], node))
-    return item(lw, rows, lw.atom(as_expr(lw, index, node), "at", lw.span(node)), node)
+        return _each(lw, rows, lambda held: lower_index(lw, held, [part], node), node)
+    place = references.from_the_front(lw, rows, index, node) if rows.by_reference else index
+    return item(lw, rows, lw.atom(as_expr(lw, place, node), "at", lw.span(node)), node)
 
 
 def store(lw: Lowerer, rows: RowsV, index: Value, value: Value, node: Any, op: str) -> None:
@@ -255,37 +286,47 @@ def store(lw: Lowerer, rows: RowsV, index: Value, value: Value, node: Any, op: s
 
     if op or isinstance(index, SliceV):
         lw.fail(node, "a list of records is written one whole record at a time", "Write `rows[i] = (…)`.")
+    if rows.by_reference:
+        references.refuse(lw, rows, node, "an object of this list gives way to another, and objects of it are written")
     record = _matching(lw, rows, value, node)
     place = lw.atom(as_expr(lw, index, node), "at", lw.span(node))
     for held, part in zip(rows.items, record.items, strict=True):
-        if isinstance(held, RowsV):
-            store(lw, held, V(place), part, node, op)
-            continue
-        if isinstance(held, StaticV):
-            _same(lw, held, part, node)
-            continue
-        if not isinstance(held, V) or not isinstance(held.expr.type, ListOf):
-            return lw.fail(node, "a record of this list is kept in an array, which takes no other in its place",
-                           "Write the fields into lists of their own, or make a new list.")  # fmt: skip
-        expr = as_expr(lw, part, node)
-        kind = own_lengths(held.expr.type.item or expr.type)
-        expr = growing.fitted(lw, held.expr, expr, node)
-        lw.emit(Store(Index(held.expr, (place,), kind), "", expr, lw.span(node)))
+        store_field(lw, held, place, part, node)
 
 
-def _each(rows: RowsV, change: Any) -> RowsV:
+def store_field(lw: Lowerer, held: Value, place: Expr, part: Value, node: Any) -> None:
+    """Store one field of a record in its list."""
+    from s2sad.frontend.expressions import as_expr
+
+    if isinstance(held, RowsV):
+        return store(lw, replace(held, by_reference=False), V(place), part, node, "")
+    if isinstance(held, StaticV):
+        return _same(lw, held, part, node)
+    if not isinstance(held, V) or not isinstance(held.expr.type, ListOf):
+        return lw.fail(node, "a record of this list is kept in an array, which takes no other in its place",
+                       "Write the fields into lists of their own, or make a new list.")  # fmt: skip
+    expr = as_expr(lw, part, node)
+    kind = own_lengths(held.expr.type.item or expr.type)
+    expr = growing.fitted(lw, held.expr, expr, node)
+    lw.emit(Store(Index(held.expr, (place,), kind), "", expr, lw.span(node)))
+    return None
+
+
+def _each(lw: Lowerer, rows: RowsV, change: Any, node: Any) -> RowsV:
+    if rows.by_reference:
+        rows = references.let_go(lw, rows, node)
     parts = tuple(
-        _each(held, change) if isinstance(held, RowsV) else change(held) if isinstance(held, V) else held
+        _each(lw, held, change, node) if isinstance(held, RowsV) else change(held) if isinstance(held, V) else held
         for held in rows.items
     )
-    return RowsV(rows.kind, rows.keys, parts)
+    return replace(rows, items=parts)
 
 
 def copied(lw: Lowerer, rows: RowsV, node: Any) -> RowsV:
     """`list(rows)`."""
     from s2sad.frontend.expressions import list_of
 
-    return _each(rows, lambda held: list_of(lw, held, node))
+    return _each(lw, rows, lambda held: list_of(lw, held, node), node)
 
 
 def joined(lw: Lowerer, left: RowsV | StructV, right: RowsV | StructV, node: Any) -> Value:
@@ -345,7 +386,7 @@ def ordered(lw: Lowerer, rows: RowsV, order: V, of: list[Expr], node: Any) -> Ro
         assert isinstance(column, V)
         return in_order(lw, column, order.expr, of, node)
 
-    return _each(rows, taken)
+    return _each(lw, rows, taken, node)
 
 
 def _sort(lw: Lowerer, rows: RowsV, ordered: Value, node: Any) -> Value:
@@ -371,6 +412,13 @@ def method(
     from s2sad.frontend.methods import append_each
     from s2sad.frontend.searched import search
 
+    if rows.by_reference and name not in ("append", "extend"):
+        args = [V(at) if (at := references.place_in(rows, arg)) is not None else arg for arg in args]
+        if name == "remove" and isinstance(args[0], V):
+            name = "pop"
+        result = method(lw, references.plain(rows), name, args, node, kwargs)
+        references.forget(lw, rows)
+        return result
     if name == "popleft":
         name, args = "pop", [const(0)]
     match name:

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from s2sad.errors import AliasError
 from s2sad.frontend import formatted, inherited, iterated, keyed, objects, pickers, records, rows
 from s2sad.frontend.arguments import UNKNOWN, known_value
 from s2sad.frontend.calls import call_function, library_call
@@ -47,10 +48,23 @@ from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.methods import attribute
 from s2sad.frontend.operators import apply, build
 from s2sad.frontend.summed import sum_of_arrays
-from s2sad.frontend.values import Cell, IterV, RangeV, RowsV, SliceV, StaticV, StructV, V, Value, const, literal
+from s2sad.frontend.values import (
+    Cell,
+    ItemCell,
+    IterV,
+    RangeV,
+    RowsV,
+    SliceV,
+    StaticV,
+    StructV,
+    V,
+    Value,
+    const,
+    literal,
+)
 from s2sad.ir import ops
 from s2sad.ir.nodes import Apply, Assign, Const, Expr, If, Raise, Var
-from s2sad.ir.types import Array, ListOf, Scalar, Static, Sym, is_complex, not_one, rank
+from s2sad.ir.types import Array, ListOf, Scalar, Static, Sym, Type, is_complex, not_one, rank
 
 
 def _range(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:
@@ -406,19 +420,42 @@ def _deep_copy(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: A
     """Containers and arrays anew at every depth; what stood at two places still does."""
     cells: dict[Cell, Cell] = {}
     arrays: dict[Expr, Value] = {}
+    whole = args[0]
 
     def copied(value: Value) -> Value:
+        if isinstance(value, RowsV):
+            parts = tuple(copied(item) for item in value.items)
+            return replace(value, items=parts)
         if isinstance(value, StructV):
+            if isinstance(value.cell, ItemCell) and value is not whole:
+                lw.fail(node, "an object of a list is copied beside the list, and objects of the list are written",
+                        "Copy the list, and take the object from the copy by its place.", AliasError)  # fmt: skip
             cell = cells.setdefault(value.cell, Cell()) if value.cell is not None else None
             return replace(value, items=tuple(copied(item) for item in value.items), cell=cell)
         if isinstance(value, V) and isinstance(value.expr.type, Array | ListOf):
             if value.expr not in arrays:
-                copied_array = as_expr(lw, _copy(lw, [value], {}, node), node)
+                of_arrays = isinstance(value.expr.type, ListOf) and not isinstance(value.expr.type.item, Scalar | None)
+                made = _each_anew(lw, value, value.expr.type, node) if of_arrays else _copy(lw, [value], {}, node)
+                copied_array = as_expr(lw, made, node)
                 arrays[value.expr] = V(lw.atom(copied_array, "copied", lw.span(node)))
             return arrays[value.expr]
         return value
 
     return copied(args[0])
+
+
+def _each_anew(lw: Lowerer, value: V, kind: Type, node: Any) -> Value:
+    """Return a list of copies of what a list holds."""
+    from s2sad.frontend.functional import bind_each, expression
+
+    anew, items = bind_each(lw, [StaticV(np.copy), value])
+    depth, text = 0, "item_0"
+    while isinstance(kind, ListOf):
+        kind, depth = kind.item, depth + 1  # type: ignore[assignment]
+    text = f"{anew}(item_{depth})" if isinstance(kind, Array) else f"item_{depth}"
+    for level in range(depth, 0, -1):
+        text = f"[{text} for item_{level} in {f'item_{level - 1}' if level > 1 else items}]"
+    return expression(lw, text, node)
 
 
 def _replace(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value:

@@ -32,6 +32,15 @@ class Cell:
     """What identity it got where a list has got it."""
 
 
+@dataclass(slots=True, eq=False)
+class ItemCell(Cell):
+    """The identity of an item of a list whose items are written: the item is read, and written, where it stands."""
+
+    rows: RowsV | None = None
+    at: Expr | None = None
+    """The place: a variable that is given no other value as long as a name means the item, or a literal."""
+
+
 @dataclass(frozen=True, slots=True)
 class StructV:
     """A container of known structure, taken apart: the emitted code only sees the items."""
@@ -59,6 +68,15 @@ class RowsV:
     kind: Any
     keys: tuple[Any, ...]
     items: tuple[Value, ...]
+    by_reference: bool = False
+    """Its items are objects that are written: a name for one of them means its place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Referred:
+    """An object that stands in another list, of these variables, as the kind of a structure that holds its place."""
+
+    names: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
