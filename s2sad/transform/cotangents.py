@@ -40,6 +40,7 @@ from s2sad.transform.partials import (
     rule_parameters,
     run_adjoint,
 )
+from s2sad.transform.squared_lengths import as_sum, complex_number
 
 _CHEAP = frozenset({
     operator.add, operator.sub, operator.mul, operator.neg, ops.dim, ops.size, operator.truediv,
@@ -277,6 +278,12 @@ class Cotangents:
         if any(is_complex(a.type) for a in expr.args) and rule.complex_partials is None:
             name = getattr(expr.fn, "__name__", str(expr.fn))
             raise NotDifferentiableError(f"`{name}` has no derivative for complex numbers here", self.span)
+        if (squares := as_sum(expr)) is not None:
+            self.push(squares, g)
+            return
+        if (z := complex_number(expr)) is not None and self.is_active(z):
+            self.push(z, times(times(literal(2.0), g), build(np.conj, self.value(z, 1))))
+            return
         wanted = [
             i for i, arg in enumerate(expr.args)
             if self.is_active(arg) and i < len(rule.partials) and partial_texts(rule, expr.args)[i] != "0"

@@ -21,7 +21,7 @@ from s2sad.analysis.squares import Squares
 from s2sad.errors import NotDifferentiableError, Span
 from s2sad.frontend.indexing import same_dims
 from s2sad.frontend.operators import BY_SYMBOL, build
-from s2sad.frontend.values import StructV, V, ZeroV
+from s2sad.frontend.values import StructV, V, ZeroV, literal
 from s2sad.ir import ops
 from s2sad.ir.nodes import (
     Append,
@@ -67,6 +67,7 @@ from s2sad.transform.partials import (
     run_tangent,
 )
 from s2sad.transform.prepare import without_scalar_stores
+from s2sad.transform.squared_lengths import as_sum, complex_number
 
 CalleeTangent = Callable[[str, tuple[bool, ...]], str]
 
@@ -391,6 +392,10 @@ class _Expression(Cotangents):
         if any(is_complex(a.type) for a in expr.args) and rule.complex_partials is None:
             name = getattr(expr.fn, "__name__", str(expr.fn))
             raise NotDifferentiableError(f"`{name}` has no derivative for complex numbers here", self.span)
+        if (squares := as_sum(expr)) is not None:
+            return self.tangent(squares)
+        if (z := complex_number(expr)) is not None and (dot := self.tangent(z)) is not None:
+            return times(literal(2.0), build(np.real, times(build(np.conj, self.value(z, 1)), dot)))
         wanted = [
             i for i, arg in enumerate(expr.args)
             if self.is_active(arg) and i < len(rule.partials) and partial_texts(rule, expr.args)[i] != "0"
