@@ -331,9 +331,13 @@ def _call_expansion(lw: Lowerer, body: Any, args: list[Value], kwargs: dict[str,
 
 def _own_function(lw: Lowerer, fn: Any, args: list[Value], kwargs: dict[str, Value], node: Any) -> Value | None:
     """Call a transform, or another of s2sad's functions if all its arguments are known now."""
+    from s2sad.frontend.decorators import refuse_checkpoint
     from s2sad.frontend.transforms import IMMEDIATE, REFUSED, call_transform, known_structure, transform_name
 
     name = transform_name(fn)
+    is_checkpoint = getattr(fn, "__name__", "") == "checkpoint" and str(fn.__module__).startswith("s2sad.")
+    if is_checkpoint and any(isinstance(arg, FuncV) for arg in args):
+        refuse_checkpoint(lw, node)
     known = [known_structure(a) for a in args]
     named = {key: known_structure(value) for key, value in kwargs.items()}
     if name not in IMMEDIATE | REFUSED and known and not any(k is UNKNOWN for k in [*known, *named.values()]):

@@ -27,9 +27,14 @@ def decorate(lw: Lowerer, name: str, decorator: Any) -> None:
                 "Its parameters must be whole numbers that it does not change. Else fill an array in a loop, or leave\n"
                 "the decorator out where few calls are made.")  # fmt: skip
     if getattr(meant, "__name__", "") == "checkpoint":
-        lw.fail(decorator, "`checkpoint` of an inner function is not supported",
-                "Define the function outside, or put its loop under `with s2sad.checkpoint():`.")  # fmt: skip
+        refuse_checkpoint(lw, decorator)
     if meant is functools.wraps or (getattr(meant, "__module__", None) or "").startswith("numba."):
         return
     made = lower_expr(lw, decorator) if isinstance(decorator, gast.Call) else known
     lw.env[name] = call_value(lw, made, [lw.env[name]], {}, decorator)
+
+
+def refuse_checkpoint(lw: Lowerer, node: Any) -> Any:
+    """Refuse to checkpoint a function that is defined inside another."""
+    return lw.fail(node, "`checkpoint` of an inner function is not supported",
+                   "Define the function outside, or put its loop under `with s2sad.checkpoint():`.")  # fmt: skip

@@ -44,6 +44,18 @@ def lower_super(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: 
     return StructV(Behind(cls), ("object",), (owner,))
 
 
+def property_behind(lw: Lowerer, seen: StructV, name: str, node: Any) -> Value | None:
+    """Return what `super().name` gives where that is a property; None where it is a method."""
+    from s2sad.frontend.calls import call_function
+
+    owner = seen.items[0]
+    assert isinstance(owner, StructV)
+    line = owner.kind.__mro__
+    found = next((vars(cls)[name] for cls in line[line.index(seen.kind.cls) + 1 :] if name in vars(cls)), None)
+    read = found.fget if isinstance(found, property) else None
+    return None if read is None else call_function(lw, read, [owner], {}, node)
+
+
 def method_behind(
     lw: Lowerer, seen: StructV, name: str, args: list[Value], kwargs: dict[str, Value], node: Any
 ) -> Value:

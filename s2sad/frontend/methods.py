@@ -64,7 +64,8 @@ def attribute(lw: Lowerer, owner: Value, name: str, node: Any) -> Value:
             check_read(lw, obj, name, node)
             return _static_attribute(lw, obj, name, node)
         case StructV(inherited.Behind()):
-            return MethodV(owner, name)
+            read = inherited.property_behind(lw, owner, name, node)
+            return MethodV(owner, name) if read is None else read
         case StructV() if formatted.is_unknown(owner) or texts.is_choice(owner):
             formatted.refuse_parts(lw, owner, node)
             return owner

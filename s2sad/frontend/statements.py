@@ -30,6 +30,7 @@ from s2sad.frontend.noneresults import is_entered, raised_for_none, result_of, r
 from s2sad.frontend.optional import KIND, checked, may_be_none
 from s2sad.frontend.ragged import with_rows
 from s2sad.frontend.source import unwrap
+from s2sad.frontend.stacked import begun_with_a_row
 from s2sad.frontend.values import (
     FuncV,
     IterV,
@@ -343,13 +344,21 @@ def _pass(lw: Lowerer, node: Any) -> None:
     del lw, node
 
 
+def _while(lw: Lowerer, node: Any) -> bool:
+    return begun_with_a_row(lw, node, lower_while)
+
+
+def _for(lw: Lowerer, node: Any) -> bool:
+    return begun_with_a_row(lw, node, lower_for)
+
+
 _STATEMENTS: dict[str, Any] = {
     "Assign": lower_assign,
     "AnnAssign": ann_assign,
     "AugAssign": aug_assign,
     "If": lower_if,
-    "While": lower_while,
-    "For": lower_for,
+    "While": _while,
+    "For": _for,
     "Break": lower_break,
     "Continue": lower_continue,
     "Return": _return,

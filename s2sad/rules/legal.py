@@ -160,7 +160,9 @@ def _roll(call: Apply) -> Expr | None:
     axes = (axis,) if isinstance(axis, int) else axis
     if isinstance(shift.type, Array) and shift.type.dims:
         return applied(runtime.roll_axes, (x, shift), call.type, axes=axes)
-    shifts = shift.items if isinstance(shift, Pack) else (shift,) * len(axes)
+    shifts = shift.items if isinstance(shift, Pack) else (shift,)
+    if len(shifts) == 1 or len(axes) == 1:  # one of them goes with each of the others
+        axes, shifts = axes * len(shifts), shifts * len(axes)
     for k, each in zip(axes, shifts, strict=True):
         x = applied(runtime.roll_axis, (x, each), call.type, axis=k)
     return x

@@ -262,6 +262,7 @@ class roll:
 
     samples = (
         case(_VECTOR, 1), case(_MATRIX, -2), case(_MATRIX, 1, axis=0), case(_MATRIX, (1, -2), axis=(0, 1)),
+        case(_MATRIX, (1, 2), axis=0), case(_MATRIX, 1, axis=(0, 1)),
     )  # fmt: skip
     complex = True
 
