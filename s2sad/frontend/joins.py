@@ -134,6 +134,8 @@ def _join(meeting: Meeting, name: str, a: Value, b: Value, phi: str) -> Value:
                 for key, x, y in zip(keys, items, parts, strict=True)
             )
             torn = next((item for item in joined if isinstance(item, Poison)), None)
+            if a.by_reference != b.by_reference:
+                torn = Poison(f"`{name}` {_DIFFERS}")
             return replace(a, items=joined) if torn is None else torn
         case StaticV(x), StaticV(y):
             if x is y:

@@ -25,7 +25,10 @@ from s2sad.frontend.operators import build
 from s2sad.frontend.optional import KindFound
 from s2sad.frontend.values import (
     Cell,
+    FuncV,
     ItemCell,
+    IterV,
+    MethodV,
     Poison,
     Referred,
     Rows,
@@ -146,12 +149,6 @@ def begin_again(lw: Lowerer, record: StructV) -> None:
         if rows.kind == record.kind and rows.keys == record.keys
     ]  # fmt: skip
     for whole, _ in sorted(found, key=lambda pair: pair[0] is not pair[1]):  # before those that hold one of another
-        _mark(lw, whole)
-
-
-def begin_again_with(lw: Lowerer, given: list[Value]) -> None:
-    """Lower the function again with all the lists in these values as such lists, if they are not."""
-    for whole, _ in lists_within(given):
         _mark(lw, whole)
 
 
@@ -304,7 +301,17 @@ def moved(lw: Lowerer, value: Value) -> Value:
         return value
     if not _gives_way(lw, value.cell.rows):
         return value
-    parts = tuple(replace(part, cell=MOVED) if isinstance(part, StructV) else part for part in value.items)
+    return _taken_along(value, value.cell.rows)
+
+
+def _taken_along(value: StructV, rows: RowsV) -> StructV:
+    """Return an object that goes from one list into the next, with the objects that it holds in it."""
+
+    def taken(part: Value, held: Value) -> Value:
+        own = isinstance(part, StructV) and isinstance(held, RowsV) and not isinstance(held.kind, Referred)
+        return _taken_along(part, held) if own else part  # type: ignore[arg-type]
+
+    parts = tuple(taken(part, held) for part, held in zip(value.items, rows.items, strict=True))
     return replace(value, items=parts, cell=MOVED)
 
 
@@ -426,15 +433,25 @@ def _cells_within(value: Value, rows: RowsV) -> Iterator[tuple[RowsV, Cell]]:
 
 def forgotten(value: Value, names: set[str]) -> Value:
     """Return a value in which no item is meant of a list that gives way to another of the same variables."""
-    if isinstance(value, RowsV) and any(
-        isinstance(held.kind, Referred) and names & set(held.kind.names) for _, held in lists_within([value])
-    ):
+    if isinstance(value, RowsV) and refers_to(value, names):
         return Poison("it holds objects of a list whose objects have other places now")
+    kept = [value.owner] if isinstance(value, MethodV) else list(value.parts) if isinstance(value, IterV) else []
+    kept += value.defaults.values() if isinstance(value, FuncV) else []
+    if any(forgotten(part, names) is not part for part in kept):
+        return Poison("it holds an object of a list whose objects have other places now")
     if not isinstance(value, StructV):
         return value
     if isinstance(value.cell, ItemCell) and any(names & reads(leaf) for leaf in leaves_of(value)):
         return Poison("it was an object of a list whose objects have other places now; take it from the list again")
-    return replace(value, items=tuple(forgotten(part, names) for part in value.items))
+    parts = tuple(forgotten(part, names) for part in value.items)
+    same = all(one is other for one, other in zip(parts, value.items, strict=True))
+    return value if same else replace(value, items=parts)
+
+
+def refers_to(rows: RowsV, names: set[str] | None = None) -> bool:
+    """Say whether a list holds places of objects in another, of these variables, or in any."""
+    kinds = [held.kind for _, held in lists_within([rows])]
+    return any(isinstance(kind, Referred) and (names is None or names & set(kind.names)) for kind in kinds)
 
 
 def _names_in(node: Any) -> set[str]:

@@ -412,9 +412,9 @@ def method(
     from s2sad.frontend.methods import append_each
     from s2sad.frontend.searched import search
 
-    if rows.by_reference and name not in ("append", "extend"):
+    if rows.by_reference and name in ("pop", "popleft", "remove", "clear", "reverse", "sort"):
         args = [V(at) if (at := references.place_in(rows, arg)) is not None else arg for arg in args]
-        if name == "remove" and isinstance(args[0], V):
+        if name == "remove" and args and isinstance(args[0], V):
             name = "pop"
         result = method(lw, references.plain(rows), name, args, node, kwargs)
         references.forget(lw, rows)

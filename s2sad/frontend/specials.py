@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from s2sad.errors import AliasError
-from s2sad.frontend import formatted, inherited, iterated, keyed, objects, pickers, records, rows
+from s2sad.frontend import formatted, inherited, iterated, keyed, objects, pickers, records, references, rows
 from s2sad.frontend.arguments import UNKNOWN, known_value
 from s2sad.frontend.calls import call_function, library_call
 from s2sad.frontend.comparisons import set_of
@@ -424,8 +424,10 @@ def _deep_copy(lw: Lowerer, args: list[Value], kwargs: dict[str, Value], node: A
 
     def copied(value: Value) -> Value:
         if isinstance(value, RowsV):
-            parts = tuple(copied(item) for item in value.items)
-            return replace(value, items=parts)
+            if references.refers_to(value):
+                lw.fail(node, "a list of objects that stand in another list is copied with them",
+                        "Copy the list that the objects stand in, and make this one anew.", AliasError)  # fmt: skip
+            return replace(value, items=tuple(copied(item) for item in value.items))
         if isinstance(value, StructV):
             if isinstance(value.cell, ItemCell) and value is not whole:
                 lw.fail(node, "an object of a list is copied beside the list, and objects of the list are written",

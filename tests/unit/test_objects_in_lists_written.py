@@ -387,7 +387,65 @@ def neighbours(x):
     return sum(p.x**2 + p.v for p in ps)
 
 
+def the_same_in_another_list(x):
+    ps = []
+    for xi in x:
+        ps.append(Particle(xi))
+    qs = ps.copy()
+    ps[0].x = 5.0 * x[1]
+    qs[1].x = qs[0].x * 2.0
+    named = {"first": ps[0], "last": ps[-1]}
+    named["first"].v = 3.0 * named["last"].x
+    for p in (ps[0], ps[1]):
+        p.v += p.x
+    return qs[0].x * ps[1].x + sum(q.v for q in qs)
+
+
+def springs_that_break(x):
+    ps, springs = [], []
+    for xi in x:
+        ps.append(Particle(xi))
+    for i in range(len(ps) - 1):
+        springs.append(Spring(ps[i], ps[i + 1], x[i]))
+    for s in springs:
+        s.k = s.k + 1.0
+        s.act()
+    springs = [s for s in springs if s.k > 1.5]
+    for s in springs:
+        s.act()
+    return sum(p.x**2 + p.v for p in ps)
+
+
+def kept_as_it_was(x):
+    ps = []
+    for xi in x:
+        ps.append(Particle(xi))
+
+    def twice(v=ps[0].x):
+        return v * 2
+
+    ps[0].x = 5.0 * x[2]
+    return twice() * ps[0].x
+
+
+def lists_of_two(x):
+    rows = []
+    for xi in x:
+        rows.append([xi, 1.0])
+    kept = [list(row) for row in rows]
+    for row in rows:
+        row[1] += row[0] ** 2
+    rows[0][0] = rows[1][1]
+    last = rows[2]
+    last[0] *= 3.0
+    pair = tuple(rows[0])
+    rows[0][1] = 4.0 * x[0]
+    a, b = rows[0]
+    return pair[0] * pair[1] + sum(r[0] * r[1] * k[0] for r, k in zip(rows, kept)) + a * b
+
+
 PROGRAMS = [
+    the_same_in_another_list, springs_that_break, kept_as_it_was, lists_of_two,
     by_place, told_apart, in_a_world, springs, pairs, by_methods, by_the_name_it_had, carried, chosen, swapped_names,
     a_place_that_moves_on, states, by_helpers, with_arrays, objects_in_objects, some_of_them, in_order, made_anew,
     copied, waits_to_be_called, neighbours,
