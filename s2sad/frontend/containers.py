@@ -26,6 +26,7 @@ IN_A_LIST = "has been put into a list, of which it is an item"
 """Why a record cannot be written into any more."""
 AN_ITEM = Cell("is an item of a list that grows")
 """The records that are read from such a list."""
+A_TABLE = "Use an array of two axes, `np.array(…)`; its rows are exchanged by `a[[i, j]] = a[[j, i]]`."
 UNDECIDED = Cell("may or may not be the one that another name means")
 
 
@@ -217,7 +218,7 @@ def may_be_written(lw: Lowerer, container: StructV, node: Any) -> Cell:
         if cell.refusal == IN_A_LIST:
             way_out = "Write before it is appended, or append a copy, as in `items.append(dataclasses.replace(item))`."
         if cell is AN_ITEM and kind == "list":
-            way_out = "Use an array of two axes, `np.array(…)`; its rows are exchanged by `a[[i, j]] = a[[j, i]]`."
+            way_out = A_TABLE
         if cell is AN_ITEM:
             keyed.begin_again_with_rows(lw)
             exchanged_rows.begin_again(lw)

@@ -20,7 +20,7 @@ from s2sad.frontend import protocols
 from s2sad.frontend.containers import current, identified, was_put_away
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.source import source_of
-from s2sad.frontend.values import Cell, StructV, Value, const
+from s2sad.frontend.values import Cell, ItemCell, StructV, Value, const
 
 _NAMES: dict[Any, str] = {
     operator.add: "add", operator.sub: "sub", operator.mul: "mul", operator.truediv: "truediv", operator.pow: "pow",
@@ -75,7 +75,11 @@ def construct(lw: Lowerer, cls: type, args: list[Value], kwargs: dict[str, Value
     if done is None:
         lw.fail(node, f"`{cls.__name__}.__init__` returns early, and cannot be written in here",
                 "Let it run to its end, or make the object outside and pass it in.")  # fmt: skip
-    after = current(lw, made)
+    now = lw.env[name]
+    after = now if isinstance(now, StructV) and isinstance(now.cell, ItemCell) else current(lw, made)
+    if isinstance(after.cell, ItemCell):  # it has put itself into a list
+        del lw.env[name]
+        return after
     result = after if was_put_away(after) else replace(after, cell=Cell())  # the names inside `__init__` are gone
     del lw.env[name]
     return result

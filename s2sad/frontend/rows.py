@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from s2sad.errors import AliasError
 from s2sad.frontend import growing, keyed, references, texts
-from s2sad.frontend.containers import AN_ITEM, is_mutable, put_away, scopes
+from s2sad.frontend.containers import A_TABLE, AN_ITEM, is_mutable, put_away, scopes
 from s2sad.frontend.infer import own_lengths
 from s2sad.frontend.lowerer import Lowerer
 from s2sad.frontend.optional import KindFound
@@ -286,6 +287,8 @@ def store(lw: Lowerer, rows: RowsV, index: Value, value: Value, node: Any, op: s
 
     if op or isinstance(index, SliceV):
         lw.fail(node, "a list of records is written one whole record at a time", "Write `rows[i] = (…)`.")
+    if rows.by_reference and rows.kind == "list":
+        lw.fail(node, f"this list {AN_ITEM.refusal}", A_TABLE, AliasError)
     if rows.by_reference:
         references.refuse(lw, rows, node, "an object of this list gives way to another, and objects of it are written")
     record = _matching(lw, rows, value, node)

@@ -248,6 +248,18 @@ def gets_an_attribute_in_a_loop(x):
     return total
 
 
+def gets_an_attribute_as_often_as_is_said(x):
+    f = Forgetful(x[0])
+    total = 0.0
+    while total < 3.0:
+        total += f.act(x[1])
+    return total
+
+
+def test_an_attribute_that_each_turn_sets_of_a_loop_that_is_written_out():
+    assert_derivatives(gets_an_attribute_in_a_loop, X, "python")
+
+
 def writes_one_of_two(x):
     p, q = Pendulum(x[0], x[1]), Pendulum(x[2], x[3])
     r = p if x[0] > 1.0 else q
@@ -266,7 +278,7 @@ def gives_halves(x):
 
 @pytest.mark.parametrize(("fun", "what", "why"), [
     (sets_what_has_no_setter, "the property `kelvin` of `Thermometer` has no setter", "computed from"),
-    (gets_an_attribute_in_a_loop, "`f` has no single meaning here", "`last` on one path only; begin it in `__init__`"),
+    (gets_an_attribute_as_often_as_is_said, "`f` has no single meaning", "`last` on one path only; begin it"),
     (writes_one_of_two, "this Pendulum may or may not be the one that another name means", "new object"),
     (returns_early, "this Pendulum belongs to the caller, who would not see the write", "one `return`, at its end"),
     (gives_halves, "a loop over a `Halves`, or its unpacking, asks the class for the items", "Loop over the attribute"),

@@ -1,4 +1,4 @@
-"""Records that have a name go into lists that grow; what is written afterwards, by whatever name, is refused."""
+"""Records that have a name go into lists that grow; what is written afterwards, by whatever name, is written there."""
 
 from __future__ import annotations
 
@@ -223,10 +223,13 @@ def written_in_one_turn(x):
 
 
 FOLLOWED = (put_by_a_method, registered, one_list_or_the_other, chosen_from_a_list, with_a_list_of_its_own,
-            made_of_the_last, while_the_list_grows)
-REFUSED = (written_before_in_every_turn, written_by_its_method, given_back_by_its_method, registered_before_it_is_done,
-           written_where_it_is_made, written_behind_a_branch, written_by_another_name, written_through_a_dict,
-           written_in_a_function, written_by_a_closure, written_in_one_turn)
+            made_of_the_last, while_the_list_grows, written_before_in_every_turn, written_by_its_method,
+            given_back_by_its_method, written_by_another_name, written_through_a_dict, written_in_a_function,
+            written_by_a_closure, written_in_one_turn, written_where_it_is_made)
+REFUSED = {
+    registered_before_it_is_done: "the attribute `b` is new in an object that a list has got",
+    written_behind_a_branch: "`p` has no single meaning here",
+}
 
 
 @pytest.mark.parametrize("target", ["python", "cpu"])
@@ -237,9 +240,8 @@ def test_followed(fun, target):
 
 @pytest.mark.parametrize("fun", REFUSED)
 def test_refused(fun):
-    with pytest.raises(s2sad.AliasError, match="has been put into a list") as caught:
+    with pytest.raises(s2sad.S2SADError, match=REFUSED[fun]):
         s2sad.grad(fun)(X)
-    assert "append a copy" in str(caught.value)
 
 
 def test_a_waiting_method():

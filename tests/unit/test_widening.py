@@ -170,7 +170,7 @@ def in_a_list(v, counts, rows):
 )
 def test_what_is_written_is_not_converted(f):
     with pytest.raises(s2sad.UnsupportedSyntaxError) as info:
-        s2sad.grad(f)(V, np.array([1, 2]), np.ones((3, 2)))
+        s2sad.grad(f)(V, np.array([1, 2]), np.ones((20, 2)))
     assert "counts.astype(np.float64)" in str(info.value)
     assert info.value.span is not None
 
@@ -184,12 +184,12 @@ def scaled(v, counts, rows):
 @pytest.mark.parametrize("start", [np.array([200, 100], np.uint8), np.array([True, False])])
 def test_what_wraps_around_or_does_not_add_is_not_converted(start):
     with pytest.raises(s2sad.UnsupportedSyntaxError, match="`counts` has no single meaning here"):
-        s2sad.grad(scaled)(V, start, np.ones((3, 2)))
+        s2sad.grad(scaled)(V, start, np.ones((20, 2)))
 
 
 def test_what_a_list_holds_is_not_converted_where_it_is_written():
     with pytest.raises(s2sad.S2SADError):
-        s2sad.grad(in_a_list)(V, np.array([1, 2]), np.ones((3, 2)))
+        s2sad.grad(in_a_list)(V, np.array([1, 2]), np.ones((20, 2)))
 
 
 def kept_by_turn(a, p, steps):
