@@ -700,6 +700,9 @@ def index_dims(lw: Lowerer, kind: Array, index: list[Any], node: Any) -> tuple[t
     dims.extend(kind.dims[axis:])
     if not arrays:
         return tuple(dims), False
+    if split and any(_is_new_axis(item) for item in index):  # Numba puts the axes of the arrays elsewhere than NumPy
+        lw.fail(node, "a new axis stands in an index beside arrays or numbers that stand apart from each other",
+                "Index first, and add the axis to what that gives: `x[0, [1, 2]][:, None]`.")  # fmt: skip
     where = 0 if split else (at or 0)
     return (*dims[:where], *broadcast_dims(arrays), *dims[where:]), True
 
