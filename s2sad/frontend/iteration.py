@@ -467,11 +467,7 @@ def _counted(lw: Lowerer, node: Any, iterable: Value) -> bool:
     if isinstance(iterable, RangeV) and isinstance(node.target, gast.Name):
         start, stop, step = _stable(lw, iterable, node)
         var = Var(lw.ir_name(node.target.id), INT)
-        reassigned = any(
-            isinstance(n, gast.Name) and n.id == node.target.id and isinstance(n.ctx, gast.Store)
-            for s in node.body for n in gast.walk(s)
-        )  # fmt: skip
-        if reassigned or _is_inexact(lw.env.get(node.target.id)) or _is_parameter(lw, node.target.id):
+        if not _can_count(lw, node, node.target.id):
             counter = Var(lw.fresh("i"), INT)
             return run_counted(lw, node, counter, (start, stop, step),
                                lambda: lw.bind(node.target.id, V(counter), lw.span(node)))  # fmt: skip
@@ -485,7 +481,7 @@ def _counted(lw: Lowerer, node: Any, iterable: Value) -> bool:
     counter = Var(lw.fresh("i"), INT)
     if isinstance(iterable, IterV) and iterable.kind == "enumerate" and isinstance(node.target, gast.Tuple):
         first = node.target.elts[0]
-        if isinstance(first, gast.Name) and iterable.start is None and first.id not in lw.env:
+        if isinstance(first, gast.Name) and iterable.start is None and _can_count(lw, node, first.id):
             counter = Var(lw.ir_name(first.id), INT)
             lw.names.add(counter.name)
 
@@ -493,6 +489,15 @@ def _counted(lw: Lowerer, node: Any, iterable: Value) -> bool:
         assign_target(lw, node.target, item(counter), node)
 
     return run_counted(lw, node, counter, (literal(0), length, literal(1)), enter_item)
+
+
+def _can_count(lw: Lowerer, node: Any, name: str) -> bool:
+    """Say whether a loop can count by a name of the text: its body gives it no other value, and nobody asks for one."""
+    reassigned = any(
+        isinstance(n, gast.Name) and n.id == name and isinstance(n.ctx, gast.Store)
+        for s in node.body for n in gast.walk(s)
+    )  # fmt: skip
+    return not (reassigned or _is_inexact(lw.env.get(name)) or _is_parameter(lw, name))
 
 
 def _is_inexact(value: Value | None) -> bool:

@@ -88,6 +88,7 @@ def _growing_within(a: Value, b: Value) -> set[int]:
     return {found for x, y in zip(a.items, b.items, strict=True) for found in _growing_within(x, y)}
 
 
+_BEGUN = "`{} = items[0]`, or remember its place: `k = i`, then `items[k]`"
 _DIFFERS = "means different things on two paths; give each of them a name of its own"
 
 
@@ -107,7 +108,10 @@ def _join(meeting: Meeting, name: str, a: Value, b: Value, phi: str) -> Value:
                 return Poison(f"`{name}` {_DIFFERS}")
             return V(Var(x.name, kind))
         case (StructV(cell=ItemCell()), StructV()) | (StructV(), StructV(cell=ItemCell())):
-            return a if a.cell is b.cell else Poison(f"`{name}` {_DIFFERS}")
+            return a if a.cell is b.cell else Poison(
+                f"`{name}` is one of the objects of a list on one path only; begin it with one of them, "
+                f"{_BEGUN.format(name)}"
+            )
         case StructV(kind, keys, items), StructV(other, others, parts) if kind == other and keys == others:
             joined = tuple(
                 _join(meeting, _part(name, kind, key), x, y, f"{phi}.{key}" if phi else "")
@@ -152,7 +156,7 @@ def _join(meeting: Meeting, name: str, a: Value, b: Value, phi: str) -> Value:
         case (StaticV(None) | StructV("optional"), StructV()) | (StructV(), StaticV(None) | StructV("optional")):
             return Poison(
                 f"`{name}` is None on one path and an object on another; begin it with one of the objects, "
-                f"`{name} = items[0]`, or remember its place: `k = i`, then `items[k]`"
+                f"{_BEGUN.format(name)}"
             )
         case (Poison() as torn, _) | (_, Poison() as torn):
             return torn

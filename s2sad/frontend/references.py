@@ -4,9 +4,10 @@
         b.v += dt * b.a     becomes       bodies_v[i] += dt * bodies_a[i]
 
 A name for such an object means its place in the list: what it holds is read, and written, there, by whatever name.
-So each object has one place, in one list, which it keeps: the list is appended to, and no more. Lists are made so
-where an object of theirs turns out to be written, or to be asked which one it is; the function is lowered again then.
-Where that cannot be followed, the structure of the lists has to be known.
+So each object has one place, in one list; another list that gets it holds the place. When the objects get other places,
+by `sort` or in a list that takes the place of this one, names for them mean nothing any more. Lists are made so where
+an object of theirs turns out to be written, or to be asked which one it is; the function is lowered again then. Where
+that cannot be followed, the structure of the lists has to be known.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import gast
 
 from s2sad.errors import AliasError, S2SADError
 from s2sad.frontend import growing
+from s2sad.frontend.containers import AN_ITEM, IN_A_LIST, become, is_mutable, is_named, scopes
 from s2sad.frontend.lowerer import Context, Instance, Lowerer
 from s2sad.frontend.operators import build
 from s2sad.frontend.optional import KindFound
@@ -45,8 +47,9 @@ from s2sad.ir.types import Scalar, Struct, Type
 from s2sad.ir.walk import reads
 
 NOT_TOLD_APART = "whether these are one object is not known here"
-MOVED = Cell("has been put into a list, of which it is an item")
+MOVED = Cell(IN_A_LIST)
 """What goes from one list into the one that takes its place."""
+_OTHER_NAMES = "an object goes into a list, of which objects are written, that has other names"
 _WAY_OUT = "Keep the items of each attribute in an array, as in `x = np.zeros(n)`, and write `x[i] = …`."
 
 
@@ -127,23 +130,19 @@ def write(lw: Lowerer, cell: ItemCell, key: Any, value: Value, node: Any) -> Non
     assert cell.rows is not None and cell.at is not None
     rows, at = cell.rows, lw.atom(cell.at, "at", lw.span(node))
     if key not in rows.keys:
-        refuse(lw, rows, node, f"the attribute `{key}` is new in an object that a list has got")
+        refuse(lw, node, f"the attribute `{key}` is new in an object that a list has got")
     held = rows.items[rows.keys.index(key)]
     if isinstance(held, RowsV) and not isinstance(held.kind, Referred) and _is_object(value):
-        refuse(lw, rows, node, "an object of a list that grows gets another object")
+        refuse(lw, node, "an object of a list that grows gets another object")
     records.store_field(lw, held, at, value, node)
 
 
 def _is_object(value: Value) -> bool:
-    from s2sad.frontend.containers import is_mutable
-
     return isinstance(value, StructV) and (is_mutable(value) or any(_is_object(part) for part in value.items))
 
 
 def begin_again(lw: Lowerer, record: StructV) -> None:
     """Lower the function again with the lists that a record may be an item of as such lists, if they are not."""
-    from s2sad.frontend.containers import scopes
-
     found = [
         (whole, rows) for whole, rows in lists_within([held for scope in scopes(lw) for held in scope.env.values()])
         if rows.kind == record.kind and rows.keys == record.keys
@@ -190,7 +189,7 @@ def _by_reference(rows: RowsV) -> RowsV:
     return replace(rows, items=parts, by_reference=True)
 
 
-def refuse(lw: Lowerer, rows: RowsV, node: Any, what: str) -> Any:
+def refuse(lw: Lowerer, node: Any, what: str) -> Any:
     """Raise what cannot be done with such a list."""
     return lw.fail(node, what, _WAY_OUT, AliasError)
 
@@ -323,7 +322,6 @@ def place_of(cell: ItemCell) -> StructV:
 
 def meant(lw: Lowerer, rows: RowsV, index: Expr, node: Any) -> StructV:
     """Return the object, in the list where it stands, whose place another list holds."""
-    from s2sad.frontend.containers import AN_ITEM, scopes
     from s2sad.frontend.indexing import lower_index
 
     places = rows.items[0]
@@ -333,7 +331,7 @@ def meant(lw: Lowerer, rows: RowsV, index: Expr, node: Any) -> StructV:
     for _, held in lists_within([value for scope in scopes(lw) for value in scope.env.values()]):
         if held.by_reference and tuple(_names(held)) == rows.kind.names:
             return item(lw, held, place.expr)
-    return refuse(lw, rows, node, f"this object {AN_ITEM.refusal}, which is not seen here")
+    return refuse(lw, node, f"this object {AN_ITEM.refusal}, which is not seen here")
 
 
 def length_of(rows: RowsV) -> Expr:
@@ -343,21 +341,16 @@ def length_of(rows: RowsV) -> Expr:
 
 def check_alone(lw: Lowerer, name: str, record: StructV, node: Any) -> None:
     """Refuse an object that has a name already as the item of a comprehension, if its items are written."""
-    from s2sad.frontend.containers import is_named
-
     if not lw.ctx.by_reference.get(growing.key_of(lw, name)) or record.cell is MOVED:
         return
     for part in _items_within(record):
         begin_again(lw, part)
     if record.cell is not None and (record.cell.refusal or is_named(lw, record.cell)):
-        lw.fail(node, "an object goes into a list, of which objects are written, that has other names",
-                _WAY_OUT, AliasError)  # fmt: skip
+        refuse(lw, node, _OTHER_NAMES)
 
 
 def _gives_way(lw: Lowerer, rows: RowsV) -> bool:
     """Say whether a list gets another value in this statement, and has but one name."""
-    from s2sad.frontend.containers import scopes
-
     match lw.statement:
         case gast.Assign(targets=[gast.Name(id=name)]):
             bound = lw.env.get(name)
@@ -393,19 +386,15 @@ class Appended:
         self.at: Expr | None = None
         for _, cell in self.cells:
             if cell is not MOVED and (cell.refusal or cell.later is not None):
-                refuse(lw, rows, node, "an object goes into a list, of which objects are written, that has other names")
+                refuse(lw, node, _OTHER_NAMES)
 
     def place(self, node: Any) -> None:
         """Keep the place that the object is about to get, if it has a name."""
-        from s2sad.frontend.containers import is_named
-
         if any(cell.later is not None and is_named(self.lw, cell.later) for _, cell in self.cells):
             self.at = self.lw.atom(length_of(self.rows), "at", self.lw.span(node))
 
     def name(self) -> None:
         """Let the names of the object mean its place."""
-        from s2sad.frontend.containers import become
-
         for rows, cell in self.cells:
             if self.at is not None and cell.later is not None:
                 become(self.lw, cell.later, item(self.lw, rows, self.at))
@@ -413,8 +402,6 @@ class Appended:
 
 def _items_within(value: Value) -> Iterator[StructV]:
     """Go through the objects in a value that are items of other lists."""
-    from s2sad.frontend.containers import AN_ITEM
-
     if isinstance(value, StructV):
         if value.cell is AN_ITEM:
             yield value
@@ -458,7 +445,7 @@ def _names_in(node: Any) -> set[str]:
     return {part.id for part in gast.walk(node) if isinstance(part, gast.Name)}
 
 
-def is_named(rows: RowsV) -> bool:
+def is_in_variables(rows: RowsV) -> bool:
     """Say whether each field of a list is in a variable, so that its items can be meant."""
     return all(isinstance(leaf, Var) for leaf in leaves_of(rows))
 

@@ -253,7 +253,7 @@ def item(lw: Lowerer, rows: RowsV, index: Expr, node: Any) -> StructV:
 
     if isinstance(rows.kind, Referred):
         return references.meant(lw, rows, index, node)
-    if rows.by_reference and references.is_named(rows):
+    if rows.by_reference and references.is_in_variables(rows):
         return references.item(lw, rows, index)
 
     def part(held: Value) -> Value:
@@ -290,7 +290,7 @@ def store(lw: Lowerer, rows: RowsV, index: Value, value: Value, node: Any, op: s
     if rows.by_reference and rows.kind == "list":
         lw.fail(node, f"this list {AN_ITEM.refusal}", A_TABLE, AliasError)
     if rows.by_reference:
-        references.refuse(lw, rows, node, "an object of this list gives way to another, and objects of it are written")
+        references.refuse(lw, node, "an object of this list gives way to another, and objects of it are written")
     record = _matching(lw, rows, value, node)
     place = lw.atom(as_expr(lw, index, node), "at", lw.span(node))
     for held, part in zip(rows.items, record.items, strict=True):

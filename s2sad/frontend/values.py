@@ -38,7 +38,7 @@ class ItemCell(Cell):
 
     rows: RowsV | None = None
     at: Expr | None = None
-    """The place: a variable that is given no other value as long as a name means the item, or a literal."""
+    """The place: a variable that is given no other value as long as a name means the item, or what has no name yet."""
 
 
 @dataclass(frozen=True, slots=True)
